@@ -25,6 +25,7 @@ test-python: $(VENV)/.tests
 bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.run
 	$(BIN)/python -m bench.read.papers
+	$(BIN)/python -m bench.read.packed
 	$(BIN)/python -m bench.write.writing
 	$(BIN)/python -m bench.write.parallel
 	$(BIN)/python -m bench.write.merging --command $(BIN)/sapwood

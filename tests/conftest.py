@@ -33,3 +33,5 @@ def tree(path: str) -> Any:
 @pytest.fixture
 def theirs(path: str) -> Any:
     return pytest.importorskip("uproot").open(path)["folder/tree"]
+
+pytest_plugins = ["support.jsroot"]

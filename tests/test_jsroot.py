@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import sapwood
 from sapwood import _core
 
+from support import jsroot as npm
 from support.rootrun import root
 
 DATA = Path(__file__).resolve().parent.parent / "examples/data"
@@ -25,40 +23,11 @@ console.log(JSON.stringify({ svg, contents, entries: object.fEntries }));
 """
 
 
-@pytest.fixture(scope="session")
-def jsroot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with jsroot from the npm registry."""
-    required = os.environ.get("CI") == "true"
-    if shutil.which("npm") is None:
-        if required:
-            pytest.fail("npm is missing")
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.mktemp("jsroot")
-    (folder / "package.json").write_text('{"type": "module"}')
-    done = subprocess.run(
-        ["npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "jsroot@7"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    if done.returncode != 0:
-        if required:
-            pytest.fail(f"npm install failed: {done.stderr}")
-        pytest.skip("jsroot cannot be installed here")
-    (folder / "draw.mjs").write_text(DRAW)
-    return folder
-
-
 @pytest.mark.parametrize("name", ["h1d", "h1f-var"])
 def test_jsroot_draws_a_dumped_histogram(jsroot: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert _core.command(["sapwood", "dump", f"{DATA / 'histograms.root'}:{name}"]) == 0
     (jsroot / "object.json").write_text(capfd.readouterr().out)
-    done = subprocess.run(
-        ["node", "draw.mjs", "object.json"], cwd=jsroot, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    drawn = json.loads(done.stdout.splitlines()[-1])
+    drawn = npm.run(jsroot, DRAW, "object.json")
     histogram = sapwood.open(DATA / "histograms.root")[name]
     assert drawn["contents"] == pytest.approx(histogram.values().tolist())
     assert drawn["entries"] == histogram.member("fEntries")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -139,3 +141,65 @@ def test_without_entries_there_is_no_result(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "empty.root") as file:
         file.mktree("t", {"x": "f8"})
     assert process(f"{tmp_path}/empty.root:t", Positive()) is None
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("workers", [(), ("--processes", "--workers", "2"), ("--step-size", "150", "--workers", "1")])
+def test_a_made_selector_runs_and_counts(files: str, tmp_path: Path, workers: tuple[str, ...]) -> None:
+    script = tmp_path / "counting.py"
+    done = command("makeselector", files.replace("*", "0"), script)
+    assert done.returncode == 0, done.stderr
+    assert "class TSelector(Selector)" in script.read_text() and '"x",  # int64_t' in script.read_text()
+    done = command("process", files, script, *workers)
+    assert (done.returncode, done.stdout) == (0, "{'entries': 1500}\n"), done.stderr
+    assert command("makeselector", files.replace("*", "0"), script).returncode == 1
+    assert command("makeselector", files.replace("*", "0")).stdout == script.read_text().replace(script.name, "selector.py")
+
+
+TWO = """
+import hist
+import numpy as np
+from sapwood import Selector
+
+class Counts(Selector):
+    columns, cut = ["x"], "x >= 0"
+    def process(self, batch):
+        return {"h": hist.Hist.new.Reg(10, 0, 1500).Double().fill(batch.x)}
+    def merge(self, one, other):
+        return {key: one[key] + other[key] for key in one}
+
+class Sums(Selector):
+    columns = ["x"]
+    def process(self, batch):
+        return float(np.sum(batch.x))
+"""
+
+
+def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path: Path) -> None:
+    script = tmp_path / "two.py"
+    script.write_text(TWO)
+    done = command("process", files, script)
+    assert done.returncode == 1 and "several selectors" in done.stderr and "Counts, Sums" in done.stderr
+    done = command("process", files, f"{script}:Sums")
+    assert float(done.stdout) == sum(range(-10, 1490)), done.stderr
+    first, second = (f"{files.replace('*', str(part))}" for part in (0, 1))
+    assert float(command("process", first, second, f"{script}:Sums").stdout) == sum(range(-10, 990))
+    done = command("process", files, f"{script}:Sums", "--out", tmp_path / "sum.json")
+    assert float((tmp_path / "sum.json").read_text()) == sum(range(-10, 1490)), done.stderr
+    done = command("process", files, f"{script}:Counts", "--step-size", "1500", "--out", tmp_path / "out.root")
+    assert done.returncode == 0, done.stderr
+    assert sapwood.open(tmp_path / "out.root")["h"].values().sum() == 1490
+    for arguments, words in (
+        (("MySelector.C+",), "is C++, which is not run here: `sapwood makeselector FILE:TREE`"),
+        (("gone.py",), "no file 'gone.py'"),
+        ((f"{script}:Gone",), "has no selector 'Gone'; it has Counts, Sums"),
+        ((f"{script}:Sums", "--out", "x.txt"), "written as .root or .json"),
+        ((f"{script}:Sums", "--out", f"{tmp_path}/sum.json"), "--force"),
+    ):
+        done = command("process", files, *arguments)
+        assert done.returncode == 1 and words in done.stderr, done.stderr

@@ -25,6 +25,27 @@ def lines(table: Path) -> list[str]:
 
 LINES = lines(TABLE)
 
+#: Where ROOT's own approximation has fewer digits, and ours are those of a table made with fifty
+#: (`crates/core/tests/data/distributions.txt`).
+DIGITS_OF_ROOT = {
+    "Landau(": 1e-6,
+    "Voigt(": 2e-4,
+    "BesselI": 3e-7,
+    "BesselK": 3e-7,
+    "ErfInverse": 1e-10,
+    "ErfcInverse": 1e-10,
+    "KolmogorovProb": 1e-8,
+    "NormQuantile": 1e-13,
+    "ChisquareQuantile": 1e-5,
+    "Prob(": 1e-12,
+    "Gamma(2": 1e-12,
+    "Beta": 1e-12,
+    "BinomialI": 1e-12,
+    "Student": 1e-12,
+    "FDist": 1e-12,
+    "GammaDist": 1e-12,
+}
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, Any]]:
     if importlib.util.find_spec("ROOT") is None:
@@ -54,9 +75,10 @@ def test_values_and_weights_are_those_of_root(answers: tuple[Any, dict[str, Any]
     theirs = found[line]
     expression, _, cut = line.partition(" ;; ")
     columns, weights = tree.points(expression, cut)
+    rtol = next((digits for name, digits in DIGITS_OF_ROOT.items() if f"TMath::{name}" in line), 2e-14)
     # ROOT numbers the expressions from the first one; ours are along x first.
     for ours, values in zip(reversed(columns), theirs["columns"], strict=True):
-        np.testing.assert_allclose(ours, np.array(values, "float64"), rtol=2e-14, atol=1e-13)
+        np.testing.assert_allclose(ours, np.array(values, "float64"), rtol=rtol, atol=1e-13)
     np.testing.assert_allclose(weights, theirs["weights"], rtol=1e-15)
 
 

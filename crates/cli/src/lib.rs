@@ -11,6 +11,7 @@ mod picture;
 mod printable;
 mod remote;
 mod rewritten;
+mod source;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -18,7 +19,7 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover,
+    cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy, recover,
     rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
@@ -27,6 +28,9 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
+#[command(after_help = "With the Python package there are two more:
+  process       Run a selector of Python over trees of many files
+  makeselector  Write the skeleton of such a selector")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -49,6 +53,8 @@ enum Command {
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
     Recover(recover::Arguments),
+    Pack(pack::Pack),
+    Unpack(pack::Unpack),
     Cp(cp::Copy),
     Mv(cp::Move),
     Mkdir(mkdir::Arguments),
@@ -76,6 +82,8 @@ impl Command {
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
+            Self::Pack(arguments) => &arguments.remote,
+            Self::Unpack(arguments) => &arguments.remote,
             Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) | Self::Proxy(_) => {
                 return None;
             }
@@ -130,6 +138,8 @@ where
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),
+        Command::Pack(arguments) => pack::run_pack(arguments, out, err),
+        Command::Unpack(arguments) => pack::run_unpack(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),
         Command::Mv(arguments) => cp::rename(arguments),
         Command::Mkdir(arguments) => mkdir::run(arguments),

@@ -40,10 +40,14 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Splits `FILE:OBJECT`; a colon in the name of a file that exists is part of it.
+/// Splits `FILE:OBJECT`; a colon in the name of a file that exists is part of it, and so is the one between an archive
+/// and a file in it.
 pub(crate) fn split(target: &str) -> (&str, Option<&str>) {
     if Path::new(target).exists() {
         return (target, None);
+    }
+    if let Some(end) = sapwood_store::member_end(target) {
+        return (&target[..end], target.get(end + 1..).filter(|object| !object.is_empty()));
     }
     // In a URL colons before the path are of the scheme and of the port.
     let path_at = match sapwood_store::path_start(target) {

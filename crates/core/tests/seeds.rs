@@ -20,6 +20,10 @@ fn no_seed_of_any_target_panics() {
     }
     for folder in fs::read_dir(&seeds).unwrap() {
         let folder = folder.unwrap().file_name();
+        // Packed files are the stores' own: their tests replay these.
+        if folder.to_string_lossy().starts_with("packed_") {
+            continue;
+        }
         assert!(TARGETS.iter().any(|(name, _)| folder == *name), "{} is no target", folder.display());
     }
 }

@@ -20,14 +20,17 @@ from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
+from sapwood.lazy import dask
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
+from sapwood.packing import Packed, pack, unpack
 from sapwood.processing import Selector, process
 from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
+from sapwood.selectors import makeselector
 from sapwood.skimming import skim
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
@@ -48,6 +51,7 @@ __all__ = [
     "KeyInFileError",
     "Merged",
     "Model",
+    "Packed",
     "ParallelNTuple",
     "ParallelTree",
     "ReadOnlyDirectory",
@@ -70,20 +74,23 @@ __all__ = [
     "WritableTree",
     "__version__",
     "as_TGraph",
+    "compression_study",
     "concatenate",
     "create",
-    "compression_study",
+    "dask",
     "doctor",
     "draw",
     "errors",
     "from_pyroot",
     "iterate",
     "makeproject",
+    "makeselector",
     "merge",
     "no_filter",
     "num_entries",
     "objects",
     "open",
+    "pack",
     "perf",
     "process",
     "recover",
@@ -92,6 +99,7 @@ __all__ = [
     "skim",
     "to_pyroot",
     "to_writable",
+    "unpack",
     "update",
     "verify",
 ]

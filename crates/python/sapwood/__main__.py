@@ -5,13 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 
-from sapwood import _core
+from sapwood import _core, selectors
 
 
 def main() -> int:
     """Runs the command line; gives its exit code."""
     # The engine does not look at Python's signals: let Ctrl-C end it as it ends any command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.argv[1:2] == ["process"]:
+        return selectors.run(selectors.process_command, sys.argv[2:])
+    if sys.argv[1:2] == ["makeselector"]:
+        return selectors.run(selectors.makeselector_command, sys.argv[2:])
     return _core.command(["sapwood", *sys.argv[1:]])
 
 

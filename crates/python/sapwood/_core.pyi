@@ -19,6 +19,31 @@ def command(arguments: Sequence[str]) -> int:
 def redact(text: str) -> str:
     """A text without passwords of URLs and without the values of tickets."""
 
+def pack(
+    source: Any,
+    name: str,
+    output: str,
+    block_bytes: int,
+    level: int,
+    threads: int,
+    replaces: bool,
+    network: dict[str, Any] | None,
+) -> tuple[int, int, int, str | None]:
+    """Packs a file; gives its bytes, those of the packed file, its blocks, and what to do where it gained
+    little."""
+
+def unpack(source: Any, output: str, replaces: bool, network: dict[str, Any] | None) -> int:
+    """Writes what a place holds to a file; gives its bytes."""
+
+def packed_name(place: str) -> str:
+    """The name of a packed file where the user gives none."""
+
+def unpacked_name(place: str) -> str | None:
+    """The name of what a packed file holds, if its name says that it is one."""
+
+def member_end(target: str) -> int | None:
+    """Where the name of a file within an archive ends; ``None`` of all other names."""
+
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
 
@@ -41,6 +66,7 @@ def rewrite(
     verify: bool,
     to: str | None,
     unsupported: str,
+    random_access: str,
 ) -> list[tuple[str, list[int], list[int], str | None, list[str]]]: ...
 def merge(
     output: str | PathLike[str],
@@ -194,6 +220,25 @@ class File:
     @property
     def threads(self) -> int: ...
 
+class Friend:
+    def __new__(
+        cls,
+        name: str,
+        parts: list[Any],
+        first: int = 0,
+        index: tuple[str, str] | None = None,
+        stored: bool = False,
+    ) -> Friend: ...
+
+def in_lumi_mask(
+    of: Any,
+    mask: list[tuple[int, list[tuple[int, int]]]],
+    columns: tuple[str, str],
+    start: int,
+    stop: int,
+    entries: Any = None,
+) -> list[tuple[int, int]]: ...
+
 class Query:
     def __new__(
         cls,
@@ -202,6 +247,7 @@ class Query:
         cut: str | None = None,
         aliases: list[tuple[str, str]] = ...,
         below: int | None = None,
+        friends: list[Friend] = ...,
     ) -> Query: ...
     needed: list[int]
     cut_depth: int | None
@@ -216,6 +262,7 @@ class Draws:
         of: Any,
         draws: list[tuple[str, str, bool, list[Axis] | None]],
         aliases: list[tuple[str, str]] = ...,
+        friends: list[Friend] = ...,
     ) -> Draws: ...
     def fill(
         self, start: int, stop: int, entries: Any = None, more: list[Histogram] | None = None
@@ -241,6 +288,7 @@ class Reader:
 
     def __init__(self, of: Readable, entries: Sequence[int] | None = None) -> None: ...
     def touch(self, ids: Sequence[int], entry: int) -> tuple[int, int]: ...
+    def read(self, id: int, entry: int) -> tuple[int, Column]: ...
 
 class Readable:
     """What trees and RNTuples share. Branches, or fields with a name, are counted depth first."""
@@ -260,6 +308,8 @@ class Readable:
     def num_entries(self) -> int: ...
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
+    @property
+    def friends(self) -> list[tuple[str, str, str]]: ...
     @property
     def clusters(self) -> list[tuple[int, int]]: ...
     def outline(self) -> list[tuple[str, int | None]]: ...
@@ -434,6 +484,7 @@ class FileWriter:
         threads: int = 0,
         reproducible: bool = False,
         sync: bool = False,
+        random_access: str = "off",
     ) -> FileWriter: ...
     def mkdir(self, path: str) -> None: ...
     def copy(self, file: File, from_: str, to: str) -> None: ...
@@ -452,6 +503,8 @@ class FileWriter:
         cluster_bytes: int | None = None,
         basket_bytes: int | None = None,
         member_wise: bool = True,
+        random_access: str | None = None,
+        random_access_of: dict[str, str] = ...,
     ) -> Any: ...
     def ntuple(
         self,

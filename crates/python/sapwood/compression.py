@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import MismatchError, near, not_found
@@ -173,20 +173,39 @@ _MOST = {"zstd": 11}
 """Highest levels that are not 9."""
 
 
-def by_name(compression: Any) -> tuple[str | None, dict[str, str]]:
+def as_random_access(setting: Any) -> str:
+    """The engine's text for how many entries of a basket can be inflated alone.
+
+    >>> as_random_access(None), as_random_access("auto"), as_random_access(128)
+    ('off', 'auto', '128')
+    """
+    if setting is None:
+        return "off"
+    if isinstance(setting, bool) or not isinstance(setting, (int, str)):
+        raise TypeError(f"random access is 'auto', a number of entries or None, not {setting!r}")
+    return str(setting)
+
+
+def by_name(
+    compression: Any, as_text: Callable[[Any], str] = as_compression
+) -> tuple[str | None, dict[str, str]]:
     """The general setting, if there is one, and those of names and patterns, as the engine's texts.
 
     >>> by_name({"Muon_*": "lz4", "*": 505})
     ('zstd:5', {'Muon_*': 'lz4'})
     """
     if not isinstance(compression, Mapping):
-        return as_compression(compression), {}
-    settings = {pattern: as_compression(setting) for pattern, setting in compression.items()}
+        return as_text(compression), {}
+    settings = {pattern: as_text(setting) for pattern, setting in compression.items()}
     return settings.pop("*", None), settings
 
 
 def of_names(
-    compression: Any, names: Mapping[str, Iterable[str]], *, all_used: bool = True
+    compression: Any,
+    names: Mapping[str, Iterable[str]],
+    *,
+    all_used: bool = True,
+    as_text: Callable[[Any], str] = as_compression,
 ) -> tuple[str | None, dict[str, str]]:
     """The general setting, if there is one, and those of branches or fields that have their own. ``names``
     gives each the other names by which it goes.
@@ -197,7 +216,7 @@ def of_names(
     Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has, unless not all need
     to be used.
     """
-    general, settings = by_name(compression)
+    general, settings = by_name(compression, as_text)
     found: dict[str, str] = {}
     # What is spelled out comes before globs.
     for wanted in sorted(settings, key=lambda name: any(mark in name for mark in "*?[/")):
@@ -216,11 +235,13 @@ def names_of(schema: Schema) -> dict[str, list[str]]:
     return {spec.name: [columns[spec.name]] if spec.name in columns else [] for spec in schema.specs}
 
 
-def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str | None, dict[str, str]]:
+def of_branches(
+    compression: Any, inherited: str, schema: Schema, as_text: Callable[[Any], str] = as_compression
+) -> tuple[str | None, dict[str, str]]:
     """The setting of a tree, nothing where it is ``inherited``, and those of branches that have their own.
 
     Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has.
     """
     if isinstance(compression, str) and compression == inherited:
         return None, {}
-    return of_names(compression, names_of(schema))
+    return of_names(compression, names_of(schema), as_text=as_text)

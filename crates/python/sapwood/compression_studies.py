@@ -68,7 +68,8 @@ class CompressionStudy:
         return self._words
 
     def __repr__(self) -> str:
-        return f"<CompressionStudy of {self.tree!r}: {len(self.trials)} trials of {len(self.branches)} branches>"
+        trials = f"{len(self.trials)} trials of {len(self.branches)} branches"
+        return f"<CompressionStudy of {self.tree!r}: {trials}>"
 
 
 def compression_study(
@@ -86,16 +87,16 @@ def compression_study(
 ) -> CompressionStudy:
     """Tries codecs, levels and sizes of baskets on a part of a tree or RNTuple, and recommends settings.
 
-    ``source`` is what :func:`sapwood.open` takes, or an open :class:`~sapwood.File`; ``tree`` names one of its
-    trees, or ``source`` does: ``"file.root:tree"``. About ``sample_bytes`` bytes before compression are sampled
-    from all of it, each branch is compressed and inflated with each of the ``settings`` (fifteen of all codecs
-    where none are given), in baskets or pages of ``basket_bytes``. Sizes are those that a rewrite makes, scaled
-    to all entries; times are those of one core of this machine.
+    ``source`` is what :func:`sapwood.open` takes, or an open :class:`~sapwood.File`; ``tree`` names one of
+    its trees, or ``source`` does: ``"file.root:tree"``. About ``sample_bytes`` bytes before compression are
+    sampled from all of it, each branch is compressed and inflated with each of the ``settings`` (fifteen of
+    all codecs where none are given), in baskets or pages of ``basket_bytes``. Sizes are those that a rewrite
+    makes, scaled to all entries; times are those of one core of this machine.
 
-    ``purposes`` are ``"archive"`` (fewest bytes), ``"analysis"`` (fastest to fetch at 100 MB/s and to inflate)
-    and ``"random access"`` (fastest single entries in at most 1.15 times the bytes). Budgets are recommended
-    for as well: ``size`` (bytes, or a part of those now where it is a ``float``), and seconds of one core to
-    inflate (``read_time``) or to compress (``write_time``) all of it.
+    ``purposes`` are ``"archive"`` (fewest bytes), ``"analysis"`` (fastest to fetch at 100 MB/s and to
+    inflate) and ``"random access"`` (fastest single entries in at most 1.15 times the bytes). Budgets are
+    recommended for as well: ``size`` (bytes, or a part of those now where it is a ``float``), and seconds of
+    one core to inflate (``read_time``) or to compress (``write_time``) all of it.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -110,8 +111,8 @@ def compression_study(
     True
 
     Raises what :func:`sapwood.open` raises, :class:`KeyError` where there is no such tree, and
-    :class:`sapwood.errors.MismatchError` where several trees are there and none is named, for unknown settings
-    and purposes, and for budgets that nothing keeps to.
+    :class:`sapwood.errors.MismatchError` where several trees are there and none is named, for unknown
+    settings and purposes, and for budgets that nothing keeps to.
     """
     check_options(threads=threads)
     if isinstance(source, File):

@@ -274,7 +274,7 @@ def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     try:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
-        if urls.is_url(name) or (options["network"] or {}).get("replicas"):
+        if urls.is_url(name) or paths.is_member(name) or (options["network"] or {}).get("replicas"):
             raise paths.missing_url(urls.shown(name), error) from error.__cause__
         if not os.path.exists(name):
             raise paths.missing_file(name) from None

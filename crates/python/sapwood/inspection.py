@@ -103,7 +103,7 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         place = os.fspath(source)
         path = place if urls.is_url(place) else os.path.expanduser(place)
-        if not urls.is_url(path) and not os.path.exists(path):
+        if not urls.is_url(path) and not paths.is_member(path) and not os.path.exists(path):
             raise paths.missing_file(path)
         return Findings(json.loads(_core.verify_place(path, path, threads)))
     if paths.is_open_file(source):

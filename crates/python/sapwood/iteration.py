@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from sapwood import session, sizes
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.libraries import as_library
-from sapwood._read.selection import Range, Selection
+from sapwood._read.selection import Range, Selection, of_rows
 
 if TYPE_CHECKING:
     from sapwood.branch import Branch
@@ -149,6 +151,13 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
             close()
 
 
+def within(rows: Any, step: Range) -> Selection:
+    """What of ascending entry numbers is in a step; all of it where there are none."""
+    if rows is None:
+        return Selection(step)
+    return of_rows(rows[slice(*np.searchsorted(rows, step))])
+
+
 def iterate(
     plan: reading.Plan,
     entries: Range,
@@ -157,15 +166,18 @@ def iterate(
     how: Any,
     report: bool,
     show: bool | None,
+    rows: Any = None,
 ) -> Iterator[Any]:
-    """Reads the steps of a plan, one ahead."""
+    """Reads the steps of a plan, one ahead; of ``rows``, if these are given, and none without any."""
     to = as_library(library)
 
     def read(step: Range) -> Any:
-        answer = reading.read(plan, Selection(step), to, how, False)
+        answer = reading.read(plan, within(rows, step), to, how, False)
         return (answer, Report(plan.over, *step)) if report else answer
 
     ranges = steps(plan, *entries, step_size)
+    if rows is not None:
+        ranges = (step for step in ranges if len(within(rows, step)))
     total = entries[1] - entries[0]
     return ahead(
         progress_bar.each(ranges, total, show, "entries", plan.tree.name, lambda step: step[1] - step[0]),

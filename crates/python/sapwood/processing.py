@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, NamedTuple
 
-from sapwood import file as files_module
-from sapwood import iteration, network
-from sapwood._read import multi_file, reading
+from sapwood import iteration
+from sapwood._read import chain as chain_module
+from sapwood._read import reading
+from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.libraries import as_library
-from sapwood._read.selection import Range, Selection
+from sapwood._read.selection import Selection
 from sapwood._remote import paths
-from sapwood.errors import SapwoodError
+from sapwood.errors import NotFoundError, SapwoodError
 
 
 class Selector:
@@ -63,6 +64,9 @@ def process(
     step_size: int | str = "100 MB",
     library: Any = "ak",
     allow_missing: bool = False,
+    fill: Mapping[str, float] | None = None,
+    friends: Mapping[str, Any] | None = None,
+    lumi_mask: Any = None,
     partial: Callable[[Any, int], None] | None = None,
     **options: Any,
 ) -> Any:
@@ -74,7 +78,7 @@ def process(
     ``step_size`` that end with clusters; each is read where it is processed. Results are merged in the order
     of entries, so they do not depend on how the work was spread. ``partial`` is called with the result so
     far, and how many units are in it. ``files`` and the options are those of :func:`sapwood.iterate`, as far
-    as they open files.
+    as they open files or say which entries are wanted.
 
     Raises :class:`ProcessingError` where the selector raises, with the file and the entries.
 
@@ -89,20 +93,25 @@ def process(
     >>> process(f"{path}:t", Sum())
     4.0
     """
-    over = network.take_options(options)
-    limits = {
-        name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options
-    }
+    # A worker is one thread: many of them read side by side.
+    names = ("object_limit", "answer_limit")
+    limits = {"threads": options.pop("threads", 1), **{n: options.pop(n) for n in names if n in options}}
+    chain = Chain(
+        files,
+        options,
+        limits,
+        allow_missing=allow_missing,
+        fill=fill,
+        friends=friends,
+        lumi_mask=lumi_mask,
+    )
     if options:
         raise TypeError(f"process() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
     as_library(library)
-    # A worker is one thread: many of them read side by side.
-    opening = {**files_module.check_options(**{"threads": 1, **limits}), "network": over}
-    sources = paths.expand(paths.with_options(files, over), network=over)
     selector.begin()
-    work = _units(sources, selector, step_size, allow_missing, opening)
-    how = (library, opening)
+    work = _units(chain, selector, step_size)
+    how = (library, chain.opening)
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             result = _merged(selector, threads, work, how, partial)
@@ -114,35 +123,36 @@ def process(
     return selector.terminate(result)
 
 
-#: A file, the path of its tree, and entries.
-Unit = tuple[paths.Source, Range]
+class Unit(NamedTuple):
+    """Entries of a file, which a worker reads."""
+
+    source: paths.Source
+    selection: Selection
+    aliases: dict[str, str]
+    friends: list[FriendSpan]
+
+
 #: Units that wait for a worker: enough to keep all busy, few enough to be forgotten at an error.
 _WAITING = 4 * (os.cpu_count() or 1) + 8
 
 
-def _units(
-    sources: list[paths.Source],
-    selector: Selector,
-    step_size: int | str,
-    allow_missing: bool,
-    opening: dict[str, Any],
-) -> Iterator[Unit]:
+def _units(chain: Chain, selector: Selector, step_size: int | str) -> Iterator[Unit]:
     """Units of work, in the order of files and entries; a file is opened when its turn comes."""
-    for source in sources:
-        tree = multi_file._open(source, allow_missing, opening)
-        if tree is None:
-            continue
+    for member in chain.members():
+        aliases = chain.aliases(member.tree, selector.aliases)
         try:
-            plan = _plan(tree, selector)
-            for start, stop in multi_file._ranges(source, tree.tree.num_entries):
-                for step in iteration.steps(plan, start, stop, step_size):
-                    yield source, step
-        finally:
-            multi_file._close(source, tree)
-
-
-def _plan(tree: Any, selector: Selector) -> reading.Plan:
-    return reading.Plan(tree, selector.columns, selector.cut, aliases=selector.aliases)
+            plan = reading.Plan(
+                member.tree, selector.columns, selector.cut, aliases=aliases, friends=chain.friends_of(member)
+            )
+        except NotFoundError as error:
+            chain.left_out(member.source, error)
+            continue
+        spans = chain.spans(member)
+        for start, stop in member.ranges:
+            for step in iteration.steps(plan, start, stop, step_size):
+                selection = member.select(*step)
+                if member.rows is None or len(selection):
+                    yield Unit(member.source, selection, aliases, spans)
 
 
 def _merged(
@@ -190,21 +200,22 @@ def _result(future: Future[Any], unit: Unit) -> Any:
     except SapwoodError:
         raise
     except Exception as error:
-        source, (start, stop) = unit
+        start, stop = unit.selection.span
         what = "a worker died" if isinstance(error, BrokenExecutor) else "the selector failed"
-        where = f"entries {start} to {stop} of {source.file}"
+        where = f"entries {start} to {stop} of {unit.source.file}"
         raise ProcessingError(f"{what} at {where}: {type(error).__name__}: {error}") from error
 
 
 def _run(selector: Selector, unit: Unit, how: tuple[Any, dict[str, Any]]) -> Any:
     """Reads and processes one unit, in a worker."""
-    (source, span), (library, opening) = unit, how
-    tree = multi_file._open(source, False, opening)
+    library, opening = how
+    tree = chain_module.open_tree(unit.source, opening)
+    friends = chain_module.opened(unit.friends, opening)
     try:
-        batch = reading.read(_plan(tree, selector), Selection(span), library, None, False)
-        return selector.process(batch)
+        plan = reading.Plan(tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends)
+        return selector.process(reading.read(plan, unit.selection, library, None, False))
     finally:
-        multi_file._close(source, tree)
+        chain_module.close(unit.source, tree)
 
 
 __all__ = ["ProcessingError", "Selector", "process"]

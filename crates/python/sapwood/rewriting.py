@@ -10,7 +10,7 @@ from typing import Any
 
 from sapwood import _core, errors, file, writing
 from sapwood._read import reading
-from sapwood.compression import as_compression
+from sapwood.compression import as_compression, as_random_access
 from sapwood.filters import as_match
 from sapwood.sizes import as_bytes
 
@@ -44,6 +44,7 @@ def rewrite(
     verify: bool = False,
     to: str | None = None,
     unsupported: str = "refuse",
+    random_access: Any = None,
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
     figures before and after.
@@ -70,6 +71,9 @@ def rewrite(
     branch counts. What differs, like a branch that was left out, is a warning. Values that the other format
     does not hold are an error that names them; with ``unsupported="drop"`` they are left out.
 
+    ``random_access`` compresses new baskets in blocks of so many entries, as
+    :meth:`~sapwood.WritableFile.mktree` does; baskets that are kept keep their blocks.
+
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
     >>> import os, sapwood, tempfile
@@ -93,6 +97,7 @@ def rewrite(
     kept_whole = baskets == "keep" or (baskets is None and order == "offset")
     given = {"cut": cut, "auto_flush": auto_flush, "basket_bytes": basket_bytes}
     given["compression"] = None if compression == "tree" else compression
+    given["random_access"] = random_access
     if kept_whole and any(value is not None for value in given.values()):
         named = [name for name, value in given.items() if value is not None]
         raise errors.MismatchError(
@@ -152,6 +157,7 @@ def rewrite(
         verify,
         to,
         unsupported,
+        as_random_access(random_access),
     )
     for path, _, _, reason, notes in made:
         if reason is not None:

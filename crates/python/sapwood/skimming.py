@@ -31,8 +31,9 @@ def skim(
 
     ``columns`` are names of branches, or a mapping from names of new branches to expressions; all branches
     without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
-    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings. With ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written:
-    what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
+    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings. With
+    ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written: what fails
+    leaves nothing. Further options are those of :func:`sapwood.iterate`.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sapwood import _core, session, sizes
 from sapwood._read import drawing, reading
+from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
+from sapwood._read.friends import Friend
 from sapwood._read.rows import Rows
 from sapwood.branch import Branch
-from sapwood.errors import SapwoodError
+from sapwood.errors import ExistsError, NotFoundError, not_found
 from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.perf import PerfRecord
@@ -22,6 +24,8 @@ from sapwood.perf import PerfRecord
 if TYPE_CHECKING:
     from sapwood.directory import Directory
     from sapwood.file import File
+
+Found = TypeVar("Found")
 
 
 class Tree(HasBranches):
@@ -38,6 +42,8 @@ class Tree(HasBranches):
         self._generation = session.generation()
         self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
+        self._added: dict[str, Friend] = {}
+        self._stored: list[Friend] | None = None
 
     @property
     def _outline(self) -> Outline:
@@ -95,26 +101,69 @@ class Tree(HasBranches):
 
     @property
     def friends(self) -> dict[str, tuple[str, str]]:
-        """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in
-        it. They are not read along: open them, and join their arrays."""
-        listed = self.model.member("fFriends", none_if_missing=True)
-        return {one.name: (one.title, str(one.member("fTreeName"))) for one in listed or []}
+        """Friends that the tree brings along (``fFriends``): by their names the path of the file, empty for
+        the same file, and the tree in it. Expressions find their branches; they are opened when a name is
+        asked for that the tree does not have."""
+        return {name: (file, tree) for name, tree, file in self._core.friends}
+
+    def add_friend(self, other: Any, name: str | None = None, *, index: Any = None) -> None:
+        """Makes the branches of other trees known to expressions (``TTree::AddFriend``): as ``name.branch``,
+        or ``branch`` where this tree has none of that name and no other friend either.
+
+        ``other`` is a tree or an RNTuple, or a path or list of files as for :func:`sapwood.iterate`, which
+        are opened, and whose trees follow one another. ``name`` is the name of the first tree unless it is
+        given. Without ``index`` an entry of the friend belongs to the entry with the same number, or, if the
+        friend brings a ``TTreeIndex`` along, to those for which that index has the same values.
+        ``index=("run", "event")`` builds one, of two expressions that both trees have; ``index=False`` leaves
+        out the one that is there.
+
+        Where a friend has no entry, a value is missing: nothing is drawn, lists are empty, and ``arrays``
+        refuses single values unless the cut leaves such entries out. Friends are not stored in the file.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"event": [1, 2, 3], "x": [1.0, 2.0, 3.0]}
+        ...     file["late"] = {"event": [3, 1], "y": [30.0, 10.0]}
+        >>> file = sapwood.open(memory)
+        >>> tree = file["t"]
+        >>> tree.add_friend(file["late"], "f", index="event")
+        >>> tree.points("f.y - x")[0][0].tolist()
+        [9.0, 27.0]
+        """
+        trees = friends_module.trees_of(other, self)
+        name = friends_module.check_name(trees[0].name if name is None else name)
+        if name in self._added:
+            raise ExistsError(f"there is a friend {name!r} already: give this one another name")
+        self._added[name] = Friend(name, trees, 0, index)
+
+    def _with_friends(
+        self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()
+    ) -> Found:
+        """What is made of the engine's friends: of those that were added, and where a name is not found of
+        those that the tree brings along, too."""
+        known = {**self._added, **{friend.name: friend for friend in more}}
+        added = [friend.core() for friend in known.values()]
+        try:
+            return make(added)
+        except NotFoundError as error:
+            if self._stored is None:
+                try:
+                    self._stored = friends_module.stored(self)
+                except NotFoundError as second:
+                    words = f"{error}; {second}"
+                    raise not_found(words, self.file_path, self.object_path) from second
+            stored = [friend for friend in self._stored if friend.name not in known]
+            if not stored:
+                raise
+        return make(added + [friend.core() for friend in stored])
 
     @property
     def _friendly_words(self) -> str:
         """What to say where a branch is not there."""
-        try:
-            friends = self.friends
-        except SapwoodError:  # an object that cannot be decoded is another matter
+        names = [*self._added, *self.friends]
+        if not names:
             return ""
-        listed = ", ".join(
-            f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items()
-        )
-        return (
-            f"; the tree has friends, whose branches are read from their own trees: {listed}"
-            if friends
-            else ""
-        )
+        return f"; those of its friends ({', '.join(names)}) are read by arrays() and other expressions"
 
     @property
     def parent(self) -> Directory:
@@ -150,7 +199,7 @@ class Tree(HasBranches):
 
     def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
         """Its entries one at a time, in any order: each a mapping from names to values, which are read when
-        they are looked at.
+        they are looked at. Numbers and lists of them are NumPy's, all else is Awkward's.
 
         The branches need not be named: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the
@@ -186,6 +235,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
         library: str = "hist",
     ) -> Any:
         """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
@@ -198,7 +248,7 @@ class Tree(HasBranches):
 
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
-        memory.
+        memory. ``lumi_mask`` is as in :meth:`arrays`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -209,7 +259,14 @@ class Tree(HasBranches):
         """
         drawing.check_library(library)
         found = drawing.fill(
-            self, [(expression, cut)], bins, profile, aliases, entry_start, entry_stop, entries
+            self,
+            [(expression, cut)],
+            bins,
+            profile,
+            aliases,
+            entry_start,
+            entry_stop,
+            drawing.masked(self, entry_start, entry_stop, entries, lumi_mask),
         )
         return drawing.as_library(found[0], library)
 
@@ -221,6 +278,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
         library: str = "hist",
     ) -> list[Any]:
         """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
@@ -235,6 +293,7 @@ class Tree(HasBranches):
         """
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
+        entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         found = drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries)
         return [drawing.as_library(one, library) for one in found]
 
@@ -247,6 +306,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
     ) -> tuple[list[Any], Any]:
         """The values that :meth:`draw` would fill, and their weights (``TTree::GetVal``, ``GetW``): an array
         for each expression, along x first.
@@ -258,6 +318,7 @@ class Tree(HasBranches):
         >>> x.tolist(), v.tolist()
         ([1.0, 2.0], [2.0, 3.0])
         """
+        entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
 
     def passing(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
@@ -368,9 +429,11 @@ class Tree(HasBranches):
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
 
     def __reduce__(self) -> Any:
-        return _reopen, (self._root, f"{self._path};{self._key.cycle}")
+        added = [(friend.name, friend.trees, friend.first, friend.index) for friend in self._added.values()]
+        return _reopen, (self._root, f"{self._path};{self._key.cycle}", added)
 
 
-def _reopen(file: File, path: str) -> Tree:
+def _reopen(file: File, path: str, added: Iterable[Any] = ()) -> Tree:
     tree: Tree = file[path]
+    tree._added.update((one[0], Friend(*one)) for one in added)
     return tree

@@ -21,7 +21,16 @@ from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import Compression, as_compression, by_name, from_text, names_of, of_names
+from sapwood.compression import (
+    Compression,
+    as_compression,
+    as_random_access,
+    by_name,
+    from_text,
+    names_of,
+    of_branches,
+    of_names,
+)
 from sapwood.file import check_options
 from sapwood.file import open as _open
 from sapwood.sizes import as_bytes
@@ -47,6 +56,7 @@ def recreate(
     sync: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     format: str = "ttree",
+    random_access: Any = None,
     **others: Unpack[Foreign],
 ) -> WritableFile:
     """A new file in place of what is there.
@@ -56,9 +66,10 @@ def recreate(
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
     ``None`` for none; the default is ROOT's. A mapping from names or globs to such settings is for the
-    branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves dates and UUIDs out, so that the same
-    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage. Tables that are
-    assigned become trees, or RNTuples where ``format`` is ``"rntuple"``.
+    branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves
+    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
+    bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
+    ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -71,7 +82,8 @@ def recreate(
     """
     ignore(others, "recreate")
     tables = _format(format)  # before the file that is there goes
-    made = WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
+    options = (threads, reproducible, sync, storage_options, as_random_access(random_access))
+    made = WritableFile("recreate", file_path, compression, *options)
     made._format = tables
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
@@ -189,6 +201,7 @@ class WritableFile(WritableDirectory):
         reproducible: bool,
         sync: bool,
         options: Mapping[str, Any] | None = None,
+        random_access: str = "off",
     ) -> None:
         super().__init__(None)
         place = _place(path)
@@ -211,7 +224,9 @@ class WritableFile(WritableDirectory):
             make_folders(place)
         self._place: str | None = place
         try:
-            self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
+            self._core = _core.FileWriter.open(
+                mode, self._place, setting, threads, reproducible, sync, random_access
+            )
         except BaseException:
             if self._upload is not None:
                 self._upload.discard()
@@ -269,11 +284,12 @@ class WritableFile(WritableDirectory):
         basket_bytes: int | str | None = None,
         split_level: int = 99,
         member_wise: bool = True,
+        random_access: Any = "file",
     ) -> tuple[Any, Schema]:
         """The engine's tree, and what its branches hold."""
         schema = branch_schema.schema(branch_types, counter_name, field_name, split_level)
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
-        return self._core_of(how, name, schema, title, *options), schema
+        return self._core_of(how, name, schema, title, *options, random_access), schema
 
     def _core_of(
         self,
@@ -288,10 +304,12 @@ class WritableFile(WritableDirectory):
         basket_bytes: int | str | None,
         split_level: int,
         member_wise: bool,
+        random_access: Any,
     ) -> Any:
         """The engine's tree of these branches."""
         self._make_way(name)
         setting, own = self._compressions(compression, names_of(schema))
+        blocks, own_blocks = of_branches(random_access, "file", schema, as_random_access)
         return self._core.tree(
             how,
             name,
@@ -302,6 +320,8 @@ class WritableFile(WritableDirectory):
             every(auto_save),
             *_sizes(cluster_bytes, basket_bytes),
             member_wise=member_wise,
+            random_access=blocks,
+            random_access_of=own_blocks,
         )
 
     def _append(

@@ -62,6 +62,7 @@ pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>
 /// Studies the compression of a tree or RNTuple; gives it as JSON, in words and as a picture. Settings that are tried,
 /// sizes of baskets, bytes that are sampled; purposes by name, and budgets: `size`, `read` or `write` and a number.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn compression_study(
     py: Python<'_>,
     file: PyRef<'_, File>,

@@ -18,6 +18,7 @@ mod network;
 mod ntuple;
 mod ntuple_writer;
 mod object;
+mod packed;
 mod parallel;
 mod query;
 mod reader;
@@ -65,9 +66,11 @@ mod _core {
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]
+    use super::packed::{member_end, pack, packed_name, unpack, unpacked_name};
+    #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]
-    use super::query::{Draws, Query};
+    use super::query::{Draws, Friend, Query, in_lumi_mask};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sapwood::io::Store;
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Notices, Provider, Replicas, environment, in_front_of, redact, unknown_proofs};
+use sapwood_store::{
+    NetOptions, Notices, Provider, Replicas, environment, in_front_of, redact, unknown_proofs, unpacked,
+};
 
 use crate::errors::{raise, with_python};
 use crate::remote::{Otherwise, RemoteStore};
@@ -79,8 +81,16 @@ impl Network {
         Ok(in_front_of(store, &name, &self.options))
     }
 
-    /// The store of one place.
+    /// The store of one place, which may lie in a packed file.
     fn one(self: &Arc<Self>, path: &Path, options: &NetOptions) -> Result<Arc<dyn Store>> {
+        match path.to_str() {
+            Some(text) => unpacked(text, |outer| self.stored(outer.as_ref(), options)),
+            None => self.stored(path, options),
+        }
+    }
+
+    /// The store of one place, for the bytes as they are stored.
+    fn stored(self: &Arc<Self>, path: &Path, options: &NetOptions) -> Result<Arc<dyn Store>> {
         let url = path.to_string_lossy();
         let find = |py: Python<'_>| {
             let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
@@ -96,7 +106,7 @@ impl Network {
             let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (&*url, &self.said))?.extract();
             options.clouds = with_python(said)?;
         }
-        let store = environment::open(path, options.clone())?;
+        let store = environment::open_stored(path, options.clone())?;
         if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Ok(store);
         }

@@ -2,7 +2,7 @@
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use sapwood::query::{self, Draw, Source};
+use sapwood::query::{self, Draw, LumiMask, Source, TreeIndex};
 
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -12,8 +12,67 @@ use crate::ntuple::NTuple;
 use crate::reading::{Wanted, followed, watched};
 use crate::tree::Tree;
 
-/// What expressions are about: a tree, an RNTuple, or numbers by their names.
-fn source(of: &Bound<'_, PyAny>, below: Option<usize>) -> PyResult<Source> {
+/// A friend of a tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Friend(query::Friend);
+
+#[pymethods]
+impl Friend {
+    /// Trees that follow one another, from entry `first` on: by the index of two expressions, by the stored one of a
+    /// single tree (`stored`), or by number of entry.
+    #[new]
+    #[pyo3(signature = (name, parts, first=0, index=None, stored=false))]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        parts: Vec<Bound<'_, PyAny>>,
+        first: u64,
+        index: Option<(String, String)>,
+        stored: bool,
+    ) -> PyResult<Self> {
+        let sources = parts.iter().map(|part| source(part, None, &[])).collect::<PyResult<Vec<_>>>()?;
+        let only = match &parts[..] {
+            [only] if stored => only.cast::<Tree>().ok().map(|tree| tree.get().0.clone()),
+            _ => None,
+        };
+        run(py, || {
+            let built = match (&index, only) {
+                (Some((major, minor)), _) => Some(TreeIndex::build(&sources, major, minor)?),
+                (None, Some(tree)) => TreeIndex::stored(&tree)?,
+                (None, None) => None,
+            };
+            let friend = query::Friend::of_parts(name, sources, first)?;
+            match built {
+                Some(index) => friend.by_index(index),
+                None => Ok(friend),
+            }
+        })
+        .map(Self)
+    }
+}
+
+/// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
+/// sections by run.
+#[pyfunction]
+#[pyo3(signature = (of, mask, columns, start, stop, entries=None))]
+pub(crate) fn in_lumi_mask(
+    of: &Bound<'_, PyAny>,
+    mask: Vec<(i64, Vec<(i64, i64)>)>,
+    columns: (String, String),
+    start: u64,
+    stop: u64,
+    entries: Option<PyBuffer<i64>>,
+) -> PyResult<Vec<(u64, u64)>> {
+    let source = source(of, None, &[])?;
+    let wanted = Wanted::new(of.py(), entries, start, stop)?;
+    let found = run(of.py(), || {
+        LumiMask::new(mask)?.passing(&source, wanted.selection()?, [columns.0.as_str(), columns.1.as_str()])
+    })?;
+    Ok(found.ranges().map(|range| (range.start, range.end)).collect())
+}
+
+/// What expressions are about: a tree, an RNTuple, or numbers by their names, and friends.
+fn source(of: &Bound<'_, PyAny>, below: Option<usize>, friends: &[Py<Friend>]) -> PyResult<Source> {
     let found = if let Ok(tree) = of.cast::<Tree>() {
         Source::from(&tree.get().0)
     } else if let Ok(ntuple) = of.cast::<NTuple>() {
@@ -26,10 +85,11 @@ fn source(of: &Bound<'_, PyAny>, below: Option<usize>) -> PyResult<Source> {
         };
         Source::of_columns(arrays.into_iter().map(column).collect::<PyResult<Vec<_>>>()?).map_err(raise)?
     };
-    Ok(match below {
+    let found = match below {
         Some(id) => found.below(id),
         None => found,
-    })
+    };
+    run(of.py(), || friends.iter().try_fold(found, |found, friend| found.with_friend(friend.get().0.clone())))
 }
 
 /// Expressions and a cut over one tree.
@@ -46,17 +106,18 @@ type Found = (Option<Buffer>, Vec<Column>, Vec<Column>);
 #[pymethods]
 impl Query {
     #[new]
-    #[pyo3(signature = (of, values, cut=None, aliases=Vec::new(), below=None))]
+    #[pyo3(signature = (of, values, cut=None, aliases=Vec::new(), below=None, friends=Vec::new()))]
     fn new(
         of: &Bound<'_, PyAny>,
         values: Vec<String>,
         cut: Option<String>,
         aliases: Vec<(String, String)>,
         below: Option<usize>,
+        friends: Vec<Py<Friend>>,
     ) -> PyResult<Self> {
         let named = of.cast::<NTuple>().ok().map(|ntuple| ntuple.get().named().to_vec());
         let below = below.and_then(|id| named.as_ref().map_or(Some(id), |named| named.get(id).copied()));
-        let source = source(of, below)?;
+        let source = source(of, below, &friends)?;
         let engine = run(of.py(), || {
             let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let mut query = query::Query::new(source).aliases(aliases);
@@ -76,7 +137,7 @@ impl Query {
     fn needed(&self) -> Vec<usize> {
         let needed = self.engine.needed();
         match &self.named {
-            None => needed.to_vec(),
+            None => needed,
             Some(named) => needed.iter().filter_map(|id| named.iter().position(|engine| engine == id)).collect(),
         }
     }
@@ -135,9 +196,14 @@ pub(crate) struct Draws(Vec<Draw>);
 #[pymethods]
 impl Draws {
     #[new]
-    #[pyo3(signature = (of, draws, aliases=Vec::new()))]
-    fn new(of: &Bound<'_, PyAny>, draws: Vec<Drawn>, aliases: Vec<(String, String)>) -> PyResult<Self> {
-        let source = source(of, None)?;
+    #[pyo3(signature = (of, draws, aliases=Vec::new(), friends=Vec::new()))]
+    fn new(
+        of: &Bound<'_, PyAny>,
+        draws: Vec<Drawn>,
+        aliases: Vec<(String, String)>,
+        friends: Vec<Py<Friend>>,
+    ) -> PyResult<Self> {
+        let source = source(of, None, &friends)?;
         run(of.py(), || {
             let aliases = || aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let one = |(words, cut, is_profile, axes): &Drawn| {

@@ -45,6 +45,12 @@ impl Tree {
         self.0.aliases.clone()
     }
 
+    /// `fFriends`: name, name of the tree, path of the file.
+    #[getter]
+    fn friends(&self) -> Vec<(&str, &str, &str)> {
+        self.0.friends.iter().map(|friend| (&*friend.name, &*friend.tree, &*friend.file)).collect()
+    }
+
     /// Class of the record.
     #[getter]
     fn classname(&self) -> &str {

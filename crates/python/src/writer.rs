@@ -63,13 +63,15 @@ pub(crate) fn rewrite(
     verify: bool,
     to: Option<&str>,
     unsupported: &str,
+    random_access: &str,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
     let pages = pages(compression, auto_flush, basket_bytes);
     let basket_bytes = basket_bytes.unwrap_or(usual.basket_bytes);
     let auto_flush = auto_flush.map_or(usual.auto_flush, Every::from_root);
-    let tree = TreeOptions { compression, auto_flush, basket_bytes, ..usual };
+    let random_access = Some(random_access.parse().map_err(raise)?);
+    let tree = TreeOptions { compression, random_access, auto_flush, basket_bytes, ..usual };
     let baskets = if keep_baskets { Baskets::Keep } else { Baskets::New(tree) };
     let branches = branches.into_iter().map(|(tree, names)| (tree, names.into_iter().map(Into::into).collect()));
     let entries = entries.into_iter().map(|(tree, kept)| (tree, kept.into_iter().map(|(a, b)| a..b).collect()));
@@ -126,7 +128,9 @@ impl FileWriter {
     /// A file at a path (a new one in place of what is there, one where there is none, or the one that is there), or in
     /// memory where there is no path. No compression is the file's own, or ROOT's default.
     #[staticmethod]
-    #[pyo3(signature = (mode, path, compression = None, threads = 0, reproducible = false, sync = false))]
+    #[pyo3(signature = (mode, path, compression = None, threads = 0, reproducible = false, sync = false,
+                        random_access = "off"))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn open(
         py: Python<'_>,
         mode: &str,
@@ -135,11 +139,13 @@ impl FileWriter {
         threads: usize,
         reproducible: bool,
         sync: bool,
+        random_access: &str,
     ) -> PyResult<Self> {
         use sapwood::write::FileWriter as Writer;
         let compression = compression.map(str::parse).transpose().map_err(raise)?;
         let options = WriteOptions {
             compression,
+            random_access: random_access.parse().map_err(raise)?,
             session: sessions::shared(threads),
             reproducible,
             sync,
@@ -193,7 +199,7 @@ impl FileWriter {
     /// Begins a tree (`new`), adds branches to one (`branches`), or opens one to add entries (`entries`).
     #[pyo3(signature = (
         how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None,
-        basket_bytes = None, member_wise = true
+        basket_bytes = None, member_wise = true, random_access = None, random_access_of = HashMap::new()
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree<'py>(
@@ -209,8 +215,16 @@ impl FileWriter {
         cluster_bytes: Option<usize>,
         basket_bytes: Option<usize>,
         member_wise: bool,
+        random_access: Option<&str>,
+        random_access_of: HashMap<String, String>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
+        let mut branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
+        for branch in &mut branches {
+            branch.random_access = match random_access_of.get(&*branch.name) {
+                Some(own) => Some(own.parse().map_err(raise)?),
+                None => None,
+            };
+        }
         let usual = TreeOptions::default();
         let options = TreeOptions {
             title: title.into(),
@@ -220,6 +234,7 @@ impl FileWriter {
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
             member_wise,
+            random_access: random_access.map(str::parse).transpose().map_err(raise)?,
             begins_saved: how != "whole",
         };
         if how == "parallel" {
@@ -234,7 +249,8 @@ impl FileWriter {
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
     }
 
-    /// Begins an RNTuple of these fields: name, type as nested tuples, own compression. It is filled by one thread, or by many.
+    /// Begins an RNTuple of these fields: name, type as nested tuples, own compression. It is filled by one thread, or
+    /// by many.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
                         max_key_bytes = None, parallel = false))]

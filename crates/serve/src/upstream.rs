@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Provider, file_path, is_url, open};
+use sapwood_store::{NetOptions, Provider, file_path, is_url, open_stored};
 
 use crate::folder::Folder;
 use crate::metrics::Metrics;
@@ -88,7 +88,7 @@ impl Upstream {
             Kind::Folder(folder) => folder.file(path),
             Kind::Http(prefix) => {
                 let url = format!("{prefix}/{}", path.encoded());
-                Ok((open(&url, net)?, url))
+                Ok((open_stored(&url, net)?, url))
             }
             Kind::Xrootd(prefix) => {
                 // These mean something there, and cannot be encoded.
@@ -96,11 +96,11 @@ impl Upstream {
                     return Err(Error::not_found("no file of root:// has such a name"));
                 }
                 let url = format!("{prefix}/{}", path.names().join("/"));
-                Ok((open(&url, net)?, url))
+                Ok((open_stored(&url, net)?, url))
             }
             Kind::Literal(prefix) => {
                 let url = format!("{prefix}/{}", path.names().join("/"));
-                Ok((open(&url, net)?, url))
+                Ok((open_stored(&url, net)?, url))
             }
         }
     }

@@ -14,6 +14,7 @@ mod http;
 mod net;
 mod open;
 mod options;
+mod packed;
 mod provider;
 mod replicas;
 mod secrets;
@@ -30,8 +31,11 @@ pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
 pub use net::LinkStats;
-pub use open::{open, open_replicas};
+pub use open::{open, open_replicas, open_stored};
 pub use options::NetOptions;
+pub use packed::{
+    Inflated, PackOptions, PackReport, PackedStore, member_end, pack, packed_name, unpack, unpacked, unpacked_name,
+};
 pub use provider::Provider;
 pub use replicas::Replicas;
 pub use secrets::redact;

@@ -7,16 +7,20 @@ use sapwood::{Error, Result};
 
 use crate::secrets::redact;
 use crate::url::{file_path, scheme};
-use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
+use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache, unpacked};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain
 /// file; with the feature `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a
 /// server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
+/// A file in a packed one is read [in place](crate::unpacked): `x.root.zst`, `image.sqfs:path/x.root`,
+/// `archive.zip:path/x.root`.
+///
 /// # Errors
 ///
 /// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch)
-/// for a malformed URL or invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
+/// for a malformed URL or invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes. Whether
+/// a packed file is one shows at the first read.
 ///
 /// # Example
 ///
@@ -30,6 +34,24 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    unpacked(url, |outer| open_stored(outer, options))
+}
+
+/// [`open`], for the bytes as they are stored: a packed file is one.
+///
+/// # Errors
+///
+/// Those of [`open`].
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_store::open_stored(path, &Default::default())?;
+/// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_stored(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     if let Some(path) = file_path(url) {
         return Ok(Arc::new(LocalFile::find(path)?));
     }

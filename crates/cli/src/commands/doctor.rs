@@ -104,6 +104,7 @@ pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
 
 /// Where a file goes that was written again: beside the old one, or here where that is on a server.
 pub(crate) fn target(path: &str, word: &str) -> String {
+    let path = sapwood_store::unpacked_name(path).unwrap_or(path);
     let path = match path.split(['?', '#']).next().and_then(|plain| plain.rsplit('/').next()) {
         Some(name) if sapwood_store::is_url(path) => name,
         _ => path,

@@ -3,21 +3,22 @@
 use std::io::Write;
 
 use sapwood::hist::Histogram;
-use sapwood::query::{Draw, Source};
+use sapwood::query::Draw;
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Session};
 
-use super::scan::{Dataset, dataset};
 use crate::output::{self, Outcome};
 use crate::picture;
 use crate::remote::Remote;
+use crate::source::{Friends, dataset};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sapwood draw events.root 'Muon_pt>>h(50, 0, 100)' 'nMuon > 1'
   sapwood draw events.root:Events 'Muon_eta:Muon_pt' --out eta.svg
-  sapwood draw events.root 'Sum$(Jet_pt)' --out ht.root")]
+  sapwood draw events.root 'Sum$(Jet_pt)' --out ht.root
+  sapwood draw events.root 'new.weight' --friend new=weights.root:tree")]
 pub(crate) struct Arguments {
     /// FILE:TREE, or FILE for its only tree or RNTuple.
     target: String,
@@ -39,21 +40,20 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 0)]
     threads: usize,
     #[command(flatten)]
+    friends: Friends,
+    #[command(flatten)]
     pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open_in(path, Session::with_threads(arguments.threads), &arguments.remote)?;
-    let source = match dataset(&file, name)? {
-        Dataset::Tree(tree) => Source::from(&tree),
-        Dataset::NTuple(ntuple) => Source::from(&ntuple),
-    };
-    let entries = source.entries();
-    let mut draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
-    if arguments.profile {
-        draw = draw.profile()?;
-    }
+    let found = dataset(&file, name)?;
+    let (draw, entries) = arguments.friends.with(&found, &arguments.remote, |source| {
+        let entries = source.entries();
+        let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
+        Ok((if arguments.profile { draw.profile()? } else { draw }, entries))
+    })?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments)).transpose()?;
     let histogram = draw.run(0..entries)?;
     match to {

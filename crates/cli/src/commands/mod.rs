@@ -12,6 +12,7 @@ pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mkdir;
+pub(crate) mod pack;
 pub(crate) mod perf;
 pub(crate) mod proxy;
 pub(crate) mod recover;

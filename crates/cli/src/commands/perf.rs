@@ -10,10 +10,10 @@ use sapwood::ntuple::NTuple;
 use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
-use super::scan::{Dataset, dataset};
 use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::source::{Dataset, dataset};
 
 /// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and
 /// a picture. Or show a run that was saved.

@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood::codec::{CompressionByName, is_like};
+use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::query::{Query, Source};
-use sapwood::write::{Baskets, FileWriter, Format, NTupleOptions, Order, Remake, Unsupported, WriteOptions};
+use sapwood::write::{
+    Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, Unsupported, WriteOptions,
+};
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
 use crate::clusters::clusters;
@@ -54,6 +56,10 @@ pub(crate) struct Arguments {
     /// not given. PATTERN=SETTING is for branches of such names; once for each.
     #[arg(long, value_name = "[PATTERN=]SETTING")]
     compression: Vec<String>,
+    /// Compress baskets in blocks of so many entries, each of which is read without the others; `auto` for blocks as
+    /// small as the size of the file allows.
+    #[arg(long, value_name = "N|auto")]
+    random_access: Option<RandomAccess>,
     /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in
     /// the input, and kept. `entry` where it is not given, `offset` with `--baskets keep`.
     #[arg(long)]
@@ -104,13 +110,15 @@ impl Arguments {
         };
         if !keep {
             let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
-            return Ok((Baskets::New(wish), self.order.unwrap_or_default()));
+            let options = TreeOptions { random_access: self.random_access, ..wish };
+            return Ok((Baskets::New(options), self.order.unwrap_or_default()));
         }
         let given = [
             ("--cluster-bytes", self.cluster_bytes.is_some()),
             ("--cluster-entries", self.cluster_entries.is_some()),
             ("--basket-bytes", self.basket_bytes.is_some()),
             ("--compression", !self.compression.is_empty()),
+            ("--random-access", self.random_access.is_some()),
             ("--entries", self.entries.is_some()),
             ("--cut", self.cut.is_some()),
         ];

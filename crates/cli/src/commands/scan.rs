@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
-use std::sync::Arc;
 
 use sapwood::column::{Kind, Number};
-use sapwood::container::Key;
-use sapwood::ntuple::NTuple;
 use sapwood::query::{Query, Source};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
-use sapwood::{Error, ErrorKind, File};
+use sapwood::{Error, ErrorKind};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::source::{Dataset, Friends, dataset_or_part};
 
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
@@ -40,65 +38,9 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    friends: Friends,
+    #[command(flatten)]
     pub(crate) remote: Remote,
-}
-
-/// What has entries.
-pub(crate) enum Dataset {
-    Tree(Arc<Tree>),
-    NTuple(Arc<NTuple>),
-}
-
-/// The tree or RNTuple of that name, or the only one.
-pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
-    match name {
-        Some(name) => dataset_at(file, &file.key(name)?),
-        None => dataset_at(file, &only(file)?),
-    }
-}
-
-/// [`dataset`], or the branch or field in it that `name` ends with: `TREE/BRANCH`.
-pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(Dataset, Option<&'n str>)> {
-    let missing = match dataset(file, name) {
-        Err(output::Failure::Read(error)) if error.kind() == ErrorKind::NotFound => error,
-        found => return Ok((found?, None)),
-    };
-    for (at, _) in name.unwrap_or_default().match_indices('/') {
-        let (tree, part) = name.unwrap_or_default().split_at(at);
-        if let Ok(key) = file.key(tree)
-            && has_entries(&key)
-        {
-            return Ok((dataset_at(file, &key)?, Some(&part[1..])));
-        }
-    }
-    Err(missing.into())
-}
-
-fn has_entries(key: &Key) -> bool {
-    key.is_tree() || key.is_ntuple()
-}
-
-fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
-    Ok(match key.is_ntuple() {
-        true => Dataset::NTuple(file.ntuple_at(key)?),
-        false => Dataset::Tree(file.tree_at(key)?),
-    })
-}
-
-/// The only key of a tree or RNTuple, of all cycles the highest.
-fn only(file: &File) -> Outcome<Key> {
-    let keys = file.keys(true)?;
-    let mut found: Vec<_> = keys.iter().filter(|found| has_entries(&found.key)).collect();
-    found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    found.dedup_by(|a, b| a.path == b.path);
-    match &found[..] {
-        [one] => Ok(one.key.clone()),
-        [] => Err(Error::not_found("the file has no tree and no RNTuple").into()),
-        many => {
-            let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
-            Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
-        }
-    }
 }
 
 /// What of a tree or RNTuple is shown.
@@ -113,11 +55,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(dataset: &Dataset, wanted: &[String], cut: Option<&str>) -> Outcome<Self> {
-        let source = match dataset {
-            Dataset::Tree(tree) => Source::from(tree),
-            Dataset::NTuple(ntuple) => Source::from(ntuple),
-        };
+    fn of(dataset: &Dataset, source: Source, wanted: &[String], cut: Option<&str>) -> sapwood::Result<Self> {
         let entries = source.entries();
         let mut query = Query::new(source);
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
@@ -218,7 +156,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let file = output::open(path, arguments.threads, &arguments.remote)?;
     let (dataset, part) = dataset_or_part(&file, name)?;
     let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
-    let all = Shown::of(&dataset, &wanted, arguments.cut.as_deref())?;
+    let cut = arguments.cut.as_deref();
+    let make = |source| Shown::of(&dataset, source, &wanted, cut);
+    let all = arguments.friends.with(&dataset, &arguments.remote, make)?;
     let Shown { names, left_out, .. } = &all;
     if arguments.json {
         return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {

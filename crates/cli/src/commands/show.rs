@@ -6,9 +6,9 @@ use sapwood::ntuple::{Field, NTuple};
 use sapwood::tree::Branch;
 use serde_json::json;
 
-use super::scan::{Dataset, dataset_or_part};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::source::{Dataset, dataset_or_part};
 
 /// Show the branches of a tree, or the fields of an RNTuple: name, type, entries, baskets or pages, bytes and
 /// compression; or the classes of a file.

@@ -74,6 +74,31 @@ pub fn inflate_range(
     Ok(())
 }
 
+/// Inflates the blocks of a chain that hold any byte of `wanted`, ascending ranges of the `into.len()` bytes that the
+/// chain holds, each to its place in `into`. What else is in `into` stays as it is.
+///
+/// # Errors
+///
+/// Those of [`inflate`]. Damage to blocks that are not needed goes unnoticed, but for that of their headers.
+pub(crate) fn inflate_parts(
+    bytes: &[u8],
+    into: &mut [u8],
+    wanted: impl Iterator<Item = Range<usize>>,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let mut wanted = wanted.filter(|want| !want.is_empty()).peekable();
+    for block in blocks(bytes, into.len()) {
+        let block = block?;
+        while wanted.next_if(|want| want.end <= block.unsealed.start).is_some() {}
+        let Some(want) = wanted.peek() else { break };
+        if want.start < block.unsealed.end {
+            let place = into.get_mut(block.unsealed.clone()).ok_or_else(outside)?;
+            block.inflate(bytes, place, scratch)?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn check_range(want: &Range<usize>, unsealed_bytes: usize, into: &[u8]) -> Result<()> {
     if want.end > unsealed_bytes || want.start > want.end {
         return Err(Error::mismatch("the range reaches outside of the unsealed object")
@@ -155,6 +180,42 @@ pub fn deflate(bytes: &[u8], how: Compression, into: &mut Vec<u8>, scratch: &mut
         }
     }
     Ok(into.len() > start)
+}
+
+/// Appends to `into` a chain that holds `bytes`, in blocks that end at `ends`, which rise to the length of `bytes`. A
+/// block that would hold more than 16 MiB becomes several; one that would hold nothing is left out.
+///
+/// False as in [`deflate`]. A single block may be longer than what it holds.
+///
+/// # Errors
+///
+/// [`ErrorKind::Internal`](crate::ErrorKind::Internal) if `ends` fall or do not end where `bytes` do; those of
+/// [`deflate`]. `into` is then as it was.
+pub(crate) fn deflate_parts(
+    bytes: &[u8],
+    ends: impl Iterator<Item = usize>,
+    how: Compression,
+    into: &mut Vec<u8>,
+    scratch: &mut Scratch,
+) -> Result<bool> {
+    let (before, mut start) = (into.len(), 0);
+    let done = || {
+        for end in ends {
+            let part = bytes.get(start..end).ok_or_else(outside)?;
+            start = end;
+            for piece in part.chunks(MAX_BLOCK_BYTES) {
+                if !deflate_block(piece, how, usize::MAX, into, scratch)? || into.len() - before >= bytes.len() {
+                    return Ok(false);
+                }
+            }
+        }
+        if start == bytes.len() { Ok(start > 0) } else { Err(outside()) }
+    };
+    let done = done();
+    if !matches!(done, Ok(true)) {
+        into.truncate(before);
+    }
+    done
 }
 
 /// Appends to `into` one block that holds `bytes`, if it takes at most `room` bytes with its header. For writers that

@@ -26,6 +26,7 @@ mod chain;
 mod compression;
 mod lz4;
 mod lzma;
+mod random_access;
 mod table;
 mod zlib;
 mod zstd;
@@ -40,7 +41,9 @@ pub use by_name::CompressionByName;
 pub use by_name::is_like;
 #[doc(hidden)]
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
+pub(crate) use chain::{deflate_parts, inflate_parts};
 pub use compression::{Algorithm, Compression};
+pub use random_access::RandomAccess;
 #[doc(hidden)]
 pub use table::BlockTable;
 

@@ -97,7 +97,8 @@ pub(super) fn origin(ntuple: &NTuple, page: &PageId, first_entry: u64, known: &H
     }
     if is_spread(bytes, max_key_bytes) {
         let whole = read_payloads(file, &[(at, bytes)], max_key_bytes)?;
-        return Ok(Origin::Here(whole.into_iter().next().unwrap_or_default()));
+        let whole = whole.into_iter().next().ok_or_else(|| Error::internal("a payload was not read"))?;
+        return Ok(Origin::Here(whole));
     }
     Ok(Origin::Stored(in_file(file, at, bytes)?, first_entry))
 }

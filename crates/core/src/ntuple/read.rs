@@ -458,16 +458,20 @@ fn checked_ends(filling: Filling, borders: &[(usize, u64)]) -> Result<BytesMut> 
     }
     let whole = filling.join()?;
     let ends = whole.as_chunks::<8>().0;
-    let end = |index: usize| ends.get(index).map_or(0, |end| i64::from_ne_bytes(*end));
-    for first in first_of_pieces.into_iter().filter(|&first| first > 0) {
-        if end(first) < end(first - 1) {
+    let end = |index: usize| -> Result<i64> {
+        let end = ends.get(index).ok_or_else(|| Error::internal("a list of a cluster has no end"))?;
+        Ok(i64::from_ne_bytes(*end))
+    };
+    for first in first_of_pieces.into_iter().filter(|&first| first > 0 && first < ends.len()) {
+        if end(first)? < end(first - 1)? {
             return Err(falls());
         }
     }
     for &(row, items) in borders {
-        if end(row) as u64 != items {
+        let found = end(row)? as u64;
+        if found != items {
             let message = "the lists or strings of a cluster do not end where their items do";
-            return Err(Error::malformed(message).wanted(items, end(row) as u64));
+            return Err(Error::malformed(message).wanted(items, found));
         }
     }
     Ok(whole)

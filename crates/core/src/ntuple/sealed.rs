@@ -45,10 +45,10 @@ impl NTuple {
         let of_header = Header::read(&self.header).map_err(|error| self.place(error))?.schema;
         let schema = &self.schema;
         Ok(Descriptors {
-            fields: schema.fields.get(of_header.fields.len()..).unwrap_or_default().to_vec(),
-            columns: schema.columns.get(of_header.columns.len()..).unwrap_or_default().to_vec(),
-            aliases: schema.aliases.get(of_header.aliases.len()..).unwrap_or_default().to_vec(),
-            infos: schema.infos.get(of_header.infos.len()..).unwrap_or_default().to_vec(),
+            fields: behind(&schema.fields, of_header.fields.len())?,
+            columns: behind(&schema.columns, of_header.columns.len())?,
+            aliases: behind(&schema.aliases, of_header.aliases.len())?,
+            infos: behind(&schema.infos, of_header.infos.len())?,
         })
     }
 
@@ -161,4 +161,10 @@ impl NTuple {
         let is_own = &*key.class == "RBlob" && key.seek_key == start && u64::from(key.keylen) == KEY_BYTES;
         (is_own && u64::from(key.nbytes) == KEY_BYTES + bytes).then(|| key.room())
     }
+}
+
+/// What the footer adds to a list of the header.
+fn behind<T: Clone>(list: &[T], of_header: usize) -> Result<Vec<T>> {
+    let added = list.get(of_header..).ok_or_else(|| Error::internal("a schema is shorter than its header"))?;
+    Ok(added.to_vec())
 }

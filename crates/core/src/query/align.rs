@@ -29,7 +29,7 @@ impl Items {
     fn at(&self, item: usize) -> usize {
         match self {
             Self::Same => item,
-            Self::At(places) => places.get(item).copied().unwrap_or(usize::MAX),
+            Self::At(places) => places[item],
         }
     }
 }

@@ -151,11 +151,11 @@ impl<'s> Binder<'s> {
         let value = match root {
             None => self.name(text, &names)?,
             Some(Named::Exact(name, start)) => {
-                let found = self.source.find_exact(name).map(|found| (found, 0));
+                let found = self.source.find_exact(name)?;
                 if found.is_none() && self.meaning(name).is_some() {
                     self.alias(text, name, start)?
                 } else {
-                    let Some((found, _)) = found else { return Err(self.unknown(text, name, start)) };
+                    let Some(found) = found else { return Err(self.unknown(text, name, start)) };
                     let mut members: Vec<Arc<str>> = found.member.into_iter().collect();
                     members.extend(names.iter().map(|(name, _)| Arc::from(*name)));
                     self.column(text, found.id, members, start)?
@@ -172,7 +172,9 @@ impl<'s> Binder<'s> {
     }
 
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
-        let known = self.source.names().into_iter().chain(self.aliases.keys().chain(self.stored.keys()).copied());
+        let names = self.source.names();
+        let aliases = self.aliases.keys().chain(self.stored.keys()).copied();
+        let known = names.iter().map(AsRef::as_ref).chain(aliases);
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -183,7 +185,7 @@ impl<'s> Binder<'s> {
         if names.len() == 1 && self.aliases.contains_key(first) && !self.open.iter().any(|open| open == first) {
             return self.alias(text, first, at);
         }
-        if let Some((found, used)) = self.source.find(&parts) {
+        if let Some((found, used)) = self.source.find(&parts)? {
             let mut members: Vec<Arc<str>> = found.member.into_iter().collect();
             members.extend(parts[used..].iter().map(|&name| Arc::from(name)));
             return self.column(text, found.id, members, at);

@@ -7,17 +7,18 @@ use super::align::{Lengths, align, all_present};
 use super::bound::{Bound, Op};
 use super::compute::{binary, unary, zero_divisors};
 use super::function::choose;
+use super::gather::Loaded;
 use super::index;
 use super::load::load;
 use super::reduce::{Reduction, reduce};
 use super::value::{Data, Frame, Scalar, Value};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Column, Selection};
+use crate::read::Selection;
 
 /// Rows of columns that expressions are computed of.
 pub(super) struct Rows<'r> {
     /// Columns by their places.
-    pub(super) columns: &'r [Option<Column>],
+    pub(super) columns: &'r [Option<Loaded>],
     pub(super) rows: Range<usize>,
     /// The entries of all rows of the columns.
     pub(super) entries: &'r Selection,
@@ -89,8 +90,12 @@ impl Rows<'_> {
             Op::Constant(constant) => Value::constant(len, constant.clone()),
             Op::Column(place, members) => {
                 let column = self.columns.get(*place).and_then(Option::as_ref);
-                let column = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
-                load(column, members, self.rows.clone())?
+                let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
+                let value = load(&loaded.column, members, self.rows.clone())?;
+                match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
+                    None => value,
+                    Some(present) => value.where_present(present)?,
+                }
             }
             Op::Unary(super::syntax::Unary::Cast(cast), of) => self.value(of)?.cast(cast.0)?,
             Op::Unary(operator, of) => {

@@ -21,6 +21,7 @@
 //! - **Functions** of C, of `TMath::` and of NumPy.
 //! - **Text**: `name == "mu"`, `strstr(name, "mu")`.
 //! - **Names** are those of branches and leaves, with members behind points; `get("any name")` takes what is no name.
+//!   Those of friends stand behind the friend's name, or alone where no other has them.
 //!
 //! # Example
 //!
@@ -38,12 +39,16 @@ mod align;
 mod bind;
 mod bound;
 mod compute;
+mod distributions;
 mod draw;
 mod evaluate;
 mod fault;
+mod friend;
 mod function;
+mod gather;
 mod index;
 mod load;
+mod lumi_mask;
 mod names;
 mod number;
 mod parse;
@@ -53,10 +58,14 @@ mod source;
 mod special;
 mod step;
 mod syntax;
+mod table;
 mod token;
+mod tree_index;
 mod value;
 
 pub use align::Lengths;
 pub use draw::{Draw, Points, draw_many, draw_with};
+pub use lumi_mask::LumiMask;
 pub use select::{Answer, Query};
-pub use source::Source;
+pub use source::{Friend, Source};
+pub use tree_index::TreeIndex;

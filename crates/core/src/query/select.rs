@@ -174,8 +174,9 @@ impl Query {
     }
 
     /// Numbers of the branches or fields that the expressions need, each once.
-    pub fn needed(&self) -> &[usize] {
-        &self.needed
+    /// Those of friends are not among them.
+    pub fn needed(&self) -> Vec<usize> {
+        self.needed.iter().copied().filter(|&id| self.source.is_own(id)).collect()
     }
 
     /// Reads some entries: what the cut needs first, and everything else for the entries that pass.
@@ -399,7 +400,8 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let entry = row.and_then(|row| rows.entries.entry((rows.rows.start + row) as u64));
     let entry = entry.map_or_else(String::new, |entry| format!(" {entry}"));
     Ok(Error::mismatch(format!(
-        "entry{entry} has no value here: it has too few items, or divides a whole number by zero. Take a slice, as in \
-         [:, :1], cut such entries away, or say what stands in for them with Alt$(v[0], 0)"
+        "entry{entry} has no value here: it has too few items, divides a whole number by zero, or a friend has no \
+         entry for it. Take a slice, as in [:, :1], cut such entries away, or say what stands in for them with \
+         Alt$(v[0], 0)"
     )))
 }

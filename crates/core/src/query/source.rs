@@ -1,12 +1,16 @@
-//! Where the values of names come from: a tree, or an RNTuple.
+//! Where the values of names come from: a tree, or an RNTuple, and its friends.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::gather::{Loaded, Run, gather, of_parts, present, push};
+use super::table::{Found, Table};
+use super::tree_index::TreeIndex;
 use crate::column::Kind;
 use crate::error::{Error, Result};
-use crate::ntuple::{FieldId, NTuple};
+use crate::ntuple::NTuple;
 use crate::read::{Column, Progress, Selection};
-use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
+use crate::tree::Tree;
 
 /// What an expression is about: a [`Tree`], an [`NTuple`], or columns in memory. Cheap to clone.
 ///
@@ -21,40 +25,53 @@ use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Source {
-    of: Of,
+    table: Table,
     /// The branch or field below which names are looked for first.
     below: Option<usize>,
+    /// Their columns are numbered after those of the tree, one friend after another.
+    friends: Arc<[Friend]>,
 }
 
-#[derive(Clone, Debug)]
-enum Of {
-    Tree(Arc<Tree>),
-    NTuple(Arc<NTuple>),
-    Columns(Arc<[(String, Column)]>),
-}
-
-/// What a name leads to.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    /// The number of the branch or field.
-    pub(super) id: usize,
-    /// The member of its records that is meant.
-    pub(super) member: Option<Arc<str>>,
+/// Whose a column is.
+enum Owner<'s> {
+    Own(usize),
+    /// A friend's, by its number there.
+    Of(&'s Friend, usize),
 }
 
 impl From<&Arc<Tree>> for Source {
     fn from(tree: &Arc<Tree>) -> Self {
-        Self { of: Of::Tree(Arc::clone(tree)), below: None }
+        Self::of(Table::Tree(Arc::clone(tree)))
     }
 }
 
 impl From<&Arc<NTuple>> for Source {
     fn from(ntuple: &Arc<NTuple>) -> Self {
-        Self { of: Of::NTuple(Arc::clone(ntuple)), below: None }
+        Self::of(Table::NTuple(Arc::clone(ntuple)))
     }
 }
 
 impl Source {
+    fn of(table: Table) -> Self {
+        Self { table, below: None, friends: Arc::default() }
+    }
+
+    /// The same without friends.
+    pub(super) fn alone(&self) -> Self {
+        Self::of(self.table.clone())
+    }
+
+    /// The same with one more friend.
+    pub(super) fn and(self, friend: Friend) -> Self {
+        let friends = self.friends.iter().cloned().chain([friend]).collect();
+        Self { friends, ..self }
+    }
+
+    /// Whether a friend has that name.
+    pub(super) fn has_friend(&self, name: &str) -> bool {
+        self.friends.iter().any(|friend| &*friend.name == name)
+    }
+
     /// Columns in memory, by their names. All have the same number of rows.
     ///
     /// # Errors
@@ -78,7 +95,7 @@ impl Source {
             let words = format!("the column {name:?} has another length than the first");
             return Err(Error::mismatch(words).wanted(rows as u64, other.len as u64));
         }
-        Ok(Self { of: Of::Columns(columns), below: None })
+        Ok(Self::of(Table::Columns(columns)))
     }
 
     /// The same, with names that are looked for below a branch or field first.
@@ -95,36 +112,24 @@ impl Source {
     /// ```
     #[must_use]
     pub fn below(&self, id: usize) -> Self {
-        Self { of: self.of.clone(), below: Some(id) }
+        Self { below: Some(id), ..self.clone() }
     }
 
     /// Its entries.
     pub fn entries(&self) -> u64 {
-        match &self.of {
-            Of::Tree(tree) => tree.entries,
-            Of::NTuple(ntuple) => ntuple.entries,
-            Of::Columns(columns) => columns.first().map_or(1, |(_, column)| column.len as u64),
-        }
+        self.table.entries()
     }
 
     /// Whether both are the same tree.
     pub(super) fn is(&self, other: &Self) -> bool {
-        match (&self.of, &other.of) {
-            (Of::Tree(a), Of::Tree(b)) => Arc::ptr_eq(a, b),
-            (Of::NTuple(a), Of::NTuple(b)) => Arc::ptr_eq(a, b),
-            (Of::Columns(a), Of::Columns(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
+        let is_alone = self.friends.is_empty() && other.friends.is_empty();
+        (is_alone || Arc::ptr_eq(&self.friends, &other.friends)) && self.table.is(&other.table)
     }
 
     /// Entries in steps whose columns take about so many bytes of memory. Steps end with clusters where these fit, so
     /// that no basket is read twice.
     pub(super) fn steps(&self, ids: &[usize], entries: &Selection, bytes: u64) -> Result<Vec<Selection>> {
-        let clusters = match &self.of {
-            Of::Tree(tree) => tree.clusters(),
-            Of::NTuple(ntuple) => ntuple.clusters()?,
-            Of::Columns(_) => Vec::new(),
-        };
+        let clusters = self.table.clusters()?;
         let most = (bytes / self.entry_bytes(ids).max(1)).max(1);
         let mut steps = Vec::new();
         let mut done = 0;
@@ -144,67 +149,128 @@ impl Source {
 
     /// Expressions that it brings along, by their names.
     pub(super) fn aliases(&self) -> &[(String, String)] {
-        match &self.of {
-            Of::Tree(tree) => &tree.aliases,
-            Of::NTuple(_) | Of::Columns(_) => &[],
-        }
+        self.table.aliases()
     }
 
     /// What the longest name that the parts begin with leads to, and how many parts it has.
-    pub(super) fn find(&self, parts: &[&str]) -> Option<(Found, usize)> {
-        (1..=parts.len()).rev().find_map(|used| Some((self.find_exact(&parts[..used].join("."))?, used)))
+    pub(super) fn find(&self, parts: &[&str]) -> Result<Option<(Found, usize)>> {
+        for used in (1..=parts.len()).rev() {
+            if let Some(found) = self.table.find(self.below, &parts[..used].join(".")) {
+                return Ok(Some((found, used)));
+            }
+        }
+        if let [name, rest @ ..] = parts
+            && let Some(friend) = self.friends.iter().position(|friend| &*friend.name == *name)
+            && let Some((found, used)) = self.find_in(friend, rest)?
+        {
+            return Ok(Some((found, used + 1)));
+        }
+        let mut all = Vec::new();
+        for friend in 0..self.friends.len() {
+            all.extend(self.find_in(friend, parts)?.map(|found| (friend, found)));
+        }
+        match &all[..] {
+            [] => Ok(None),
+            [(_, one)] => Ok(Some(one.clone())),
+            many => {
+                let names: Vec<String> = many
+                    .iter()
+                    .map(|(friend, _)| format!("{}.{}", self.friends[*friend].name, parts.join(".")))
+                    .collect();
+                let words = format!("several friends have {:?}: write {}", parts.join("."), names.join(" or "));
+                Err(self.place(Error::mismatch(words)))
+            }
+        }
     }
 
     /// What a name leads to. In quotes it may hold any character.
-    pub(super) fn find_exact(&self, name: &str) -> Option<Found> {
-        match &self.of {
-            Of::Tree(tree) => in_tree(tree, self.below, name),
-            Of::NTuple(ntuple) => in_ntuple(ntuple, self.below, name),
-            Of::Columns(columns) => {
-                let id = columns.iter().position(|(known, _)| known == name)?;
-                Some(Found { id, member: None })
+    pub(super) fn find_exact(&self, name: &str) -> Result<Option<Found>> {
+        if let Some(found) = self.table.find(self.below, name) {
+            return Ok(Some(found));
+        }
+        if let Some((friend, rest)) = name.split_once('.')
+            && let Some(place) = self.friends.iter().position(|known| &*known.name == friend)
+            && let Some(source) = self.friends[place].first()
+            && let Some(found) = source.find_exact(rest)?
+        {
+            return Ok(Some(self.in_friend(place, found)));
+        }
+        Ok(self.find(&[name])?.map(|(found, _)| found))
+    }
+
+    /// A name among the columns of a friend.
+    fn find_in(&self, friend: usize, parts: &[&str]) -> Result<Option<(Found, usize)>> {
+        let Some(source) = self.friends.get(friend).and_then(Friend::first) else { return Ok(None) };
+        Ok(source.find(parts)?.map(|(found, used)| (self.in_friend(friend, found), used)))
+    }
+
+    /// What was found in a friend, by its number here.
+    fn in_friend(&self, friend: usize, found: Found) -> Found {
+        let before: usize = self.friends[..friend].iter().filter_map(Friend::first).map(Self::len).sum();
+        Found { id: self.table.len() + before + found.id, ..found }
+    }
+
+    /// Columns, those of friends included.
+    fn len(&self) -> usize {
+        self.table.len() + self.friends.iter().filter_map(Friend::first).map(Self::len).sum::<usize>()
+    }
+
+    /// Whether a column is of the tree itself.
+    pub(super) fn is_own(&self, id: usize) -> bool {
+        id < self.table.len()
+    }
+
+    /// Whose a column is.
+    fn owner(&self, id: usize) -> Result<Owner<'_>> {
+        if self.is_own(id) {
+            return Ok(Owner::Own(id));
+        }
+        let mut first = self.table.len();
+        for friend in &*self.friends {
+            let len = friend.first().map_or(0, Self::len);
+            if id - first < len {
+                return Ok(Owner::Of(friend, id - first));
+            }
+            first += len;
+        }
+        Err(Error::not_found("no such column"))
+    }
+
+    /// The name of a column, by which it is found in a tree of the same columns.
+    fn name_of(&self, id: usize) -> Result<String> {
+        match self.owner(id)? {
+            Owner::Own(id) => self.table.name_of(id),
+            Owner::Of(friend, id) => {
+                let source = friend.first().ok_or_else(|| Error::not_found("no such column"))?;
+                Ok(format!("{}.{}", friend.name, source.name_of(id)?))
             }
         }
     }
 
-    /// The names of its columns.
-    pub(super) fn names(&self) -> Vec<&str> {
-        match &self.of {
-            Of::Tree(tree) => tree.branches().iter().map(|branch| &*branch.name).collect(),
-            Of::NTuple(ntuple) => {
-                ntuple.fields().iter().filter(|field| field.is_named).map(|field| &*field.path).collect()
-            }
-            Of::Columns(columns) => columns.iter().map(|(name, _)| name.as_str()).collect(),
+    /// The names of its columns, those of friends included.
+    pub(super) fn names(&self) -> Vec<Cow<'_, str>> {
+        let mut names: Vec<Cow<'_, str>> = self.table.names().into_iter().map(Cow::from).collect();
+        for friend in &*self.friends {
+            let of = friend.first().map(Self::names).unwrap_or_default();
+            names.extend(of.into_iter().map(|name| format!("{}.{name}", friend.name).into()));
         }
+        names
     }
 
     /// The type of a column.
     pub(super) fn kind(&self, id: usize) -> Result<Kind> {
-        match &self.of {
-            Of::Tree(tree) => {
-                let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
-                if !branch.has_data() {
-                    let words = "the branch holds no values itself: name one below it";
-                    return Err(tree.place(Error::mismatch(words)).in_object(&branch.path));
-                }
-                Ok(tree.interpretation(id)?.kind.clone())
-            }
-            Of::NTuple(ntuple) => ntuple.kind(id),
-            Of::Columns(columns) => {
-                columns.get(id).map(|(_, column)| column.kind.clone()).ok_or_else(|| Error::internal("no such column"))
-            }
+        match self.owner(id)? {
+            Owner::Own(id) => self.table.kind(id),
+            Owner::Of(friend, id) => friend.first().ok_or_else(|| Error::not_found("no such column"))?.kind(id),
         }
     }
 
     /// Whether the values of a column say how many items the columns below it have.
     pub(super) fn is_count(&self, id: usize) -> bool {
-        match &self.of {
-            Of::Tree(tree) => tree.branches().get(id).is_some_and(|branch| {
-                let counts =
-                    |element: &ElementBranch| matches!(element.kind, element_kind::CLONES | element_kind::COLLECTION);
-                !branch.children.is_empty() && branch.element.as_ref().is_some_and(counts)
-            }),
-            Of::NTuple(_) | Of::Columns(_) => false,
+        match self.owner(id) {
+            Ok(Owner::Own(id)) => self.table.is_count(id),
+            Ok(Owner::Of(friend, id)) => friend.first().is_some_and(|source| source.is_count(id)),
+            Err(_) => false,
         }
     }
 
@@ -215,118 +281,319 @@ impl Source {
 
     /// Bytes of memory that an entry of some columns takes, about.
     fn entry_bytes(&self, ids: &[usize]) -> u64 {
-        match &self.of {
-            Of::Tree(tree) => {
-                let of = |branch: &Branch| branch.tot_bytes / branch.entries.max(1) + 1;
-                ids.iter().filter_map(|&id| tree.branches().get(id)).map(of).sum()
-            }
-            Of::NTuple(ntuple) => {
-                let of = |id: &usize| ntuple.field_bytes(*id).map_or(u64::MAX, |bytes| bytes.inflated);
-                let all = ids.iter().map(of).fold(0, u64::saturating_add);
-                all / ntuple.entries.max(1) + ids.len() as u64
-            }
-            Of::Columns(_) => 16 * ids.len() as u64,
-        }
+        let (ids, of_friends) = self.by_owner(ids);
+        let friends = of_friends.iter().filter_map(|(friend, ids)| Some(friend.first()?.entry_bytes(ids)));
+        friends.fold(self.table.entry_bytes(&ids), u64::saturating_add)
     }
 
-    /// Reads columns.
+    /// Columns of the tree itself, and those of each friend by their numbers there.
+    fn by_owner(&self, ids: &[usize]) -> (Vec<usize>, Vec<(&Friend, Vec<usize>)>) {
+        let (mut own, mut friends) = (Vec::new(), Vec::<(&Friend, Vec<usize>)>::new());
+        for &id in ids {
+            match self.owner(id) {
+                Ok(Owner::Own(id)) => own.push(id),
+                Ok(Owner::Of(friend, id)) => match friends.iter_mut().find(|(known, _)| known.name == friend.name) {
+                    Some((_, ids)) => ids.push(id),
+                    None => friends.push((friend, vec![id])),
+                },
+                Err(_) => {}
+            }
+        }
+        (own, friends)
+    }
+
+    /// Reads columns, each once.
     pub(super) fn columns(
         &self,
         ids: &[usize],
         entries: &Selection,
         progress: &mut dyn FnMut(Progress) -> Result<()>,
-    ) -> Result<Vec<Column>> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        match &self.of {
-            Of::Tree(tree) => crate::read::Plan::new(tree, ids, entries)?.columns_with(progress),
-            Of::NTuple(ntuple) => crate::ntuple::columns_with(ntuple, ids, entries, progress),
-            Of::Columns(columns) => {
-                let held = Selection::try_from(0..self.entries())?;
-                let narrowed = |id: &usize| match columns.get(*id) {
-                    Some((_, column)) => column
-                        .clone()
-                        .narrowed(&held, entries)?
-                        .ok_or_else(|| Error::unsupported("columns of lists in memory are queried whole")),
-                    None => Err(Error::internal("no such column")),
-                };
-                ids.iter().map(narrowed).collect()
+    ) -> Result<Vec<Loaded>> {
+        let (own, friends) = self.by_owner(ids);
+        let mut read: Vec<(usize, Loaded)> = Vec::with_capacity(ids.len());
+        let whole = |column| Loaded { column, present: None };
+        read.extend(own.iter().copied().zip(self.table.columns(&own, entries, progress)?.into_iter().map(whole)));
+        let most_bytes = self.table.most_bytes();
+        let mut first = self.table.len();
+        for friend in &*self.friends {
+            if let Some((_, wanted)) = friends.iter().find(|(known, _)| known.name == friend.name) {
+                let found = friend.columns(wanted, entries, most_bytes, progress)?;
+                read.extend(wanted.iter().map(|id| first + id).zip(found));
             }
+            first += friend.first().map_or(0, Self::len);
         }
+        let of = |id: &usize| read.iter().find(|(known, _)| known == id).map(|(_, loaded)| loaded.clone());
+        ids.iter().map(|id| of(id).ok_or_else(|| Error::internal("a column was not read"))).collect()
     }
 
     /// Adds to an error which tree it is about.
     pub(super) fn place(&self, error: Error) -> Error {
-        match &self.of {
-            Of::Tree(tree) => tree.place(error.in_object(&tree.name)),
-            Of::NTuple(ntuple) => ntuple.place(error),
-            Of::Columns(_) => error,
-        }
+        self.table.place(error)
     }
 
     /// The threads and memory of its file.
     pub(super) fn session(&self) -> Option<&crate::Session> {
-        match &self.of {
-            Of::Tree(tree) => Some(&tree.file().options().session),
-            Of::NTuple(ntuple) => Some(&ntuple.file().options().session),
-            Of::Columns(_) => None,
-        }
+        self.table.session()
     }
 }
 
-/// The branch or leaf that a name means, its parts joined by points: the most exact first. Paths, names, leaves, and
-/// what stands behind any point of a name; below a branch before all others.
-fn in_tree(tree: &Tree, below: Option<BranchId>, name: &str) -> Option<Found> {
-    let branches = tree.branches();
-    let plain = |branch: &Branch| Found { id: branch.id, member: None };
-    let find = |is: &dyn Fn(&Branch) -> bool| branches.iter().find(|branch| is(branch)).map(plain);
-    if let Some(above) = below.and_then(|id| branches.get(id)) {
-        let inside = |branch: &Branch| {
-            branch
-                .path
-                .strip_prefix(&*above.path)
-                .and_then(|rest| rest.strip_prefix('/'))
-                .is_some_and(|rest| is_path(rest, name) || &*branch.name == name)
+/// A tree, or trees that follow one another, whose values belong to the entries of another tree: `TTree::AddFriend`.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::{Friend, Query, Source};
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let source = Source::from(&tree).with_friend(Friend::new("twin", &tree))?;
+/// let found = Query::new(source).value("twin.nJet - nJet")?.read(0..tree.entries)?;
+/// assert_eq!(found.columns[0].numbers::<i64>()?, [0; 10]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Friend {
+    name: Arc<str>,
+    /// Trees of the same columns, one after another.
+    parts: Vec<Source>,
+    join: Join,
+}
+
+/// What the two expressions of an index are for entries of a tree.
+pub(super) trait Keys: std::fmt::Debug + Send + Sync {
+    fn of(&self, entries: &Selection) -> Result<Vec<(i64, i64)>>;
+}
+
+/// Which entry of a friend belongs to one of its tree.
+#[derive(Clone, Debug)]
+enum Join {
+    /// The one with the same number, counted from this one.
+    Entry(u64),
+    /// The one for which two expressions have the same values; those of the tree once it is known.
+    Index(Arc<TreeIndex>, Option<Arc<dyn Keys>>),
+}
+
+impl Friend {
+    /// A friend by number of entry, or by the index that its tree brings along: see [`stored`](Self::stored).
+    pub fn new(name: &str, source: impl Into<Source>) -> Self {
+        Self { name: name.into(), parts: vec![source.into()], join: Join::Entry(0) }
+    }
+
+    /// Trees that follow one another, of which entry `first` belongs to the first entry of the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for no trees.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Friend, Query, Source};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let part = || Source::from(&tree);
+    /// let two = Friend::of_parts("two", vec![part(), part()], 5)?;
+    /// let found = Query::new(part().with_friend(two)?).value("two.nJet")?.read(0..10)?;
+    /// let jets = Query::new(&tree).value("nJet")?.read(0..10)?.columns[0].numbers::<u32>()?;
+    /// assert_eq!(found.columns[0].numbers::<u32>()?, [&jets[5..], &jets[..5]].concat());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of_parts(name: &str, parts: Vec<Source>, first: u64) -> Result<Self> {
+        match parts.is_empty() {
+            true => Err(Error::mismatch(format!("the friend {name:?} has no tree"))),
+            false => Ok(Self { name: name.into(), parts, join: Join::Entry(first) }),
+        }
+    }
+
+    /// The same by an index: an entry of the friend belongs to those of the tree for which the two expressions of the
+    /// index have the same values.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an index with entries that the friend does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Friend, Query, Source, TreeIndex};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let index = TreeIndex::build(&[Source::from(&tree)], "nJet", "0")?;
+    /// let friend = Friend::new("first", &tree).by_index(index)?;
+    /// let query = Query::new(Source::from(&tree).with_friend(friend)?).value("first.nJet == nJet")?;
+    /// assert!(query.read(0..10)?.columns[0].numbers::<bool>()?.iter().all(|is_same| *is_same));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn by_index(self, index: TreeIndex) -> Result<Self> {
+        let entries = self.entries();
+        if let Some(last) = index.last().filter(|last| *last >= entries) {
+            let words = format!("the index of the friend {:?} has entries that it lacks", self.name);
+            return Err(Error::mismatch(words).wanted(entries, last + 1));
+        }
+        Ok(Self { join: Join::Index(Arc::new(index), None), ..self })
+    }
+
+    /// A tree by the index that is stored with it, and without one by number of entry: what ROOT does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TreeIndex::stored`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Friend, Source};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// assert!(Source::from(&tree).with_friend(Friend::stored("twin", &tree)?).is_ok());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn stored(name: &str, tree: &Arc<Tree>) -> Result<Self> {
+        let friend = Self::new(name, tree);
+        match TreeIndex::stored(tree)? {
+            Some(index) => friend.by_index(index),
+            None => Ok(friend),
+        }
+    }
+
+    /// Its index, if it has one, and its name.
+    pub(super) fn index(&self) -> Option<&TreeIndex> {
+        match &self.join {
+            Join::Entry(_) => None,
+            Join::Index(index, _) => Some(index),
+        }
+    }
+
+    /// The name by which expressions know it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same, with what the two expressions of its index are for the entries of a tree.
+    pub(super) fn with_keys(self, keys: Arc<dyn Keys>) -> Self {
+        match self.join {
+            Join::Index(index, _) => Self { join: Join::Index(index, Some(keys)), ..self },
+            Join::Entry(_) => self,
+        }
+    }
+
+    /// Whose columns its own are, by number.
+    fn first(&self) -> Option<&Source> {
+        self.parts.first()
+    }
+
+    /// Entries of all of its trees.
+    fn entries(&self) -> u64 {
+        self.parts.iter().map(Source::entries).fold(0, u64::saturating_add)
+    }
+
+    /// Columns for entries of the tree.
+    fn columns(
+        &self,
+        ids: &[usize],
+        entries: &Selection,
+        most_bytes: u64,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Loaded>> {
+        let (wanted, rows) = self.wanted(entries)?;
+        let mut parts = self.read(ids, &wanted, progress)?;
+        // Columns of the parts, by part: as columns by number.
+        let count = parts.len();
+        let is_same = count == 1 && rows.iter().all(|run| matches!(run, Run::Of(..))) && rows.len() <= 1;
+        let is_same = is_same && wanted.len() == entries.len();
+        let mut found = Vec::with_capacity(ids.len());
+        if is_same {
+            return Ok(parts.pop().unwrap_or_default());
+        }
+        for place in 0..ids.len() {
+            let of: Vec<&Loaded> = parts.iter().filter_map(|part| part.get(place)).collect();
+            let columns: Vec<_> = of.iter().map(|loaded| loaded.column.clone()).collect();
+            let runs = of_parts(&rows, &columns.iter().map(|column| column.len).collect::<Vec<_>>());
+            let column = gather(&columns, &runs, most_bytes).map_err(|error| error.in_object(&self.name))?;
+            let is_whole = of.iter().all(|loaded| loaded.present.is_none());
+            let present = match is_whole && runs.iter().all(|run| matches!(run, Run::Of(..))) {
+                true => None,
+                false => Some(runs.iter().flat_map(|run| present(run, &of)).collect::<Arc<[bool]>>()),
+            };
+            found.push(Loaded { column, present });
+        }
+        Ok(found)
+    }
+
+    /// The entries of the friend that belong to some of the tree, and which of their rows belong to each of these.
+    fn wanted(&self, entries: &Selection) -> Result<(Selection, Vec<Run>)> {
+        let total = self.entries();
+        let mut runs = Vec::new();
+        let (index, keys) = match &self.join {
+            Join::Entry(first) => {
+                let mut row = 0;
+                let mut ranges = Vec::new();
+                for range in entries.ranges() {
+                    let place = |entry: u64| entry.saturating_add(*first).min(total);
+                    let there = place(range.start)..place(range.end);
+                    let count = (there.end - there.start) as usize;
+                    push(&mut runs, Run::Of(0, row..row + count));
+                    push(&mut runs, Run::Missing((range.end - range.start) as usize - count));
+                    row += count;
+                    ranges.push(there);
+                }
+                return Ok((Selection::of_ranges(ranges)?, runs));
+            }
+            Join::Index(index, keys) => (index, keys),
         };
-        if let Some(found) = find(&inside) {
-            return Some(found);
+        let keys = keys.as_ref().ok_or_else(|| Error::internal("a friend has no tree"))?;
+        let keys = keys.of(entries)?;
+        let found: Vec<Option<u64>> = keys.into_iter().map(|(major, minor)| index.entry(major, minor)).collect();
+        let mut all: Vec<u64> = found.iter().copied().flatten().collect();
+        all.sort_unstable();
+        all.dedup();
+        let wanted = Selection::of_entries(all)?;
+        for entry in found {
+            push(
+                &mut runs,
+                match entry.and_then(|entry| wanted.row(entry)) {
+                    Some(row) => Run::Of(0, row as usize..row as usize + 1),
+                    None => Run::Missing(1),
+                },
+            );
+        }
+        Ok((wanted, runs))
+    }
+
+    /// Columns of some of its entries, for each of its trees that has any; of the first one where none has.
+    fn read(
+        &self,
+        ids: &[usize],
+        wanted: &Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Vec<Loaded>>> {
+        let mut found = Vec::new();
+        let mut first = 0;
+        for (number, part) in self.parts.iter().enumerate() {
+            let end = first + part.entries();
+            let rows = wanted.before(first)..wanted.before(end);
+            if rows.is_empty() && !(wanted.is_empty() && number == 0) {
+                first = end;
+                continue;
+            }
+            let ranges = wanted.part(rows);
+            let own = Selection::of_ranges(ranges.ranges().map(|range| range.start - first..range.end - first))?;
+            let ids = ids.iter().map(|&id| self.id_in(part, number, id)).collect::<Result<Vec<_>>>()?;
+            found.push(part.columns(&ids, &own, progress).map_err(|error| error.in_object(&self.name))?);
+            first = end;
+        }
+        Ok(found)
+    }
+
+    /// The number of a column of the first tree in another one.
+    fn id_in(&self, part: &Source, number: usize, id: usize) -> Result<usize> {
+        let Some(first) = self.first().filter(|_| number > 0) else { return Ok(id) };
+        let name = first.name_of(id)?;
+        match part.find_exact(&name)? {
+            Some(found) if found.member.is_none() => Ok(found.id),
+            _ => {
+                let words = format!("the friend {:?} lacks the branch {name:?} in one of its trees", self.name);
+                Err(part.place(Error::not_found(words)))
+            }
         }
     }
-    find(&|branch| is_path(&branch.path, name))
-        .or_else(|| find(&|branch| &*branch.name == name))
-        .or_else(|| find(&|branch| branch.name.trim_end_matches('.') == name))
-        .or_else(|| branches.iter().find_map(|branch| in_leaves(branch, name)))
-        .or_else(|| find(&|branch| branch.has_data() && has_end(&branch.name, name)))
-}
-
-/// The leaf of a branch that a name means, with the branch's name before it or without.
-fn in_leaves(branch: &Branch, name: &str) -> Option<Found> {
-    if !branch.children.is_empty() {
-        return None;
-    }
-    let behind = name.strip_prefix(&*branch.name).and_then(|rest| rest.strip_prefix('.'));
-    let leaf = branch.leaves.iter().find(|leaf| &*leaf.name == name || behind == Some(&leaf.name))?;
-    let member = (branch.leaves.len() > 1).then(|| Arc::clone(&leaf.name));
-    Some(Found { id: branch.id, member })
-}
-
-fn in_ntuple(ntuple: &NTuple, below: Option<FieldId>, name: &str) -> Option<Found> {
-    let named = || ntuple.fields().iter().filter(|field| field.is_named);
-    let inside = below.and_then(|id| ntuple.fields().get(id)).and_then(|above| {
-        named()
-            .find(|field| field.path.strip_prefix(&*above.path).and_then(|rest| rest.strip_prefix('.')) == Some(name))
-    });
-    let found = inside.or_else(|| named().find(|field| &*field.path == name))?;
-    Some(Found { id: found.id, member: None })
-}
-
-/// Whether a path with slashes is a name with points.
-fn is_path(path: &str, name: &str) -> bool {
-    path.len() == name.len() && path.bytes().zip(name.bytes()).all(|(a, b)| a == b || a == b'/' && b == b'.')
-}
-
-/// Whether a name ends with a point and another name.
-fn has_end(name: &str, end: &str) -> bool {
-    name.strip_suffix(end).is_some_and(|before| before.ends_with('.'))
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::align::Lengths;
 use super::bound::Bound;
 use super::evaluate::Rows;
+use super::gather::Loaded;
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::read::{Column, Progress, Selection};
@@ -19,7 +20,7 @@ const PART_ITEMS: usize = 8 << 10;
 pub(super) struct Step<'s> {
     source: &'s Source,
     pub(super) entries: Selection,
-    columns: HashMap<usize, Column>,
+    columns: HashMap<usize, Loaded>,
 }
 
 impl<'s> Step<'s> {
@@ -63,9 +64,9 @@ impl<'s> Step<'s> {
     /// Keeps some of the entries, and what is cheaply kept of the columns.
     pub(super) fn narrow(&mut self, chosen: Selection) -> Result<()> {
         let mut kept = HashMap::with_capacity(self.columns.len());
-        for (id, column) in self.columns.drain() {
-            if let Some(column) = column.narrowed(&self.entries, &chosen)? {
-                kept.insert(id, column);
+        for (id, loaded) in self.columns.drain().filter(|(_, loaded)| loaded.present.is_none()) {
+            if let Some(column) = loaded.column.narrowed(&self.entries, &chosen)? {
+                kept.insert(id, Loaded { column, present: None });
             }
         }
         (self.columns, self.entries) = (kept, chosen);
@@ -74,7 +75,8 @@ impl<'s> Step<'s> {
 
     /// A column that was read.
     pub(super) fn column(&self, id: usize) -> Result<Column> {
-        self.columns.get(&id).cloned().ok_or_else(|| Error::internal("a column of a query was not read"))
+        let loaded = self.columns.get(&id).ok_or_else(|| Error::internal("a column of a query was not read"))?;
+        Ok(loaded.column.clone())
     }
 
     /// Computes something for parts of the rows, on all threads, and takes it in their order. There is at least one
@@ -91,10 +93,10 @@ impl<'s> Step<'s> {
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         const PARTS_OF_A_THREAD: usize = 4;
-        let columns: Vec<Option<Column>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
+        let columns: Vec<Option<Loaded>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
         let mut places = Vec::new();
         of.iter().for_each(|of| of.columns(&mut places));
-        let used = places.iter().filter_map(|&place| columns.get(place)?.as_ref());
+        let used = places.iter().filter_map(|&place| Some(&columns.get(place)?.as_ref()?.column));
         let parts = parts(used, self.entries.len() as usize);
         let one = |part: &Range<usize>| {
             let rows = Rows {

@@ -251,9 +251,11 @@ impl Texts {
     pub(super) fn iter(&self) -> Result<impl ExactSizeIterator<Item = &[u8]>> {
         let offsets = self.offsets.all()?;
         let first = offsets[0];
-        let part = move |pair: &[i64]| {
-            self.bytes.get((pair[0] - first).max(0) as usize..(pair[1] - first).max(0) as usize).unwrap_or_default()
-        };
+        let end = offsets.last().map_or(0, |last| last - first);
+        if !offsets.is_sorted() || usize::try_from(end).is_ok_and(|end| end > self.bytes.len()) {
+            return Err(Error::internal("the texts of an expression end behind their bytes"));
+        }
+        let part = move |pair: &[i64]| &self.bytes[(pair[0] - first) as usize..(pair[1] - first) as usize];
         Ok(offsets.windows(2).map(part))
     }
 
@@ -332,6 +334,16 @@ impl Data {
 }
 
 impl Value {
+    /// The same without the items of rows that are not there.
+    pub(super) fn where_present(self, rows: &[bool]) -> Result<Self> {
+        if rows.iter().all(|&is_there| is_there) {
+            return Ok(self);
+        }
+        let items = self.frame.row_items()?;
+        let there = rows.iter().zip(items).flat_map(|(&is_there, items)| std::iter::repeat_n(is_there, items));
+        Ok(Self { present: Some(there.collect()), ..self })
+    }
+
     pub(super) fn constant(rows: usize, one: Scalar) -> Self {
         Self { frame: Frame::flat(rows), data: Data::One(one), present: None }
     }

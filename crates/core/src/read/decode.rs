@@ -87,13 +87,21 @@ pub(super) fn decode(
         }
         return Ok(());
     }
+    // What does not stand in an array is computed once for all.
+    let is_computed = !basket.has_offset_array();
     if basket.lacks_offsets() {
         left_out(how, basket, first_entry, starts)?;
-    } else {
+    } else if is_computed {
         basket.starts(starts)?;
     }
     for want in wanted {
-        let starts = &starts[want.start..=want.end];
+        let starts = match is_computed {
+            true => &starts[want.start..=want.end],
+            false => {
+                basket.starts_of(want.clone(), starts)?;
+                &starts[..]
+            }
+        };
         match interpretation.form {
             Form::Jagged { ends, prim, per_item } => jagged(how, basket, starts, (ends, prim, per_item), part)?,
             Form::Rows | Form::RowsOrNothing if vectors(how, basket, starts, part)? => {}

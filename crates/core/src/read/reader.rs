@@ -10,7 +10,7 @@ use super::{Column, Selection, columns};
 use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree, TreeCache};
+use crate::tree::{Basket, BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree, TreeCache};
 
 /// Reads single entries, in any order. Created by [`Tree::reader`] and
 /// [`NTuple::reader`](crate::ntuple::NTuple::reader), whose fields are its branches.
@@ -58,6 +58,8 @@ pub struct Reader {
     columns: HashMap<BranchId, (Range<u64>, Column)>,
     /// Entries of the last used basket of each branch.
     baskets: HashMap<BranchId, Range<u64>>,
+    /// How many entries of each branch can be inflated alone, once it was asked.
+    block_entries: HashMap<BranchId, Option<u64>>,
 }
 
 impl Tree {
@@ -104,7 +106,15 @@ impl Reader {
     }
 
     fn with(source: Arc<dyn RowSource>, prefetcher: RowPrefetcher) -> Self {
-        Self { source, prefetcher, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
+        Self {
+            source,
+            prefetcher,
+            entry: 0,
+            names: HashMap::new(),
+            columns: HashMap::new(),
+            baskets: HashMap::new(),
+            block_entries: HashMap::new(),
+        }
     }
 
     /// The current entry.
@@ -159,7 +169,8 @@ impl Reader {
         column.row_text(row)
     }
 
-    /// The values of a branch for the whole basket that holds the entry, and the entry's row of them.
+    /// The values of a branch for the whole basket that holds the entry, and the entry's row of them; after a jump, for
+    /// the block of it, if it has several.
     ///
     /// # Errors
     ///
@@ -173,6 +184,27 @@ impl Reader {
                 id
             }
         };
+        self.column_of(id)
+    }
+
+    /// [`column`](Self::column) of a branch by its number.
+    ///
+    /// # Errors
+    ///
+    /// As [`number`](Self::number).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let (n, mut reader) = (tree.branch("n")?.id, tree.reader());
+    /// reader.go_to(3)?;
+    /// let (column, row) = reader.column_of(n)?;
+    /// assert_eq!(column.as_slice::<i32>()?.get(row), Some(&3));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn column_of(&mut self, id: BranchId) -> Result<(&Column, usize)> {
         let entry = self.entry;
         if !self.columns.get(&id).is_some_and(|(range, _)| range.contains(&entry)) {
             let range = self.touch(&[id])?;
@@ -184,8 +216,8 @@ impl Reader {
     }
 
     /// Prefetches branches, for callers that decode themselves or know which branches they will use: marks all of them
-    /// as used, and fetches what is missing with one request. Returns the entries around the current one that are in
-    /// one basket of each.
+    /// as used, and fetches what is missing with one request. Returns the entries around the current one that are read
+    /// together: those in one basket of each; after a jump, those in one block of it, if it has several.
     ///
     /// # Errors
     ///
@@ -207,16 +239,40 @@ impl Reader {
         let mut common = 0..u64::MAX;
         self.keep_what_is_used();
         self.prefetcher.join(branches, self.entry);
-        let looked = branches.iter().try_for_each(|&id| {
+        let looked: Result<()> = branches.iter().try_for_each(|&id| {
             let basket = self.look(id, &mut asked)?;
             common = common.start.max(basket.start)..common.end.min(basket.end);
             Ok(())
         });
-        // Fetch even if one of them fails: the prefetcher counts the others as fetched.
-        if !asked.is_empty() {
+        // Fetch even if one of them fails: the prefetcher counts the others as fetched. One entry of a local file is
+        // read where it is decoded: handing it over would take longer.
+        let is_scattered = self.prefetcher.is_scattered();
+        let reads_itself = is_scattered && self.source.file().store().as_file().is_some();
+        if !asked.is_empty() && !reads_itself {
             self.turn(&asked);
         }
-        looked.map(|()| common)
+        looked?;
+        for &id in branches.iter().filter(|_| is_scattered) {
+            if let Some(block) = self.block_of(id)? {
+                common = common.start.max(block.start)..common.end.min(block.end);
+            }
+        }
+        Ok(common)
+    }
+
+    /// Entries of a branch around the current one that are inflated together, where they are less than a basket.
+    fn block_of(&mut self, id: BranchId) -> Result<Option<Range<u64>>> {
+        let entries = match self.block_entries.get(&id) {
+            Some(&known) => known,
+            None => {
+                let found = self.source.block_entries(id, self.entry)?;
+                self.block_entries.insert(id, found);
+                found
+            }
+        };
+        let (Some(entries), Some(basket)) = (entries, self.baskets.get(&id)) else { return Ok(None) };
+        let first = self.entry - (self.entry - basket.start) % entries.max(1);
+        Ok(Some(first..first.saturating_add(entries.max(1))))
     }
 
     /// Before a new window: branches whose decoded basket reaches into the last window count as used in it.
@@ -292,10 +348,7 @@ impl RowSource for Tree {
                 branch.leaves.first().and_then(|leaf| leaf.count).filter(|_| branch.io_bits & 1 != 0).map(|(id, _)| id)
             }
         };
-        let place = touched(branch, &(entry..entry + 1)).first().ok_or_else(|| {
-            let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
-            self.place(error.wanted(branch.entry_range().end, entry))
-        })?;
+        let place = self.basket_with(id, entry)?;
         let is_there = match place.bytes {
             BasketBytes::Stored { seek, .. } => self.cache().holds(seek),
             BasketBytes::Embedded(_) => true,
@@ -307,8 +360,33 @@ impl RowSource for Tree {
         needed_of(self, id, entries).collect()
     }
 
+    fn block_entries(&self, id: BranchId, entry: u64) -> Result<Option<u64>> {
+        let BasketBytes::Stored { seek, nbytes } = self.basket_with(id, entry)?.bytes else { return Ok(None) };
+        // A request of its own pays only where it costs next to nothing.
+        let record = match self.cache().get(seek) {
+            Some(coming) => coming.wait()?,
+            None if self.file().store().as_file().is_some() => {
+                self.file().read_one(seek..seek.saturating_add(u64::from(nbytes)))?
+            }
+            None => return Ok(None),
+        };
+        // What is wrong with it is told when it is decoded.
+        Ok(Basket::read(record, &self.file().options().limits).ok().and_then(|basket| basket.block_entries()))
+    }
+
     fn column(&self, id: BranchId, entries: Range<u64>) -> Result<Column> {
         columns(self, &[id], entries)?.pop().ok_or_else(|| Error::mismatch("a branch without a column"))
+    }
+}
+
+impl Tree {
+    /// The basket of a branch that holds an entry.
+    fn basket_with(&self, id: BranchId, entry: u64) -> Result<&BasketPlace> {
+        let branch = self.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        touched(branch, &(entry..entry + 1)).first().ok_or_else(|| {
+            let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
+            self.place(error.wanted(branch.entry_range().end, entry))
+        })
     }
 }
 

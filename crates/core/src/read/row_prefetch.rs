@@ -158,6 +158,11 @@ impl RowPrefetcher {
         self.asks(entry)
     }
 
+    /// Whether the last entry was far from those before: it is alone in its window.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.clusters == 0
+    }
+
     /// Whether the entry is in the current window.
     pub(super) fn is_here(&self, entry: u64) -> bool {
         holds(&self.now, entry)

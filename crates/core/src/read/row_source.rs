@@ -30,6 +30,13 @@ pub(crate) trait RowSource: Send + Sync {
     /// Stored bytes that hold values of a branch for any of these entries.
     fn needed(&self, id: usize, entries: &Range<u64>) -> Vec<Needed>;
 
+    /// How many entries can be inflated without the others of what [`spot`](Self::spot) gives, counted from its first;
+    /// none if that is all or nothing. What is said of one entry holds for others as well as not at all: it decides how
+    /// many are read together.
+    fn block_entries(&self, _id: usize, _entry: u64) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// The values of a branch.
     fn column(&self, id: usize, entries: Range<u64>) -> Result<Column>;
 }

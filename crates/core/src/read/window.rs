@@ -285,7 +285,7 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
                 return fixed(prim, raw, wanted, sizes, slot);
             }
             let unsealed = match &task.basket {
-                Some(basket) => basket.unseal(&mut workspace.memory, &mut workspace.scratch)?,
+                Some(basket) => basket.unseal_entries(wanted.clone(), &mut workspace.memory, &mut workspace.scratch)?,
                 None => stored_in_tree(scan, task.segment)?,
             };
             fixed(prim, unsealed.data, wanted, sizes, slot)
@@ -351,10 +351,10 @@ fn grow(
     objects: &mut Objects,
 ) -> Result<()> {
     let Workspace { scratch, memory, starts } = workspace;
+    let (first_entry, wanted) = (scan.place(segment.basket).entries.start, scan.wanted(&scan.pieces[segment.position]));
     let unsealed = match basket {
-        Some(basket) => basket.unseal(memory, scratch)?,
+        Some(basket) => basket.unseal_entries(wanted.clone(), memory, scratch)?,
         None => stored_in_tree(scan, segment)?,
     };
-    let (first_entry, wanted) = (scan.place(segment.basket).entries.start, scan.wanted(&scan.pieces[segment.position]));
     decode::decode(&scan.decoding(), &unsealed, first_entry, wanted, starts, part, objects)
 }

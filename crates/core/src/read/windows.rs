@@ -44,9 +44,16 @@ impl<'f> Windows<'f> {
         pieces: impl Iterator<Item = (u64, u64)>,
         borders: &[u64],
     ) -> Self {
-        let is_ahead = is_ahead(file, cache);
+        let mut is_ahead = is_ahead(file, cache);
         let most = if is_ahead { cache.budget() } else { cache.budget().min(INLINE_WINDOW_BYTES) };
-        Self { file, cache, is_ahead, windows: cut(pieces, most, borders).into_iter(), requested: None }
+        let mut bytes = 0_u64;
+        let pieces = pieces.inspect(|(more, _)| bytes = bytes.saturating_add(*more));
+        let windows = cut(pieces, most, borders);
+        // There is nothing to decode meanwhile, and another thread takes longer to wake up than these take to read.
+        if windows.len() == 1 && bytes <= TOGETHER_BYTES && file.store().profile().latency_ns <= FAR_NS {
+            is_ahead = false;
+        }
+        Self { file, cache, is_ahead, windows: windows.into_iter(), requested: None }
     }
 
     /// Waits for the bytes of the next window, and requests those of the one after it. `origin` says where the bytes of

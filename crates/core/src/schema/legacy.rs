@@ -56,6 +56,7 @@ const MODERN: &[(&str, i32, &str)] = &[
          fAliases:64:TList* fIndexValues:62:TArrayD fIndex:62:TArrayI fTreeIndex:64:TVirtualIndex* fFriends:64:TList* \
          fUserInfo:64:TList* fBranchRef:64:TBranchRef*",
     ),
+    ("TChainElement", 2, "base:TNamed@1 fEntries:16 fNPackets:3 fPacketSize:3 fStatus:3"),
     ("TLeaf", 2, "base:TNamed@1 fLen:3 fLenType:3 fOffset:3 fIsRange:18 fIsUnsigned:18 fLeafCount:64:TLeaf*"),
     ("TLeafB", 1, "base:TLeaf@2 fMinimum:1 fMaximum:1"),
     ("TLeafO", 1, "base:TLeaf@2 fMinimum:18 fMaximum:18"),
@@ -98,6 +99,7 @@ const ANCIENT: &[(&str, i32, &str)] = &[
          fTotBytes:8 fZipBytes:8 fOffset:3 fBranches:61:TObjArray fLeaves:61:TObjArray fBaskets:61:TObjArray \
          fBasketEntry:62:TArrayI fBasketBytes:62:TArrayI fBasketSeek:62:TArrayI fFileName:65:TString",
     ),
+    ("TChainElement", 2, "base:TNamed@1 fEntries:16 fNPackets:3 fPacketSize:3 fStatus:3"),
     ("TLeaf", 2, "base:TNamed@1 fLen:3 fLenType:3 fOffset:3 fIsRange:18 fIsUnsigned:18 fLeafCount:64:TLeaf*"),
     ("TLeafB", 1, "base:TLeaf@2 fMinimum:1 fMaximum:1"),
     ("TLeafS", 1, "base:TLeaf@2 fMinimum:2 fMaximum:2"),

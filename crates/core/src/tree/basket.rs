@@ -2,6 +2,8 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`, `TBasket::ReadBasketBuffers`.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::basket_header::{BasketHeader, GENERATE_OFFSETS};
@@ -132,7 +134,7 @@ impl Basket {
     }
 
     /// Finds data and offsets in an inflated payload.
-    fn open<'m>(&self, inflated: &'m [u8]) -> Result<Unsealed<'m>> {
+    pub(super) fn open<'m>(&self, inflated: &'m [u8]) -> Result<Unsealed<'m>> {
         let keylen = u32::from(self.key.keylen);
         let (data, rest) = inflated.split_at(self.data_bytes());
         let mut offsets = Offsets::Fixed(self.entry_bytes as usize);
@@ -223,6 +225,11 @@ impl<'m> Unsealed<'m> {
         }
     }
 
+    /// Whether an array says where each entry starts.
+    pub(crate) fn has_offset_array(&self) -> bool {
+        matches!(self.offsets, Offsets::Table(_) | Offsets::Native(_))
+    }
+
     /// Whether offsets must be computed from the counts.
     pub fn lacks_offsets(&self) -> bool {
         matches!(self.offsets, Offsets::LeftOut)
@@ -231,8 +238,15 @@ impl<'m> Unsealed<'m> {
     /// Starts of all entries and the end of the last, as positions in `data`, checked to be ascending and within the
     /// data.
     pub fn starts(&self, into: &mut Vec<u32>) -> Result<()> {
+        self.starts_of(0..self.entries, into)
+    }
+
+    /// Starts of some entries and the end of the last, as positions in `data`, checked to be ascending and within the
+    /// data.
+    pub(crate) fn starts_of(&self, wanted: Range<usize>, into: &mut Vec<u32>) -> Result<()> {
         into.clear();
         let keylen = self.keylen;
+        let last = wanted.end.saturating_add(1).min(self.entries);
         match self.offsets {
             Offsets::Fixed(bytes) => {
                 let step = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -240,27 +254,34 @@ impl<'m> Unsealed<'m> {
                     return Err(Error::malformed("a basket is too short for its entries")
                         .wanted(bytes.saturating_mul(self.entries) as u64, self.data.len() as u64));
                 }
-                into.extend((0..=self.entries as u32).map(|entry| entry * step));
+                into.extend((wanted.start as u32..=wanted.end as u32).map(|entry| entry * step));
                 return Ok(());
             }
             Offsets::Table(table) => {
+                let table = table.get(wanted.start..last).unwrap_or_default();
                 into.extend(table.iter().map(|word| u32::from_be_bytes(*word).wrapping_sub(keylen)));
             }
             Offsets::Differences(table) => {
                 let mut at = 0_u32;
-                into.extend(table.iter().map(|word| {
+                let starts = table.iter().map(|word| {
                     at = at.wrapping_add(u32::from_be_bytes(*word));
                     at
-                }));
+                });
+                into.extend(starts.take(last).skip(wanted.start));
             }
             Offsets::Native(bytes) => {
-                let words = bytes.as_chunks::<4>().0.iter().take(self.entries);
-                into.extend(words.map(|word| u32::from_ne_bytes(*word).wrapping_sub(keylen)));
+                let words = bytes.as_chunks::<4>().0.get(wanted.start..last).unwrap_or_default();
+                into.extend(words.iter().map(|word| u32::from_ne_bytes(*word).wrapping_sub(keylen)));
             }
             Offsets::LeftOut => return Err(Error::unsupported("entry offsets were left out of the basket")),
         }
-        into.push(self.data.len() as u32);
-        let rising = into.len() == self.entries + 1 && into.windows(2).all(|pair| pair[0] <= pair[1]);
+        if last == wanted.end {
+            into.push(self.data.len() as u32);
+        }
+        let end = self.data.len() as u32;
+        let rising = into.len() == wanted.len() + 1
+            && into.windows(2).all(|pair| pair[0] <= pair[1])
+            && into.last().is_none_or(|last| *last <= end);
         if !rising {
             return Err(Error::malformed("a basket's entry offsets do not rise within its data"));
         }

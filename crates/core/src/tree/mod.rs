@@ -1,6 +1,7 @@
 //! TTREE: trees, branches, leaves, baskets and clusters, and what the bytes of a branch mean.
 
 mod basket;
+mod basket_entries;
 mod basket_header;
 mod branch;
 mod cache;
@@ -25,7 +26,7 @@ use crate::error::{Error, Result, nearest};
 use crate::file::File;
 use crate::object::Object;
 use crate::schema::{NumberMap, Objects, Registry};
-use record_view::View;
+use record_view::{Row, View};
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
 ///
@@ -67,6 +68,8 @@ pub struct Tree {
     pub auto_flush: i64,
     /// Names and expressions of `fAliases`.
     pub aliases: Vec<(String, String)>,
+    /// Trees whose values belong to its entries, too: `fFriends`.
+    pub friends: Vec<FriendElement>,
     /// The whole record.
     pub object: Object,
     branches: Vec<Branch>,
@@ -80,6 +83,17 @@ pub struct Tree {
     registry: Arc<Registry>,
     cluster_borders: OnceLock<Vec<u64>>,
     cache: TreeCache,
+}
+
+/// `TFriendElement`: where a friend of a tree is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FriendElement {
+    /// The name by which expressions know it.
+    pub name: Arc<str>,
+    /// The name of its tree.
+    pub tree: Arc<str>,
+    /// The path or URL of its file; empty for the file of the tree itself.
+    pub file: Arc<str>,
 }
 
 impl std::fmt::Debug for Tree {
@@ -123,6 +137,14 @@ impl Tree {
                 .map(|alias| (alias.text("fName"), alias.text("fTitle")))
                 .collect()
         });
+        let friends = view.get(row.pointer("fFriends")).map_or_else(Vec::new, |list| {
+            let one = |friend: Row<'_, '_>| FriendElement {
+                name: friend.text("fName").into(),
+                tree: friend.text("fTreeName").into(),
+                file: friend.text("fTitle").into(),
+            };
+            list.items().iter().filter_map(|&id| view.get(id)).map(one).collect()
+        });
         let tree = Self {
             name: row.text("fName").into(),
             title: row.text("fTitle").into(),
@@ -133,6 +155,7 @@ impl Tree {
             zip_bytes: row.float("fZipBytes").max(0.0) as u64,
             auto_flush: row.int("fAutoFlush"),
             aliases,
+            friends,
             cluster_ends: row.ints("fClusterRangeEnd"),
             cluster_sizes: row.ints("fClusterSize"),
             interpretations: branches.iter().map(|_| OnceLock::new()).collect(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::clustering::Every;
-use crate::codec::Compression;
+use crate::codec::{Compression, RandomAccess};
 use crate::error::{Error, Result};
 use crate::session::Session;
 
@@ -22,6 +22,8 @@ pub struct WriteOptions {
     /// Compression of objects, and of trees that name none. None for ROOT's default in a new file, and for what the file has in
     /// one that is updated.
     pub compression: Option<Compression>,
+    /// Whether single entries can be inflated alone, in trees that do not say it themselves.
+    pub random_access: RandomAccess,
     /// Threads that compress.
     pub session: Session,
     /// The same input gives the same bytes: no date, and a UUID of zeros.
@@ -41,6 +43,8 @@ pub struct TreeOptions {
     pub title: Arc<str>,
     /// Compression of its baskets, but for branches that have their own; none for the file's.
     pub compression: Option<Compression>,
+    /// Whether single entries of its baskets can be inflated alone; none for what the file says.
+    pub random_access: Option<RandomAccess>,
     /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
     /// (`TTree::SetAutoFlush`).
     pub auto_flush: Every,
@@ -63,6 +67,7 @@ impl Default for TreeOptions {
         Self {
             title: "".into(),
             compression: None,
+            random_access: None,
             auto_flush: Every::Bytes(30_000_000),
             auto_save: Every::Bytes(300_000_000),
             cluster_bytes: 128 << 20,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from sapwood import iteration, sizes
 from sapwood._read import instances, reading, stream
 from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.record import HasRecord
 from sapwood._read.virtual import arrays as virtual_arrays
 from sapwood.errors import MismatchError, near, not_found
@@ -374,6 +375,7 @@ class HasBranches(HasRecord):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
         library: Any = "ak",
         how: Any = None,
         progress: bool | None = None,
@@ -392,7 +394,10 @@ class HasBranches(HasRecord):
 
         ``entry_start`` and ``entry_stop`` are entry numbers (negative: from the end); ``entries`` says more
         exactly which: a slice, a list of ``(start, stop)`` ranges, a mask, numbers, or a TEntryList or
-        TEventList that was read.
+        TEventList that was read. ``lumi_mask`` leaves only entries of certified luminosity sections: ``{run:
+        [[first, last], ...]}``, the path of a "golden JSON" file with one, or a pair of one of these and the
+        names of the two columns, which are ``("run", "luminosityBlock")`` otherwise. Only these are read to
+        find the entries.
 
         ``library`` is ``"ak"`` (Awkward Array, zero-copy), ``"np"`` (dictionary of NumPy arrays), ``"pd"``
         (DataFrame), ``"pl"`` (polars.DataFrame) or ``"arrow"`` (pyarrow.Table). ``how`` is ``None``,
@@ -421,6 +426,9 @@ class HasBranches(HasRecord):
         selection = reading.select(
             self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree)
         )
+        mask = LumiMask.of(lumi_mask)
+        if mask is not None:
+            selection = mask.select(self.tree, selection)
         if virtual:
             return virtual_arrays(plan, selection, library, how, access_log)
         return reading.read(plan, selection, library, how, progress)
@@ -436,6 +444,7 @@ class HasBranches(HasRecord):
         aliases: dict[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
+        lumi_mask: Any = None,
         step_size: int | str = "100 MB",
         library: Any = "ak",
         how: Any = None,
@@ -453,7 +462,9 @@ class HasBranches(HasRecord):
         ignore(others, "iterate")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
-        return iteration.iterate(plan, entries, step_size, library, how, report, progress)
+        mask = LumiMask.of(lumi_mask)
+        rows = None if mask is None else mask.rows(self.tree, *entries)
+        return iteration.iterate(plan, entries, step_size, library, how, report, progress, rows)
 
     def objects(
         self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None

@@ -11,11 +11,13 @@ import numpy as np
 from sapwood import _core
 from sapwood._read import layout
 from sapwood._read.libraries import need
+from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import select
 from sapwood.errors import MismatchError
 from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
+    from sapwood._read.friends import Friend
     from sapwood.tree import Tree
 
 #: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
@@ -32,14 +34,12 @@ def fill(
     entry_stop: int | None,
     entries: Any,
     more: list[_core.Histogram] | None = None,
+    friends: Iterable[Friend] = (),
 ) -> list[_core.Histogram]:
     """Histograms of one tree, which is read once; they go on from those of ``more``."""
     axes = None if bins is None else _axes(bins)
-    draws = _core.Draws(
-        tree._core,
-        [(words, cut, profile, axes) for words, cut in drawings],
-        list((aliases or {}).items()),
-    )
+    wanted = [(words, cut, profile, axes) for words, cut in drawings]
+    draws = _draws(tree, wanted, aliases, friends)
     return draws.fill(*_wanted(tree, entry_start, entry_stop, entries), more)
 
 
@@ -52,10 +52,26 @@ def points(
     entries: Any,
 ) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """The values that a histogram would be filled with, along x first, and their weights."""
-    draws = _core.Draws(tree._core, [(*drawing, False, None)], list((aliases or {}).items()))
+    draws = _draws(tree, [(*drawing, False, None)], aliases)
     columns, weights = draws.points(*_wanted(tree, entry_start, entry_stop, entries))
     found = [layout.to_numpy(column) for column in columns]
     return found, np.ones(len(found[0])) if weights is None else layout.to_numpy(weights)
+
+
+def _draws(
+    tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None, more: Iterable[Friend] = ()
+) -> _core.Draws:
+    named = list((aliases or {}).items())
+    return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends), more)
+
+
+def masked(tree: Tree, start: int | None, stop: int | None, entries: Any, lumi_mask: Any) -> Any:
+    """The entries that a luminosity mask leaves; all of them without one."""
+    mask = LumiMask.of(lumi_mask)
+    if mask is None:
+        return entries
+    found = mask.select(tree, select(tree.num_entries, start, stop, as_numbers(entries, tree)))
+    return np.arange(*found.span, dtype="int64") if found.rows is None else found.rows
 
 
 def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tuple[int, int, Any]:

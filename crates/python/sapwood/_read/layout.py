@@ -79,6 +79,30 @@ def to_awkward(column: Any, mark: str | None = None) -> Any:
     return ak.Array(content)
 
 
+class Items:
+    """Lists of numbers by row, each a NumPy array when it is looked at."""
+
+    __slots__ = ("_ends", "_items")
+
+    def __init__(self, items: np.ndarray[Any, Any], ends: Any) -> None:
+        self._items, self._ends = items, ends
+
+    def __getitem__(self, row: int) -> np.ndarray[Any, Any]:
+        return self._items[self._ends[row] : self._ends[row + 1]]
+
+
+def items(column: Any) -> np.ndarray[Any, Any] | Items | None:
+    """Rows of a column of numbers, or of lists of them; ``None`` for other columns."""
+    kind = column.kind
+    if kind[0] == "number":
+        return numbers(column, kind[1], kind[2])
+    if kind[0] == "fixed" and kind[1] > 0 and kind[2][0] == "number":
+        return Items(numbers(column, kind[2][1], kind[2][2]), range(0, 1 << 62, kind[1]))
+    if kind[0] == "list" and kind[2] == "sequence" and kind[3][0] == "number":
+        return Items(numbers(column, kind[3][1], kind[3][2]), numbers(column, kind[1], "int64"))
+    return None
+
+
 def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, index: Any) -> Any:
     sort = kind[0]
     if sort == "number":

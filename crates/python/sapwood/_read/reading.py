@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core
-from sapwood._read import libraries
+from sapwood._read import layout, libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import Library, Loaded, as_library
 from sapwood._read.selection import Range, Selection, bounds, of_rows, select
@@ -28,6 +28,7 @@ from sapwood.interpretation import Grouped, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
+    from sapwood._read.friends import Friend
     from sapwood.branch import Branch
 
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
@@ -59,8 +60,10 @@ class Plan:
         filter_typename: Filter = None,
         filter_branch: Any = None,
         aliases: Mapping[str, str] | None = None,
+        friends: Iterable[Friend] = (),
     ) -> None:
         self.over = over
+        self.friends = list(friends)
         self.tree = over.tree
         self.aliases = dict(aliases or {})
         self.is_everything = expressions is None
@@ -101,10 +104,14 @@ class Plan:
         """Expressions and a cut, as the engine computes them."""
         below = None if self.over is self.tree else self.over._id
         try:
-            return _core.Query(self.tree._core, values, cut, list(self.aliases.items()), below)
+            return self.tree._with_friends(
+                lambda friends: _core.Query(
+                    self.tree._core, values, cut, list(self.aliases.items()), below, friends
+                ),
+                self.friends,
+            )
         except NotFoundError as error:
-            words = f"{error}{self.tree._friendly_words}"
-            raise not_found(words, self.over.file_path, self.over.object_path) from None
+            raise not_found(str(error), self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
             if any(_PATTERN.fullmatch(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
@@ -370,6 +377,16 @@ def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selecti
         if not isinstance(child.interpretation, Unknown)
     }
     return to.record(below, len(selection))
+
+
+def values_of(branch: Branch, leaf: int, column: Any, selection: Selection) -> Any:
+    """Values of a branch, or of a group with one leaf, of which the column was read, by row: numbers and
+    arrays of them as NumPy has them, all else as Awkward has it."""
+    mark = _mark(branch)
+    items = layout.items(column) if mark is None and branch._id == leaf else None
+    if items is not None:
+        return items
+    return branch_value(branch, {leaf: Loaded(column, None, mark)}, libraries.AWKWARD, selection)
 
 
 def read_branch(branch: Branch, selection: Selection, library: Any, show: bool | None = None) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from sapwood import errors, session
 from sapwood._read import reading
 from sapwood._read.libraries import as_library
+from sapwood._read.selection import Selection
 from sapwood._write import lossless
 from sapwood.interpretation import Unknown
 
@@ -108,10 +109,13 @@ class Rows(Sequence[Row]):
             # A branch without the entry is an error only when it is looked at.
             with contextlib.suppress(errors.SapwoodError):
                 self._reader.touch(self._together, entry)
-        start, stop = self._reader.touch(ids, entry)
-        array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
-        if array.ndim == 1 and not array.fields and array.layout.is_numpy:
-            array = np.asarray(array)
+        if len(ids) == 1:
+            start, column = self._reader.read(ids[0], entry)
+            stop = start + len(column)
+            array = reading.values_of(branch, ids[0], column, Selection((start, stop)))
+        else:
+            start, stop = self._reader.touch(ids, entry)
+            array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
         self._values[name] = start, stop, array
         return self._values[name]
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sapwood import _core
 from sapwood._remote import filesystems, urls
 from sapwood.errors import MissingFileError, UnsupportedError, near
 
-_ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
+_ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+|\.zst)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
 _BRACES = re.compile(r"\{[^}]*\}")
 
@@ -42,6 +43,8 @@ def split_object(source: str) -> tuple[str, str | None]:
     ('root://example.org:1094//store/a.root', 'folder/tree')
     >>> split_object("zip://events.root:tree::https://example.org/a.zip")
     ('zip://events.root::https://example.org/a.zip', 'tree')
+    >>> split_object("image.sqfs:run1/events.root:tree"), split_object("a.zip:events.root")
+    (('image.sqfs:run1/events.root', 'tree'), ('a.zip:events.root', None))
     """
     if urls.is_chain(source):
         parts = source.split("::")
@@ -53,6 +56,9 @@ def split_object(source: str) -> tuple[str, str | None]:
     source = source.strip() if not os.path.exists(source) else source
     if ":" not in source or os.path.exists(source):
         return source, None
+    end = _core.member_end(source)
+    if end is not None:
+        return source[:end], source[end + 1 :].strip().strip("/") or None
     found = _ROOT_AND_OBJECT.match(source)
     if found is not None:
         return found.group(1), found.group(2).strip().strip("/")
@@ -70,6 +76,15 @@ def split_object(source: str) -> tuple[str, str | None]:
             return source[:at], source[at + 1 :].strip().strip("/")
         at = source.rfind(":", 0, at)
     return source, None
+
+
+def is_member(path: Any) -> bool:
+    """Is it the name of a file within an archive?
+
+    >>> is_member("image.sqfs:run1/x.root"), is_member("x.root:tree")
+    (True, False)
+    """
+    return isinstance(path, str) and _core.member_end(path) is not None
 
 
 def with_options(source: Any, network: dict[str, Any]) -> Any:
@@ -177,6 +192,8 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 
 def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
     path = urls.local_path(path)
+    if is_member(path) and not urls.is_url(path):
+        return [os.path.expanduser(path)]
     by_fsspec = urls.by_fsspec(path, network)
     if by_fsspec or urls.is_cloud(path) and _IS_GLOB.search(path) is not None:
         try:

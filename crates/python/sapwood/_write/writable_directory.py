@@ -231,6 +231,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         basket_bytes: int | str | None = None,
         split_level: int = 99,
         member_wise: bool = True,
+        random_access: Any = "file",
         **others: Unpack[Foreign],
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
@@ -254,6 +255,11 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         and ``SetAutoSave``. Collections of objects are streamed member by member, or object by object where
         ``member_wise`` is false.
 
+        ``random_access`` makes single entries cheap to read: baskets are compressed in blocks of so many
+        entries, or of as many as keep the file small (``"auto"``), and one entry inflates one block. Every
+        reader of ROOT files reads such baskets. It is a setting, or a mapping from branches to settings, as
+        ``compression`` is; ``None`` compresses baskets whole.
+
         >>> import dataclasses, io, sapwood
         >>> @dataclasses.dataclass
         ... class Hit:
@@ -273,7 +279,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         ignore(others, "mktree")
         full = self._full(name, "the name of a tree")
-        options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
+        sizes = (auto_flush, auto_save, cluster_bytes, basket_bytes)
+        options = (compression, *sizes, split_level, member_wise, random_access)
         if branch_schema.are_types(branch_types):
             core, schema = self.file._begin(
                 "new", full, branch_types, title, counter_name, field_name, *options

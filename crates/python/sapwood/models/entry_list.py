@@ -116,24 +116,51 @@ def _numbers(block: Model) -> Entries:
 
 
 class Chain(Model):
-    """TChain: the names of a tree and of the files that hold it. It has no entries of its own."""
+    """TChain: the names of files and of the trees in them. What takes many files takes it, too
+    (``sapwood.process(file["chain"], ...)``); its own methods read all of them as one tree."""
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        name = self.name or "tree"
-        raise UnsupportedError(
-            f"the TChain {self.name!r} is a list of files, and not a tree: read them with sapwood.concatenate or sapwood.iterate, as in "
-            f"sapwood.iterate({{'part*.root': {name!r}}})"
-        )
+    @property
+    def files(self) -> list[dict[str, str]]:
+        """The files and the paths of their trees, as :func:`sapwood.iterate` takes them. Relative paths are
+        tried as they are, as ROOT does, and then from the folder of the chain's own file."""
+        from sapwood._read import friends
+
+        own = str(getattr(self._identity, "file", None) or "")
+        elements = [element for element in self.member("fFiles") if element is not None]
+        return [{friends.place_of(own, one.title): one.name or self.name} for one in elements]
 
     @property
     def num_entries(self) -> int:
-        """Refused: only the files know it."""
-        found: int = self._refuse()
-        return found
+        """Entries of all files, which are opened to count them."""
+        import sapwood
 
-    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = (
-        _refuse
-    )
+        return sum(entries for _, _, entries in sapwood.num_entries(self))
+
+    def arrays(self, *arguments: Any, **options: Any) -> Any:
+        """All files as one answer: :func:`sapwood.concatenate`."""
+        import sapwood
+
+        return sapwood.concatenate(self, *arguments, **options)
+
+    def iterate(self, *arguments: Any, **options: Any) -> Any:
+        """All files in steps: :func:`sapwood.iterate`."""
+        import sapwood
+
+        return sapwood.iterate(self, *arguments, **options)
+
+    def draw(self, *arguments: Any, **options: Any) -> Any:
+        """One histogram of all files: :func:`sapwood.draw`."""
+        import sapwood
+
+        return sapwood.draw(self, *arguments, **options)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise UnsupportedError(
+            f"the TChain {self.name!r} is a list of files: arrays(), iterate() and draw() read them as one tree, and "
+            "branches are those of each file's own tree"
+        )
+
+    keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = _refuse
 
     def __bool__(self) -> bool:
         return True

@@ -11,13 +11,14 @@ use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
 use crate::url::{is_private, is_root};
-use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url};
+use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url, unpacked};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names;
 /// keys shared with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in
 /// the user's home; how many connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; for clouds all that begins
-/// with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`.
+/// with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`. A file in a packed one is read
+/// [in place](crate::unpacked).
 ///
 /// # Errors
 ///
@@ -33,8 +34,30 @@ use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
+    let place = place.as_ref();
+    match place.to_str() {
+        Some(text) => unpacked(text, |outer| open_stored(outer, options)),
+        None => open_stored(place, options),
+    }
+}
+
+/// [`open`], for the bytes as they are stored: a packed file is one.
+///
+/// # Errors
+///
+/// Those of [`open`].
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_store::environment::open_stored(path, Default::default())?;
+/// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_stored(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
     match place.as_ref().to_str().filter(|text| is_url(text)) {
-        Some(url) => crate::open(url, &network(url, options)?),
+        Some(url) => crate::open_stored(url, &network(url, options)?),
         None => Ok(Arc::new(LocalFile::find(place)?)),
     }
 }

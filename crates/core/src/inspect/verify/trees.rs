@@ -271,6 +271,13 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
             }
         }
     }
+    // What is not smaller than what it holds counts as raw: no reader looks for blocks in it.
+    let is_chain =
+        || BlockTable::walk(basket.sealed(), key.objlen as usize).is_ok_and(|table| !table.blocks().is_empty());
+    if !key.is_compressed() && is_chain() {
+        let words = "a basket's blocks are not smaller than what they hold: readers take them for raw entries";
+        findings.push(Finding::damage(words).wanted(inflated, u64::from(key.stored_bytes())));
+    }
     if is_large {
         return (findings, inflated);
     }

@@ -2,6 +2,7 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket`.
 
+pub(crate) mod blocks;
 pub(crate) mod buffer;
 pub(crate) mod leaf_payload;
 pub(crate) mod object_payload;

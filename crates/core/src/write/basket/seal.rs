@@ -5,11 +5,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::{self, Compression};
+use crate::codec::{Compression, RandomAccess};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::tree::BasketHeader;
 use crate::wire::Writer;
+use crate::write::basket::blocks::Payload;
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::offsets::Shape;
 use crate::write::basket::recycle::Workspace;
@@ -23,6 +24,8 @@ pub(crate) struct Sealing<'a> {
     pub(crate) datime: u32,
     /// Target bytes of a basket before compression; a single larger entry exceeds it.
     pub(crate) basket_bytes: usize,
+    /// Where blocks end.
+    pub(crate) random_access: RandomAccess,
 }
 
 /// How the rows of a branch are cut into baskets.
@@ -108,8 +111,11 @@ pub(crate) fn seal(
     let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
     let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
     let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
-    if is_packed && !codec::deflate(&work.payload, compression, &mut record, &mut work.codec)? {
-        record.extend_from_slice(&work.payload);
+    if is_packed {
+        let payload = Payload { bytes: &work.payload, data_bytes, entries: rows.len(), keylen };
+        if !payload.deflate(compression, how.random_access, &mut record, &mut work.codec)? {
+            record.extend_from_slice(&work.payload);
+        }
     }
     let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
     Key::patch_lengths(&mut record, nbytes, objlen as u32)?;

@@ -168,7 +168,7 @@ impl Output {
         let (list, most) = (ntuple.page_list(clusters.clone())?, ntuple.max_key_bytes);
         let (link, room) = self.write_envelope(state, &list, compression, most)?;
         let ntuple = self::ntuple(state, index)?;
-        let group = ntuple.group(&clusters, link);
+        let group = ntuple.group(&clusters, link)?;
         ntuple.groups.push(WrittenGroup { clusters, group, room });
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Output {
         let (list, most) = (ntuple.page_list(all.clone())?, ntuple.max_key_bytes);
         let (link, room) = self.write_envelope(state, &list, compression, most)?;
         let ntuple = self::ntuple(state, index)?;
-        let group = ntuple.group(&all, link);
+        let group = ntuple.group(&all, link)?;
         let old = std::mem::replace(&mut ntuple.groups, vec![WrittenGroup { clusters: all, group, room }]);
         ntuple.changed = true;
         old.into_iter().for_each(|old| state.free_list.release(old.room));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codec::Compression;
+use crate::codec::{Compression, RandomAccess};
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::write::model::class::{Class, Type, cpp_name};
@@ -40,6 +40,8 @@ pub struct BranchSpec {
     pub dimensions: Vec<u32>,
     /// Compression of its baskets, and of those of its sub-branches; none for the tree's.
     pub compression: Option<Compression>,
+    /// Whether its single entries can be inflated alone; none for what its tree says.
+    pub random_access: Option<RandomAccess>,
 }
 
 /// What a branch holds.
@@ -72,7 +74,7 @@ pub enum Item {
 impl BranchSpec {
     /// A branch, compressed as its tree is.
     pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
-        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None }
+        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None, random_access: None }
     }
 
     /// One number per entry.
@@ -139,6 +141,23 @@ impl BranchSpec {
     #[must_use]
     pub fn with_compression(mut self, compression: Compression) -> Self {
         self.compression = Some(compression);
+        self
+    }
+
+    /// The same with its own blocks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::codec::RandomAccess;
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// let x = BranchSpec::number("x", Number::F64).with_random_access(RandomAccess::Auto);
+    /// assert_eq!(x.random_access, Some(RandomAccess::Auto));
+    /// ```
+    #[must_use]
+    pub fn with_random_access(mut self, random_access: RandomAccess) -> Self {
+        self.random_access = Some(random_access);
         self
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::container::Key;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ntuple::{AttributeSet, ClusterGroup, ColumnPages, Descriptors, Envelope, Footer, Link, page_list};
 use crate::write::options::MAX_KEY_BYTES;
 
@@ -97,10 +97,11 @@ impl NTupleState {
     }
 
     /// What the footer says of clusters whose page list is at a place.
-    pub(crate) fn group(&self, clusters: &Range<usize>, page_list: Link) -> ClusterGroup {
-        let first_entry = self.clusters.get(clusters.start).map_or(0, |cluster| cluster.entries.start);
-        let end = clusters.clone().last().and_then(|last| self.clusters.get(last));
-        let end = end.map_or(first_entry, |cluster| cluster.entries.end);
-        ClusterGroup { first_entry, entries: end - first_entry, clusters: clusters.len() as u32, page_list }
+    pub(crate) fn group(&self, clusters: &Range<usize>, page_list: Link) -> Result<ClusterGroup> {
+        let Some([first, .., last] | [first @ last]) = self.clusters.get(clusters.clone()) else {
+            return Err(Error::internal("a group of clusters is empty, or names clusters that are not there"));
+        };
+        let (first_entry, end) = (first.entries.start, last.entries.end);
+        Ok(ClusterGroup { first_entry, entries: end - first_entry, clusters: clusters.len() as u32, page_list })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::codec::Compression;
+use crate::codec::{Compression, RandomAccess};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Draft;
@@ -63,6 +63,8 @@ pub(crate) struct BranchState {
     /// The index of the tree's value that it holds, or holds a part of.
     pub(crate) value: usize,
     pub(crate) compression: Compression,
+    /// None for what its file says.
+    pub(crate) random_access: Option<RandomAccess>,
     pub(crate) baskets: Vec<PlacedBasket>,
     pub(crate) tot_bytes: u64,
     pub(crate) zip_bytes: u64,
@@ -80,6 +82,7 @@ impl BranchState {
             layout,
             value,
             compression,
+            random_access: None,
             baskets: Vec::new(),
             tot_bytes: 0,
             zip_bytes: 0,
@@ -130,23 +133,19 @@ impl TreeState {
             }
         }
         let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
-        let state = |name: &Arc<str>, layout: BranchLayout, value: usize, own: Option<Compression>| {
-            BranchState::new(Arc::clone(name), layout, value, own.unwrap_or(compression))
+        let state = |name: &Arc<str>, layout: BranchLayout, value: usize, spec: &BranchSpec| BranchState {
+            random_access: spec.random_access.or(options.random_access),
+            ..BranchState::new(Arc::clone(name), layout, value, spec.compression.unwrap_or(compression))
         };
         for (value, spec) in branches.iter().enumerate() {
             let BranchKind::Object(kind, split_level) = &spec.kind else {
-                all.push(state(&spec.name, BranchLayout::Plain(spec.clone()), value, spec.compression));
+                all.push(state(&spec.name, BranchLayout::Plain(spec.clone()), value, spec));
                 continue;
             };
             let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
             let first = all.len();
             for (index, split) in plan.branches.iter().enumerate() {
-                all.push(state(
-                    &split.name,
-                    BranchLayout::Split(Arc::clone(&plan), index, first),
-                    value,
-                    spec.compression,
-                ));
+                all.push(state(&split.name, BranchLayout::Split(Arc::clone(&plan), index, first), value, spec));
             }
             plans.push(plan);
         }

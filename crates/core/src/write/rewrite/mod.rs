@@ -213,6 +213,7 @@ impl FileWriter {
         let usual = self.output.compression;
         let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
         written.title = Arc::clone(&job.key.title);
+        let random_access = wish.random_access.unwrap_or(self.output.options.random_access);
         let found = |branch: &&Branch| {
             BranchState::found(Arc::clone(&branch.name), branch.has_data(), of(branch).unwrap_or(usual))
         };
@@ -222,7 +223,8 @@ impl FileWriter {
         prune::set_compression(&mut draft, &written.branches);
         written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
         written.is_open = false;
-        let sealing = Sealing { tree: job.name, datime: self.output.now(), basket_bytes: wish.basket_bytes };
+        let sealing =
+            Sealing { tree: job.name, datime: self.output.now(), basket_bytes: wish.basket_bytes, random_access };
         // Only the source file describes the classes of the branches.
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.output.open_state()?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use crate::codec::{self, Compression, Scratch};
+use crate::codec::{self, Compression, RandomAccess, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -130,7 +130,8 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
     }
     let (encoding, whole) = (EntryEncoding::of(tree, branch), 0..unsealed.entries);
     let pending = RowBuffer::from(encoding.in_place().take(&unsealed, std::iter::once(whole.clone()))?);
-    let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
+    let basket_bytes = branch.basket_bytes as usize;
+    let sealing = Sealing { tree: &tree.name, datime, basket_bytes, random_access: RandomAccess::Off };
     let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
     let basket = seal(&layout, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
@@ -394,7 +395,11 @@ fn packed(
     if let Some((wide, found)) = &wide {
         (payload, grown) = (wide, *found);
     }
-    if !codec::deflate(payload, compression, &mut packed, &mut work.scratch)? {
+    let is_smaller = match basket.block_ends()?.filter(|_| wide.is_none()) {
+        Some(ends) => codec::deflate_parts(payload, ends.into_iter(), compression, &mut packed, &mut work.scratch)?,
+        None => codec::deflate(payload, compression, &mut packed, &mut work.scratch)?,
+    };
+    if !is_smaller {
         packed.truncate(keylen);
         packed.extend_from_slice(payload);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::codec::Compression;
+use crate::codec::{Compression, RandomAccess};
 use crate::error::{Error, Result};
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::recycle::{Recycler, Workspace};
@@ -31,12 +31,13 @@ pub(crate) struct Committer {
     recycler: Recycler,
 }
 
-/// A branch: its layout, the index of the value that it holds (a part of), and its compression.
+/// A branch: its layout, the index of the value that it holds (a part of), and how it is compressed.
 #[derive(Debug)]
 struct Part {
     layout: BranchLayout,
     value: usize,
     compression: Compression,
+    random_access: RandomAccess,
 }
 
 /// The rows of a cluster, and which of its baskets are on storage.
@@ -104,7 +105,8 @@ impl Committer {
     pub(crate) fn new(output: Arc<Output>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
         let part = |(index, branch): (usize, &BranchState)| {
             let value = if matches!(branch.layout, BranchLayout::Found(..)) { index } else { branch.value };
-            Part { layout: branch.layout.clone(), value, compression: branch.compression }
+            let random_access = branch.random_access.unwrap_or(output.options.random_access);
+            Part { layout: branch.layout.clone(), value, compression: branch.compression, random_access }
         };
         let parts = state.branches.iter().enumerate().map(part).collect();
         let (name, recycler) = (Arc::clone(&state.name), Recycler::default());
@@ -215,9 +217,10 @@ impl Committer {
     }
 
     fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
-        let how = Sealing { tree: &self.name, datime: self.output.now(), basket_bytes: self.basket_bytes };
+        let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
         let one = |job: &Job<'_>, record, work: &mut Workspace| {
-            let Part { layout, compression, .. } = job.part;
+            let Part { layout, compression, random_access, .. } = job.part;
+            let how = Sealing { tree, datime, basket_bytes, random_access: *random_access };
             seal(layout, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {

@@ -1,0 +1,168 @@
+//! Trees and RNTuples that expressions are about, with their friends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sapwood::container::Key;
+use sapwood::ntuple::NTuple;
+use sapwood::query::{Friend, Source, TreeIndex};
+use sapwood::tree::{FriendElement, Tree};
+use sapwood::{Error, ErrorKind, File, Session};
+
+use crate::output::{self, Outcome};
+use crate::remote::Remote;
+
+/// What has entries.
+pub(crate) enum Dataset {
+    Tree(Arc<Tree>),
+    NTuple(Arc<NTuple>),
+}
+
+/// The tree or RNTuple of that name, or the only one.
+pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
+    match name {
+        Some(name) => dataset_at(file, &file.key(name)?),
+        None => dataset_at(file, &only(file)?),
+    }
+}
+
+/// [`dataset`], or the branch or field in it that `name` ends with: `TREE/BRANCH`.
+pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(Dataset, Option<&'n str>)> {
+    let missing = match dataset(file, name) {
+        Err(output::Failure::Read(error)) if error.kind() == ErrorKind::NotFound => error,
+        found => return Ok((found?, None)),
+    };
+    for (at, _) in name.unwrap_or_default().match_indices('/') {
+        let (tree, part) = name.unwrap_or_default().split_at(at);
+        if let Ok(key) = file.key(tree)
+            && has_entries(&key)
+        {
+            return Ok((dataset_at(file, &key)?, Some(&part[1..])));
+        }
+    }
+    Err(missing.into())
+}
+
+fn has_entries(key: &Key) -> bool {
+    key.is_tree() || key.is_ntuple()
+}
+
+fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
+    Ok(match key.is_ntuple() {
+        true => Dataset::NTuple(file.ntuple_at(key)?),
+        false => Dataset::Tree(file.tree_at(key)?),
+    })
+}
+
+/// The only key of a tree or RNTuple, of all cycles the highest.
+fn only(file: &File) -> Outcome<Key> {
+    let keys = file.keys(true)?;
+    let mut found: Vec<_> = keys.iter().filter(|found| has_entries(&found.key)).collect();
+    found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
+    found.dedup_by(|a, b| a.path == b.path);
+    match &found[..] {
+        [one] => Ok(one.key.clone()),
+        [] => Err(Error::not_found("the file has no tree and no RNTuple").into()),
+        many => {
+            let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
+            Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
+        }
+    }
+}
+
+/// Options of commands that take expressions.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Friends {
+    /// Another tree whose branches expressions know as NAME.BRANCH, entry by entry, or by the index that it has; may be
+    /// given several times.
+    #[arg(long = "friend", value_name = "NAME=FILE[:TREE]")]
+    named: Vec<String>,
+    /// Match entries of the friends by these two expressions, which all trees have.
+    #[arg(long, value_name = "MAJOR,MINOR", requires = "named")]
+    friend_index: Option<String>,
+}
+
+impl Friends {
+    /// What is made of a tree and its friends: those that are named, and where a name is not found, those that the tree
+    /// brings along, too.
+    pub(crate) fn with<T>(
+        &self,
+        dataset: &Dataset,
+        remote: &Remote,
+        make: impl Fn(Source) -> sapwood::Result<T>,
+    ) -> Outcome<T> {
+        let (mut source, session) = match dataset {
+            Dataset::Tree(tree) => (Source::from(tree), tree.file().options().session.clone()),
+            Dataset::NTuple(ntuple) => (Source::from(ntuple), ntuple.file().options().session.clone()),
+        };
+        for named in &self.named {
+            source = source.with_friend(self.named(named, &session, remote)?)?;
+        }
+        let missing = match (make(source.clone()), dataset) {
+            (Err(error), Dataset::Tree(tree)) if error.kind() == ErrorKind::NotFound && !tree.friends.is_empty() => {
+                error
+            }
+            (made, _) => return Ok(made?),
+        };
+        let Dataset::Tree(tree) = dataset else { return Err(missing.into()) };
+        for friend in &tree.friends {
+            if self.named.iter().any(|named| named.split_once('=').is_some_and(|(name, _)| *name == *friend.name)) {
+                continue;
+            }
+            let found = stored(friend, tree.file(), &session, remote).map_err(|error| match error {
+                output::Failure::Read(error) => {
+                    let words = format!("{missing}; the friend {:?} cannot be read: {error}", friend.name);
+                    output::Failure::Read(Error::new(ErrorKind::NotFound, words))
+                }
+                other => other,
+            })?;
+            source = source.with_friend(found)?;
+        }
+        Ok(make(source)?)
+    }
+
+    /// The friend of an argument.
+    fn named(&self, words: &str, session: &Session, remote: &Remote) -> Outcome<Friend> {
+        let Some((name, target)) = words.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Error::mismatch(format!("--friend {words:?} is no NAME=FILE:TREE")).into());
+        };
+        let (path, inner) = output::split(target);
+        let file = output::open_in(path, session.clone(), remote)?;
+        let found = dataset(&file, inner)?;
+        let Some(index) = &self.friend_index else { return of_dataset(name, &found) };
+        let (major, minor) = index.split_once(',').unwrap_or((index, "0"));
+        let source = match &found {
+            Dataset::Tree(tree) => Source::from(tree),
+            Dataset::NTuple(ntuple) => Source::from(ntuple),
+        };
+        let index = TreeIndex::build(std::slice::from_ref(&source), major, minor)?;
+        Ok(Friend::new(name, source).by_index(index)?)
+    }
+}
+
+fn of_dataset(name: &str, dataset: &Dataset) -> Outcome<Friend> {
+    Ok(match dataset {
+        Dataset::Tree(tree) => Friend::stored(name, tree)?,
+        Dataset::NTuple(ntuple) => Friend::new(name, ntuple),
+    })
+}
+
+/// A friend that a tree brings along. Only files of this machine are followed by files of this machine: a file cannot
+/// make the command ask a server.
+fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote) -> Outcome<Friend> {
+    let own = of.identity().name.to_string();
+    if friend.file.is_empty() {
+        return of_dataset(&friend.name, &dataset(of, Some(&friend.tree))?);
+    }
+    if sapwood_store::is_url(&friend.file) || sapwood_store::is_url(&own) {
+        let words = format!("it is in {:?}: name it with --friend {}=FILE:TREE", friend.file, friend.name);
+        return Err(Error::unsupported(words).into());
+    }
+    let path = PathBuf::from(&*friend.file);
+    let path = match path.is_absolute() || path.exists() {
+        true => path,
+        false => Path::new(&own).parent().unwrap_or(Path::new("")).join(path),
+    };
+    let file = output::open_in(path, session.clone(), remote)?;
+    of_dataset(&friend.name, &dataset(&file, Some(&friend.tree))?)
+}

@@ -1,0 +1,282 @@
+"""Trees of several files as one: which files, what of them, and the next one opened while one is read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sapwood import file as files_module
+from sapwood import network, session
+from sapwood._read import friends as friends_module
+from sapwood._read.friends import Friend
+from sapwood._read.lumi_mask import LumiMask
+from sapwood._read.selection import Range, Selection, bounds
+from sapwood._remote import paths
+from sapwood.directory import RNTUPLES, TREES
+from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
+from sapwood.iteration import within
+
+
+def from_chain(files: Any) -> Any:
+    """The files of a ``TChain`` that was read; all else as it is."""
+    return files.files if getattr(files, "classname", None) == "TChain" else files
+
+
+class Member(NamedTuple):
+    """The tree of one file."""
+
+    source: paths.Source
+    tree: Any
+    offset: int
+    """Entries of the trees before."""
+    ranges: list[Range]
+    """The entries that are wanted."""
+    rows: np.ndarray[Any, Any] | None
+    """Those of them that a luminosity mask leaves; ``None`` for all."""
+
+    def select(self, start: int, stop: int) -> Selection:
+        """What is wanted of some entries."""
+        return within(self.rows, (start, stop))
+
+
+class FriendSpan(NamedTuple):
+    """Trees of a friend that have entries for one file, before they are opened."""
+
+    name: str
+    sources: list[paths.Source]
+    first: int
+    by: friends_module.Index
+
+
+class Chain:
+    """Trees of several files, with what is said about all of them."""
+
+    def __init__(
+        self,
+        files: Any,
+        options: dict[str, Any],
+        limits: dict[str, Any],
+        *,
+        allow_missing: bool = False,
+        fill: Mapping[str, Any] | None = None,
+        friends: Mapping[str, Any] | None = None,
+        lumi_mask: Any = None,
+    ) -> None:
+        over = network.take_options(options)
+        files = from_chain(files)
+        self.sources = paths.expand(paths.with_options(files, over), network=over)
+        self.opening = {**files_module.check_options(**{"threads": 0, **limits}), "network": over}
+        self.allow_missing = allow_missing
+        self.fill = check_fill(fill)
+        self.mask = LumiMask.of(lumi_mask)
+        self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
+
+    def members(self, sources: Iterable[paths.Source] | None = None) -> Iterator[Member]:
+        """The trees, one after another; each is closed when the next one is asked for."""
+        offset = 0
+        for source, tree in self._opened(self.sources if sources is None else sources):
+            try:
+                yield self._member(source, tree, offset)
+                offset += tree.tree.num_entries
+            finally:
+                close(source, tree)
+
+    def kept(self) -> Iterator[Member]:
+        """The same, and whoever takes them closes them."""
+        offset = 0
+        for source, tree in self._opened(self.sources):
+            total = tree.tree.num_entries
+            yield self._member(source, tree, offset)
+            offset += total
+
+    def left_out(self, source: Any, error: Exception) -> None:
+        """Goes on without a file if that is allowed, and says so."""
+        if not self.allow_missing:
+            raise error
+        warnings.warn(f"left out {source.file}: {error}", stacklevel=5)
+
+    def aliases(self, tree: Any, aliases: Mapping[str, str] | None) -> dict[str, str]:
+        """Names of expressions, with those that stand in for branches which this tree lacks."""
+        known = dict(aliases or {})
+        return {**{name: text for name, text in self.fill.items() if tree._find(name) is None}, **known}
+
+    def spans(self, member: Member) -> list[FriendSpan]:
+        """What of the friends has entries for a file."""
+        stop = member.offset + member.tree.tree.num_entries
+        return [friend.span(member.offset, stop) for friend in self.friends]
+
+    def friends_of(self, member: Member) -> list[Friend]:
+        """The friends of a file, open."""
+        stop = member.offset + member.tree.tree.num_entries
+        return [friend.over(member.offset, stop) for friend in self.friends]
+
+    def _member(self, source: paths.Source, tree: Any, offset: int) -> Member:
+        total = tree.tree.num_entries
+        steps = source.steps
+        ranges = [(0, total)] if steps is None else [bounds(total, start, stop) for start, stop in steps]
+        return Member(
+            source, tree, offset, ranges, None if self.mask is None else self.mask.rows(tree.tree, 0, total)
+        )
+
+    def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
+        """Sources with their trees: the next one is opened while the one before is in use."""
+        born = session.generation()
+        pool = ThreadPoolExecutor(1, "sapwood-open")
+        coming: Future[Any] | None = None
+        rest = iter(sources)
+        source = next(rest, None)
+        try:
+            while source is not None:
+                is_parent = born == session.generation()
+                try:
+                    # A child process has none of its parent's threads.
+                    tree = (
+                        coming.result()
+                        if coming is not None and is_parent
+                        else open_tree(source, self.opening)
+                    )
+                except (NotFoundError, MissingFileError) as error:
+                    tree = None
+                    self.left_out(source, error)
+                now, source, coming = source, next(rest, None), None
+                if source is not None and is_parent:
+                    coming = pool.submit(open_tree, source, self.opening)
+                if tree is not None:
+                    yield now, tree
+        finally:
+            if born == session.generation():
+                if coming is not None and not coming.cancel() and coming.exception() is None:
+                    close(source, coming.result())
+                pool.shutdown(wait=True)
+
+
+class _Files:
+    """A friend of all files: its own files, one after another."""
+
+    def __init__(self, name: Any, of: Any, opening: dict[str, Any]) -> None:
+        index: Any = None
+        if isinstance(of, tuple) and len(of) == 2 and not isinstance(of[1], (str, bytes)):
+            of, index = of
+        self.name, self.index = friends_module.check_name(name), friends_module.check_index(index)
+        self.sources = paths.expand(of, network=opening["network"])
+        self.opening = opening
+        self._open: list[tuple[int, int, paths.Source, Any]] = []
+        self._next = self._end = 0
+        self._whole: Friend | None = None
+
+    def over(self, first: int, stop: int) -> Friend:
+        """The friend of entries ``first`` to ``stop`` of all files."""
+        if self.index:
+            if self._whole is None:
+                trees = [open_tree(source, self.opening) for source in self.sources]
+                self._whole = Friend(self.name, trees, 0, self.index)
+            return self._whole
+        held = self._held(first, stop)
+        return Friend(self.name, [tree for _, _, _, tree in held], first - held[0][0], False)
+
+    def span(self, first: int, stop: int) -> FriendSpan:
+        """The same, as what a worker opens itself."""
+        if self.index:
+            return FriendSpan(self.name, self.sources, 0, self.index)
+        held = self._held(first, stop)
+        return FriendSpan(self.name, [source for _, _, source, _ in held], first - held[0][0], False)
+
+    def _held(self, first: int, stop: int) -> list[tuple[int, int, paths.Source, Any]]:
+        """The trees with these entries: those before are closed. At least one, so that names have types."""
+        while self._end < stop and self._next < len(self.sources):
+            source = self.sources[self._next]
+            tree = open_tree(source, self.opening)
+            self._open.append((self._end, self._end + tree.tree.num_entries, source, tree))
+            self._end, self._next = self._open[-1][1], self._next + 1
+        while len(self._open) > 1 and self._open[0][1] <= first:
+            _, _, source, tree = self._open.pop(0)
+            close(source, tree)
+        return self._open
+
+
+def opened(spans: list[FriendSpan], opening: dict[str, Any]) -> list[Friend]:
+    """Friends that a worker opens."""
+    return [
+        Friend(span.name, [open_tree(source, opening) for source in span.sources], span.first, span.by)
+        for span in spans
+    ]
+
+
+def open_tree(source: paths.Source, options: dict[str, Any]) -> Any:
+    """The tree of a source."""
+    if hasattr(source.file, "num_entries"):
+        return source.file
+    found_in = files_module.open_file(source.file, **options)
+    try:
+        found = _tree(found_in, source.object)
+        if not hasattr(found, "num_entries"):
+            raise MismatchError(f"{source.object!r} is no tree{place(found_in.file_path, source.object)}")
+        return found
+    except NotFoundError:
+        found_in.close()
+        raise
+
+
+def _tree(opened: Any, path: str | None) -> Any:
+    if path is not None:
+        return opened[path]
+    rows = opened.classnames(cycle=False).items()
+    names = [name for name, classname in rows if classname in TREES | RNTUPLES]
+    if len(names) == 1:
+        return opened[names[0]]
+    if not names:
+        raise not_found("not found: there is no tree", opened.file_path)
+    listed = ", ".join(repr(name) for name in names[:10])
+    raise ValueError(
+        f"there are several trees ({listed}): say which, as in {{{opened.file_path!r}: {names[0]!r}}}"
+    )
+
+
+def close(source: Any, tree: Any) -> None:
+    """Closes a file that was opened here, and not one that was given open."""
+    if tree is not None and tree is not source.file:
+        tree.tree.close()
+
+
+def check_fill(fill: Mapping[str, Any] | None) -> dict[str, str]:
+    """What stands in for branches that a file lacks, as expressions."""
+    texts = {}
+    for name, value in (fill or {}).items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"fill={{{name!r}: ...}} is a number for each entry, not {value!r}")
+        texts[name] = "0./0." if value != value else repr(value).replace("inf", "(1./0.)")
+    return texts
+
+
+class Widths:
+    """The widths of numbers in the first file: another one in a later file is an error."""
+
+    def __init__(self, widen: bool) -> None:
+        self.widen = widen
+        self._known: dict[str, tuple[str, str]] = {}
+
+    def check(self, tree: Any, branches: Mapping[str, Any]) -> None:
+        """Compares branches, by the names that they have in the answer."""
+        if self.widen:
+            return
+        for name, branch in branches.items():
+            own = _number(branch.interpretation.kind)
+            if own is None:
+                continue
+            first, where = self._known.setdefault(name, (own, tree.tree.file_path))
+            if first != own:
+                raise MismatchError(
+                    f"the branch {name!r} holds {own} in {tree.tree.file_path} and {first} in {where}: with widen=True "
+                    "each file's numbers are read as they are, and the widest of them hold the answer"
+                )
+
+
+def _number(kind: tuple[Any, ...]) -> str | None:
+    """The type of the numbers of a column of numbers, in lists of any depth."""
+    while kind[0] in ("list", "fixed"):
+        kind = kind[-1]
+    return str(kind[2]) if kind[0] == "number" else None

@@ -1,0 +1,119 @@
+"""Friends of trees: trees whose entries belong to those of another one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sapwood import _core, session
+from sapwood._remote import paths, urls
+from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, not_found, place
+
+if TYPE_CHECKING:
+    from sapwood.tree import Tree
+
+#: Two expressions, or whether the stored index counts (``None``), or none does (``False``).
+Index = tuple[str, str] | bool | None
+
+
+class Friend:
+    """A friend: its trees, which follow one another, and which entry belongs to which."""
+
+    def __init__(self, name: str, trees: Sequence[Tree], first: int = 0, index: Index = None) -> None:
+        self.name, self.trees, self.first, self.index = name, list(trees), first, check_index(index)
+        self._engine: Any = None
+        self._generation = -1
+
+    def core(self) -> Any:
+        """The engine's friend, made once: an index is built when it is first needed."""
+        if self._engine is None or self._generation != session.generation():
+            pair = self.index if isinstance(self.index, tuple) else None
+            cores = [tree._core for tree in self.trees]
+            is_stored = self.index is None and len(cores) == 1
+            self._engine = _core.Friend(self.name, cores, self.first, pair, is_stored)
+            self._generation = session.generation()
+        return self._engine
+
+
+def check_index(index: Any) -> Index:
+    """An index as one or two expressions, ``None`` or ``False``."""
+    if index is None or index is False:
+        return index
+    pair = (index, "0") if isinstance(index, str) else index
+    if isinstance(pair, (tuple, list)) and len(pair) in (1, 2) and all(isinstance(one, str) for one in pair):
+        return (pair[0], pair[1] if len(pair) == 2 else "0")
+    raise TypeError(f"an index is one or two expressions, as in ('run', 'event'), or False, not {index!r}")
+
+
+def check_name(name: Any) -> str:
+    """The name of a friend, by which expressions know it."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a friend is a string, not {name!r}")
+    if not name.isidentifier():
+        raise MismatchError(f"{name!r} cannot be the name of a friend: expressions write it before a point")
+    return name
+
+
+def trees_of(other: Any, of: Tree) -> list[Any]:
+    """The trees of what may be a friend of a tree: one that is open, or those of files."""
+    from sapwood._read import chain
+
+    if hasattr(other, "num_entries"):
+        return [other.tree]
+    options = of._root._options
+    sources = paths.expand(other, network=options.get("network"))
+    return [chain.open_tree(source, options) for source in sources]
+
+
+def stored(tree: Tree) -> list[Friend]:
+    """The friends that a tree brings along. Relative paths are tried as they are, as ROOT does, and then
+    from the tree's folder."""
+    found = []
+    for name, (path, inner) in tree.friends.items():
+        try:
+            opened = tree._root if not path else _open(tree, path)
+            friend = opened[inner]
+        except (SapwoodError, OSError) as error:
+            words = f"the friend {name!r} (tree {inner!r} in {path or 'this file'!r}) cannot be read: {error}"
+            raise not_found(words, tree.file_path, tree.object_path) from error
+        if not hasattr(friend, "num_entries"):
+            words = f"the friend {name!r} is no tree{place(tree.file_path, tree.object_path)}"
+            raise MismatchError(words)
+        found.append(Friend(name, [friend]))
+    return found
+
+
+def _open(tree: Tree, path: str) -> Any:
+    from sapwood import file as files
+
+    return files.open_file(place_of(tree.file_path, path), **tree._root._options)
+
+
+def place_of(of_tree: str, path: str) -> str:
+    """Where a file is that a file at some place names, for a friend or in a chain.
+
+    A file cannot make this process ask another server than its own.
+    """
+    folder = of_tree.rpartition("/")[0]
+    if not urls.is_url(of_tree):
+        if urls.is_url(path):
+            raise UnsupportedError(
+                f"{path!r} is on a server, and the file that names it is not: open it by hand"
+            )
+        beside = f"{folder}/{path}" if folder else path
+        return path if os.path.isabs(path) or os.path.exists(path) else beside
+    if not urls.is_url(path):
+        if os.path.isabs(path):
+            raise UnsupportedError("its path is one of another machine: open it by hand")
+        return f"{folder}/{path}"
+    if _server(path) != _server(of_tree):
+        raise UnsupportedError(
+            f"{urls.shown(path)!r} is on another server than the file that names it: open it by hand"
+        )
+    return path
+
+
+def _server(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"

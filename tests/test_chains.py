@@ -1,0 +1,200 @@
+"""Many files as one tree: what is missing, what has another type, friends, luminosity masks, stored chains."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+
+from sapwood.processing import Selector  # noqa: E402
+
+ROWS = 40
+
+
+class Values(Selector):
+    """All values of a column, in their order."""
+
+    def __init__(self, *columns: str, cut: str | None = None) -> None:
+        self.columns, self.cut = list(columns), cut
+
+    def process(self, batch: Any) -> Any:
+        return [tuple(row.values()) for row in batch.to_list()]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> str:
+    """Three files of one tree; only the first has a weight."""
+    for part in range(3):
+        first = part * ROWS
+        with sapwood.recreate(tmp_path / f"part{part}.root") as file:
+            columns = {"x": np.arange(first, first + ROWS), "run": np.arange(first, first + ROWS) // 50 + 1}
+            columns["luminosityBlock"] = np.arange(first, first + ROWS) % 50
+            if part == 0:
+                columns["weight"] = np.full(ROWS, 2.5)
+            with file.mktree("t", {name: values.dtype for name, values in columns.items()}, auto_flush=10) as tree:
+                tree.extend(columns)
+    return f"{tmp_path}/part*.root:t"
+
+
+def all_ways(files: Any, column: str, **options: Any) -> list[list[Any]]:
+    """A column by everything that reads many files."""
+    drawn: list[Any] = sapwood.draw(files, f"{column}>>h(200,0,200)", library="np", **options)[0].tolist()
+    steps = sapwood.iterate(files, [column], step_size=7, **options)
+    return [
+        sapwood.concatenate(files, [column], library="np", **options)[column].tolist(),
+        [one for step in steps for one in step[column].tolist()],
+        [one for (one,) in sapwood.process(files, Values(column), step_size=7, **options) or []],
+        [place for place, count in enumerate(drawn) for _ in range(int(count))],
+    ]
+
+
+def test_a_missing_file_is_skipped_on_request_and_reported(files: str, tmp_path: Path) -> None:
+    listed = [f"{tmp_path}/part0.root:t", f"{tmp_path}/gone.root:t", f"{tmp_path}/part2.root:t"]
+    wanted = [*range(ROWS), *range(2 * ROWS, 3 * ROWS)]
+    for use in (all_ways, lambda *_, **o: sapwood.skim(listed, tmp_path / "skim.root", ["x"], **o)):
+        with pytest.raises(FileNotFoundError, match="gone.root"):
+            use(listed, "x")
+    with pytest.warns(UserWarning, match="left out .*gone.root: not found"):
+        assert all_ways(listed, "x", allow_missing=True) == [wanted] * 4
+    with pytest.warns(UserWarning, match="left out .*gone.root"):
+        assert sapwood.skim(listed, tmp_path / "skim.root", ["x"], allow_missing=True) == 2 * ROWS
+
+
+def test_a_file_that_lacks_a_branch_is_named_skipped_or_filled(files: str) -> None:
+    with pytest.raises(sapwood.errors.NotFoundError, match='no branch "weight".*part1.root'):
+        all_ways(files, "weight")
+    with pytest.warns(UserWarning, match='left out .*part1.root: .*"weight"'):
+        assert all_ways(files, "weight*2", allow_missing=True) == [[5] * ROWS] * 4
+    filled = [2.5] * ROWS + [1.0] * 2 * ROWS
+    columns, steps, processed, drawn = all_ways(files, "weight", fill={"weight": 1.0})
+    assert columns == steps == processed == filled and drawn == [1] * 2 * ROWS + [2] * ROWS
+    assert sapwood.concatenate(files, "x", "weight > 2", fill={"weight": 1}, library="np")["x"].tolist() == [*range(ROWS)]
+    with pytest.raises(TypeError, match="number for each entry"):
+        sapwood.concatenate(files, "x", fill={"weight": "x"})
+
+
+def test_another_width_is_an_error_unless_it_is_allowed(files: str, tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "part3.root") as file:
+        file["t"] = {"x": np.arange(120, 125, dtype="f4"), "run": [1] * 5, "luminosityBlock": [1] * 5}
+    for use in (sapwood.concatenate, lambda *a, **o: list(sapwood.iterate(*a, **o))):
+        with pytest.raises(sapwood.errors.MismatchError, match="'x' holds float32 in .*part3.root and int64 in .*part0"):
+            use(files, ["x"])
+        assert len(use(files, ["x"], widen=True)) > 3
+    assert sapwood.concatenate(files, ["x"], widen=True, library="np")["x"].tolist() == [*range(125)]
+    assert sapwood.draw(files, "x", library="np")[0].sum() == 125
+
+
+def test_friends_of_all_files_have_files_of_their_own(files: str, tmp_path: Path) -> None:
+    for part, (first, last) in enumerate(((0, 25), (25, 30), (30, 110), (110, 130))):
+        with sapwood.recreate(tmp_path / f"friend{part}.root") as file:
+            file["f"] = {"y": np.arange(first, last) * 1.0, "x": np.arange(first, last)[::-1]}
+    friends = {"f": f"{tmp_path}/friend*.root:f"}
+    wanted = list(range(3 * ROWS))
+    assert all_ways(files, "f.y", friends=friends) == [wanted] * 4
+    assert all_ways(files, "f.y*(1+0*x)", friends=friends) == [wanted] * 4
+    by_index = {"f": (f"{tmp_path}/friend*.root:f", ("x",))}
+    theirs = [y for first, last in ((0, 25), (25, 30), (30, 110), (110, 130)) for y in range(first, last)[::-1]]
+    assert all_ways(files, "f.y", friends=by_index)[:3] == [theirs[: 3 * ROWS]] * 3
+    short = {"f": f"{tmp_path}/friend[01].root:f"}
+    assert all_ways(files, "x", friends=short) == [wanted] * 4
+    assert sapwood.draw(files, "y>>h(200,0,200)", friends=short, library="np")[0].sum() == 30
+
+
+MASK = {"1": [[3, 5], [49, 60]], "2": [[0, 0], [10, 12]], "7": [[1, 9]]}
+IN_MASK = [n for n in range(3 * ROWS) if any(a <= n % 50 <= b for a, b in MASK.get(str(n // 50 + 1), []))]
+
+
+def test_a_luminosity_mask_leaves_certified_sections(files: str, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    golden.write_text(json.dumps(MASK))
+    assert IN_MASK == [3, 4, 5, 49, 50, 60, 61, 62]
+    for mask in (MASK, golden, str(golden), ({int(run): of for run, of in MASK.items()}, ("run", "luminosityBlock"))):
+        assert all_ways(files, "x", lumi_mask=mask) == [IN_MASK] * 4
+    assert sapwood.skim(files, tmp_path / "skim.root", ["x"], "x > 4", lumi_mask=golden) == 6
+    with sapwood.open(f"{tmp_path}/part1.root")["t"] as tree:
+        own = [n for n in IN_MASK if 40 <= n < 80]
+        assert tree.arrays(["x"], lumi_mask=MASK, library="np")["x"].tolist() == own
+        assert tree.arrays(["x"], "x > 50", lumi_mask=MASK, library="np")["x"].tolist() == own[2:]
+        assert tree.arrays(["x"], entries=[22, 3, 9], lumi_mask=MASK, library="np")["x"].tolist() == [62, 49]
+        steps = tree.iterate(["x"], lumi_mask=MASK, step_size=8, library="np")
+        assert [step["x"].tolist() for step in steps] == [[49, 50], [60, 61, 62]]
+        assert tree.points("x", "x < 62", lumi_mask=MASK)[0][0].tolist() == own[:-1]
+        assert tree.draw("x>>(10,40,80)", lumi_mask=MASK, library="np")[0].sum() == len(own)
+        assert len(tree.arrays(["x"], lumi_mask={})) == 0
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "words"),
+    [
+        (3, TypeError, "a luminosity mask is"),
+        ({"one": [[1, 2]]}, sapwood.errors.MismatchError, "a whole number, not 'one'"),
+        ({"1": [1, 2]}, sapwood.errors.MismatchError, "sections of run 1 are"),
+        ({"1": [[5, 2]]}, sapwood.errors.MismatchError, r"\[5, 2\] of run 1 end before they begin"),
+        ((MASK, ("run", "lumi")), sapwood.errors.NotFoundError, 'no branch "lumi"'),
+        ((MASK, ("run", 1)), TypeError, "a run and a section"),
+    ],
+)
+def test_a_mask_that_is_none_says_why(files: str, mask: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        sapwood.concatenate(files, ["x"], lumi_mask=mask)
+
+
+def test_a_mask_is_no_json(files: str, tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text("{")
+    with pytest.raises(sapwood.errors.MismatchError, match="golden.json' is no JSON"):
+        sapwood.concatenate(files, ["x"], lumi_mask=tmp_path / "golden.json")
+
+
+def test_the_next_file_is_opened_while_one_is_in_use(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._read import chain
+
+    opened, real = threading.Semaphore(0), chain.open_tree
+
+    def counted(*arguments: Any) -> Any:
+        found = real(*arguments)
+        opened.release()
+        return found
+
+    monkeypatch.setattr(chain, "open_tree", counted)
+    for use in (
+        lambda: chain.Chain(files, {}, {}).members(),
+        lambda: sapwood.num_entries(files),
+    ):
+        members = use()
+        next(members)
+        # The first is in use, and the second is opened although nothing asks for it.
+        assert opened.acquire(timeout=30) and opened.acquire(timeout=30)
+        assert not opened.acquire(timeout=0.05), "no more than the next one"
+        members.close()
+
+
+CHAIN = """
+import sys, ROOT
+chain = ROOT.TChain("t")
+for path in sys.argv[2:]:
+    chain.Add(path)
+file = ROOT.TFile(sys.argv[1], "recreate")
+chain.Write("all")
+file.Close()
+"""
+
+
+def test_a_stored_chain_is_read_as_one_tree(files: str, tmp_path: Path) -> None:
+    pytest.importorskip("ROOT")
+    names = [f"part{part}.root" for part in range(3)]
+    done = subprocess.run([sys.executable, "-c", CHAIN, "chain.root", *names], cwd=tmp_path, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    chain = sapwood.open(tmp_path / "chain.root")["all"]
+    assert chain.files == [{f"{tmp_path}/{name}": "t"} for name in names]
+    assert all_ways(chain, "x") == [list(range(3 * ROWS))] * 4
+    assert chain.num_entries == 3 * ROWS and len(chain.arrays(["x"], "x > 10")) == 3 * ROWS - 11
+    assert chain.draw("x", library="np")[0].sum() == 3 * ROWS
+    assert sum(len(step) for step in chain.iterate(["x"], step_size=9)) == 3 * ROWS

@@ -1,0 +1,213 @@
+"""Friends of trees, beside `TTree::Draw` of real ROOT, which wrote them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+
+HERE = Path(__file__).parent
+EXPRESSIONS = "far.y y far.x x same.k k*far.y z g.z g.q v*g.q sum n far.n Length$(g.q)".split()
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    if importlib.util.find_spec("ROOT") is None:
+        if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
+            pytest.fail("ROOT is required in CI")
+        pytest.skip("real ROOT is not installed")
+    folder = tmp_path_factory.mktemp("friends")
+    done = subprocess.run(
+        [sys.executable, HERE / "oracle" / "friends.py", folder, folder / "answers.json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return folder, json.loads((folder / "answers.json").read_text())
+
+
+def test_friends_of_the_file_answer_as_in_root(answers: tuple[Path, list[dict[str, Any]]]) -> None:
+    folder, lines = answers
+    tree = sapwood.open(folder / "main.root")["t"]
+    assert tree.friends == {"same": ("", "s"), "far": ("friend.root", "f"), "g": ("index.root", "g")}
+    assert len(lines) >= 25
+    for theirs in lines:
+        expression, _, cut = theirs["line"].partition(" ;; ")
+        columns, weights = tree.points(expression, cut)
+        for ours, values in zip(reversed(columns), theirs["columns"], strict=True):
+            np.testing.assert_array_equal(ours, np.array(values, "float64"), err_msg=theirs["line"])
+        np.testing.assert_array_equal(weights, theirs["weights"], err_msg=theirs["line"])
+
+
+def test_arrays_and_steps_and_skims_hold_what_friends_have(
+    answers: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    folder, _ = answers
+    with sapwood.open(folder / "main.root") as file:
+        tree = file["t"]
+        whole = tree.arrays(EXPRESSIONS)
+        assert whole["far.y"].tolist() == [e * 1.5 - 10 for e in range(60)]
+        assert whole["g.z"].tolist() == [e * 100.0 for e in range(60)]
+        assert whole["g.q"].tolist() == [[e + j / 8 for j in range(e % 4)] for e in range(60)]
+        steps = list(tree.iterate(EXPRESSIONS, step_size=17))
+        assert [row for step in steps for row in step.tolist()] == whole.tolist()
+        passed = tree.arrays(["x", "g.z"], "far.y > 20 && same.k < 4", library="np")
+        wanted = [e for e in range(60) if e * 1.5 - 10 > 20 and e % 9 < 4]
+        assert passed["x"].tolist() == [e / 4 for e in wanted] and passed["g.z"].tolist() == [100 * e for e in wanted]
+        assert tree.passing("g.m == 3").tolist() == [e for e in range(60) if e % 4 == 3]
+        assert tree.arrays(["g.z"], entries=[5, 2, 40], library="np")["g.z"].tolist() == [500, 200, 4000]
+        with pytest.raises(sapwood.errors.NotFoundError, match="those of its friends .same, far, g."):
+            tree["far.y"]
+    output = tmp_path / "skim.root"
+    assert sapwood.skim(f"{folder}/main.root:t", output, {"z": "g.z", "x": "x"}, "g.q[0] > 10") == 37
+    assert sapwood.open(output)["tree"]["z"].array().tolist() == [100 * e for e in range(11, 60) if e % 4]
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Any:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"run": [1, 1, 2, 2, 3], "event": [7, 8, 7, 9, 1], "x": [0.0, 1, 2, 3, 4]}
+    with sapwood.recreate(tmp_path / "b.root") as file:
+        file["f"] = {
+            "run": [2, 1, 9, 1],
+            "event": [7, 7, 9, 8],
+            "y": [20.0, 10.0, 90.0, 11.0],
+            "v": [[1.0, 2.0], [3.0], [], [4.0, 5.0, 6.0]],
+            "a": np.arange(8).reshape(4, 2),
+            "name": ["two", "one", "nine", "one"],
+        }
+        file.mkrntuple("n", {"y": [5.0, 6.0, 7.0, 8.0, 9.0]})
+    with sapwood.open(tmp_path / "a.root") as one, sapwood.open(tmp_path / "b.root") as other:
+        yield one["t"], other
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_a_friend_is_matched_by_an_index_that_is_built(trees: Any, by_path: bool) -> None:
+    tree, other = trees
+    tree.add_friend(f"{other.file_path}:f" if by_path else other["f"], index=("run", "event"))
+    assert tree.points("x:y")[0][0].tolist() == [10, 11, 20]
+    assert tree.points("x")[0][0].tolist() == [0, 1, 2, 3, 4]
+    assert tree.points("f.v*x")[0][0].tolist() == [0, 4, 5, 6, 2, 4]
+    assert tree.points("a[1]:x")[0][0].tolist() == [0, 1, 2]
+    assert tree.points("x", 'f.name == "one"')[0][0].tolist() == [0, 1]
+    assert tree.arrays(["f.v"])["f.v"].tolist() == [[3], [4, 5, 6], [1, 2], [], []]
+    with pytest.raises(sapwood.errors.MismatchError, match="entry 3 has no value.*a friend has no entry"):
+        tree.arrays(["y"])
+    assert tree.arrays(["y"], "y > 0", library="np")["y"].tolist() == [10, 11, 20]
+    assert tree.points("Alt$(y, -1)")[0][0].tolist() == [10, 11, 20, -1, -1]
+    assert tree.draw("y>>(10, 0, 100)", library="np")[0].sum() == 3
+
+
+def test_a_shorter_friend_has_no_values_behind_its_end(trees: Any) -> None:
+    tree, other = trees
+    tree.add_friend(other["f"], "short", index=False)
+    tree.add_friend(other["n"], "n")
+    assert tree.points("short.y")[0][0].tolist() == [20, 10, 90, 11]
+    assert tree.points("x", "short.y > 15 || x > 3")[0][0].tolist() == [0, 2]
+    assert tree.arrays(["n.y", "n.y + x"], library="np")["n.y + x"].tolist() == [5, 7, 9, 11, 13]
+    with pytest.raises(sapwood.errors.MismatchError, match='several friends have "y": write short.y or n.y'):
+        tree.points("y")
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.points("short.y + n.y")[0][0].tolist() == [25, 16, 97, 19]
+
+
+def test_a_friend_may_be_many_files(trees: Any, tmp_path: Path) -> None:
+    tree, _ = trees
+    keys = [[(1, 8)], [(1, 7), (2, 7)], [(2, 9), (3, 1), (9, 9)]]
+    for part, values in enumerate(([0.5], [1.5, 2.5], [3.5, 4.5, 5.5])):
+        with sapwood.recreate(tmp_path / f"part{part}.root") as file:
+            file["p"] = {
+                "w": values,
+                "l": ak.Array([[value] * (n + 1) for n, value in enumerate(values)]),
+                "x": [-1] * len(values),
+                "run": [run for run, _ in keys[part]],
+                "event": [event for _, event in keys[part]],
+            }
+    tree.add_friend(str(tmp_path / "part*.root:p"))
+    assert tree.points("w - x")[0][0].tolist() == [0.5] * 5
+    assert tree.arrays(["p.l", "p.x + x"])["p.l"].tolist() == [[0.5], [1.5], [2.5, 2.5], [3.5], [4.5, 4.5]]
+    assert tree.arrays(["w"], entries=[4, 0], library="np")["w"].tolist() == [4.5, 0.5]
+    tree.add_friend(str(tmp_path / "part*.root:p"), "q", index=("run", "event"))
+    assert tree.points("q.w")[0][0].tolist() == [1.5, 0.5, 2.5, 3.5, 4.5]
+    assert tree.arrays(["q.l"])["q.l"].tolist() == [[1.5], [0.5], [2.5, 2.5], [3.5], [4.5, 4.5]]
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "error", "words"),
+    [
+        ("f", {"index": ("run", "nope")}, sapwood.errors.NotFoundError, 'no branch "nope"'),
+        ("f", {"index": ("y", "event")}, sapwood.errors.NotFoundError, 'the friend "f" has an index of "y" and "event"'),
+        ("f", {"index": "v"}, sapwood.errors.MismatchError, "not one number an entry"),
+        ("f", {"index": 3}, TypeError, "one or two expressions"),
+        ("f", {"name": "a b"}, sapwood.errors.MismatchError, "cannot be the name"),
+        ("f", {"name": 1}, TypeError, "is a string"),
+    ],
+)
+def test_a_friend_that_cannot_be_says_why(trees: Any, other: str, options: Any, error: Any, words: str) -> None:
+    tree, file = trees
+    with pytest.raises(error, match=words):
+        tree.add_friend(file[other], **options)
+        tree.points("f.y")
+
+
+def test_two_friends_have_two_names(trees: Any) -> None:
+    tree, other = trees
+    tree.add_friend(other["f"])
+    with pytest.raises(sapwood.errors.ExistsError, match="'f' already"):
+        tree.add_friend(other["n"], "f")
+
+
+def test_the_command_draws_and_scans_friends(answers: tuple[Path, list[dict[str, Any]]]) -> None:
+    folder, _ = answers
+
+    def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True, timeout=60
+        )
+
+    done = run("scan", folder / "main.root:t", "x", "far.y", "g.z", "--cut", "k > 7", "--json", "-n", 2)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["x"], row["far.y"], row["g.z"]) for row in rows] == [(2, 2, 800), (4.25, 15.5, 1700)], done.stderr
+    friend = f"new={folder / 'index.root'}:g"
+    done = run("scan", folder / "main.root:t", "new.z", "--friend", friend, "--json", "-n", 3)
+    assert [json.loads(line)["new.z"] for line in done.stdout.splitlines()] == [0, 100, 200], done.stderr
+    done = run("draw", folder / "main.root:t", "z>>(5,0,6000)", "far.y > 0")
+    assert "entries 53 " in done.stdout, done.stderr
+    done = run("draw", folder / "main.root:t", "nope")
+    assert done.returncode == 1 and 'no branch "nope"' in done.stderr
+
+
+def test_a_file_of_friends_that_is_gone_says_which(
+    answers: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    folder, _ = answers
+    lonely = tmp_path / "main.root"
+    lonely.write_bytes((folder / "main.root").read_bytes())
+    tree = sapwood.open(lonely)["t"]
+    assert len(tree.points("x")[0][0]) == 60
+    with pytest.raises(sapwood.errors.NotFoundError, match="the friend 'far' .tree 'f' in 'friend.root'. cannot be"):
+        tree.points("far.y")
+
+
+def test_a_file_does_not_lead_to_other_servers(tmp_path: Path) -> None:
+    from sapwood._read.friends import place_of
+
+    assert place_of("http://one/a/t.root", "f.root") == "http://one/a/f.root"
+    assert place_of("http://one/a/t.root", "http://one/f.root") == "http://one/f.root"
+    for of_tree, path in (("a.root", "http://one/f.root"), ("http://one/a.root", "http://two/f.root")):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="by hand"):
+            place_of(of_tree, path)
+    with pytest.raises(sapwood.errors.UnsupportedError, match="another machine"):
+        place_of("http://one/a.root", "/etc/f.root")
