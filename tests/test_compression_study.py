@@ -54,9 +54,6 @@ def test_what_is_recommended_has_the_predicted_size(path: Path, tmp_path: Path) 
     for purpose in study.advice:
         advice = study.advice[purpose]
         options = study.options(purpose)
-        options.pop("random_access", None)
-        if purpose == "random access" and path.stem == "ttree":
-            continue  # blocks of entries
         new = tmp_path / "new.root"
         _, after = sapwood.rewrite(path, new, **options)["folder/events"]
         # The figures of an RNTuple leave the checksums of its pages out.

@@ -164,6 +164,10 @@ Speeds are megabytes before compression a second of one core: *in* compresses, *
 seconds for all of its file, on another machine. ROOT and Sapwood compress the same bytes, basket by basket, with the
 functions that their writers and readers call; the last columns are Sapwood's speed as a multiple of ROOT's
 (`python -m bench.compression.study`).
+
+LZ4, LZMA and Zstandard are the same libraries on both sides, in other builds, and the sizes are ROOT's; ZLIB is
+libdeflate here. Where Sapwood is slower than ROOT, it is the library's own time: `cargo bench -p sapwood --bench codecs`
+shows what the engine adds to it.
 """
 
 

@@ -91,7 +91,7 @@ impl Direct {
             }
             Algorithm::Lzma => {
                 let mut options = LzmaOptions::new_preset(self.how.level.into()).expect("a preset");
-                options.dict_size((bytes.len() as u32).max(4096));
+                options.dict_size((bytes.len() as u32 / 4).max(4096));
                 let mut filters = Filters::new();
                 filters.lzma2(&options);
                 let mut stream = Stream::new_stream_encoder(&filters, Check::Crc32).expect("an encoder");

@@ -204,12 +204,15 @@ fn ntuples_are_studied_with_their_encodings() {
 
 #[test]
 fn random_access_is_within_its_growth() {
-    let study = Study::of(&tree(2), None, &options(1 << 30)).unwrap();
+    let from = tree(2);
+    let study = Study::of(&from, None, &options(1 << 30)).unwrap();
     let advice = study.advise(Goal::RandomAccess).unwrap();
     let (setting, trial) = advice.single.unwrap();
     assert!(advice.random_access.is_some() && advice.entry_seconds.unwrap() > 0.0);
     assert!(trial.bytes as f64 <= 1.15 * study.with(setting, 512 << 10).unwrap().bytes as f64);
     assert!(advice.options().windows(2).any(|pair| pair[0] == "--random-access"));
+    let (predicted, found) = rewritten(&study, &from, Goal::RandomAccess);
+    near(predicted, found, 0.001);
 }
 
 #[test]

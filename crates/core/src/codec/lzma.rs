@@ -32,10 +32,11 @@ pub(super) fn inflate(stored: &[u8], into: &mut [u8]) -> Result<usize> {
 pub(super) fn deflate(bytes: &[u8], level: u8, into: &mut [u8]) -> Result<Option<usize>> {
     let preset = level.min(9);
     let mut options = LzmaOptions::new_preset(u32::from(preset)).map_err(gave_up)?;
-    // The library clears its whole dictionary and the tables over it for each block. With one no larger than the
-    // block, small baskets deflate up to five times faster and come out the same.
-    let block_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    options.dict_size(block_bytes.clamp(LEAST_DICTIONARY_BYTES, preset_dictionary_bytes(preset)));
+    // The library clears its whole dictionary and the tables over it for each block. With a quarter of the block, as in
+    // ROOT, small baskets deflate up to five times faster than with that of the preset. Of baskets of 64 kB it takes
+    // 5 to 20 % less time than with all of the block, and the sizes are within 0.4 % of one another, either way.
+    let quarter = u32::try_from(bytes.len() / 4).unwrap_or(u32::MAX);
+    options.dict_size(quarter.clamp(LEAST_DICTIONARY_BYTES, preset_dictionary_bytes(preset)));
     let mut filters = Filters::new();
     filters.lzma2(&options);
     let mut stream = Stream::new_stream_encoder(&filters, Check::Crc32).map_err(gave_up)?;

@@ -32,6 +32,7 @@ mod rewrite;
 
 mod recover;
 
+pub(crate) use basket::blocks::Payload;
 pub use clustering::Every;
 pub use model::branch::{BranchKind, BranchSpec, Item};
 pub(crate) use model::class::ARRAY_MEMBER;

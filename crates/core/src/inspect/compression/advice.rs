@@ -3,7 +3,7 @@
 use super::rules::Costs;
 use super::sample::AS_IT_IS;
 use super::{Study, Trial};
-use crate::codec::{Compression, CompressionByName};
+use crate::codec::{Compression, CompressionByName, RandomAccess};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::write::{Baskets, NTupleOptions, Remake, TreeOptions};
@@ -81,8 +81,8 @@ pub struct Advice {
     pub compression: CompressionByName,
     /// Bytes of a basket or page; none for what a rewrite makes.
     pub basket_bytes: Option<usize>,
-    /// Entries of a block of a basket, for random access.
-    pub random_access: Option<u64>,
+    /// Blocks of entries that baskets are compressed in, for random access.
+    pub random_access: Option<RandomAccess>,
     /// What all branches come to.
     pub trial: Trial,
     /// Seconds that one core takes to inflate what a single entry needs of all branches, for random access.
@@ -124,8 +124,7 @@ impl Advice {
 }
 
 impl Study {
-    /// The rewrite that does what was recommended, of the tree that was studied; all else is copied. Blocks for random
-    /// access are not part of it.
+    /// The rewrite that does what was recommended, of the tree that was studied; all else is copied.
     ///
     /// # Errors
     ///
@@ -147,6 +146,7 @@ impl Study {
         if let Some(bytes) = advice.basket_bytes {
             (tree.basket_bytes, pages.page_bytes) = (bytes, bytes);
         }
+        tree.random_access = advice.random_access;
         let baskets = Baskets::New(tree);
         let mut how = Remake { trees: Some(vec![self.path.clone()]), baskets, pages, ..Remake::default() };
         how.compress(from, &advice.compression)?;
@@ -161,10 +161,17 @@ const LEAST_GAIN: f64 = 0.005;
 /// Steps towards the price at which a budget is just met.
 const STEPS: usize = 30;
 
+/// A number that a trial has.
+type Figure = fn(&Trial) -> f64;
+
+/// A way to random access: what it comes to, seconds an entry, bytes without it, the place of the size of its baskets, and its
+/// blocks.
+type Tried = (Compression, Trial, f64, u64, usize, Option<RandomAccess>);
+
 /// What is minimised, and what is bounded.
 struct Aim {
-    least: fn(&Trial) -> f64,
-    bounded: fn(&Trial) -> f64,
+    least: Figure,
+    bounded: Figure,
     most: f64,
 }
 
@@ -188,12 +195,10 @@ impl Study {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn advise(&self, goal: Goal) -> Result<Advice> {
-        /// A figure of a trial.
-        type Cost = fn(&Trial) -> f64;
-        let (bytes, read, write): (Cost, Cost, Cost) =
-            (|trial| trial.bytes as f64, |trial| trial.read_seconds, |trial| trial.write_seconds);
+        let bytes: Figure = |trial| trial.bytes as f64;
+        let (read, write): (Figure, Figure) = (|trial| trial.read_seconds, |trial| trial.write_seconds);
         match goal {
-            Goal::RandomAccess => Ok(self.random_access()),
+            Goal::RandomAccess => Ok(self.advise_random_access()),
             Goal::Archive => self.within(goal, &Aim { least: bytes, bounded: |_| 0.0, most: 0.0 }),
             Goal::Analysis => self.within(goal, &Aim { least: Trial::fetch_seconds, bounded: |_| 0.0, most: 0.0 }),
             Goal::Size(most) => self.within(goal, &Aim { least: read, bounded: bytes, most: most as f64 }),
@@ -303,14 +308,13 @@ impl Study {
         basket_bytes != AS_IT_IS && basket_bytes != self.usual_basket_bytes
     }
 
-    fn random_access(&self) -> Advice {
+    fn advise_random_access(&self) -> Advice {
         let usual = self.basket_bytes.iter().position(|bytes| *bytes == self.usual_basket_bytes).unwrap_or(0);
-        // What it comes to, seconds an entry, bytes without it; the size of a basket or the entries of a block.
-        let mut tried: Vec<(Compression, Trial, f64, u64, usize, Option<u64>)> = Vec::new();
+        let mut tried: Vec<Tried> = Vec::new();
         for (place, &setting) in self.block_settings.iter().enumerate() {
             let plain = self.settings.iter().position(|known| *known == setting);
             let Some(plain) = plain.map(|setting| self.total(usual, |_| setting)) else { continue };
-            for (row, &entries) in self.block_entries.iter().enumerate() {
+            for (row, &entries) in self.random_access.iter().enumerate() {
                 let at = row * self.block_settings.len() + place;
                 let blocks = self.branches.iter().filter_map(|branch| branch.blocks.get(at));
                 let (bytes, seconds) =
@@ -334,9 +338,7 @@ impl Study {
             tried.retain(|(setting, ..)| setting.level > 0 || self.settings.len() == 1);
         }
         let growth = |trial: &Trial, plain: u64| trial.bytes as f64 / plain.max(1) as f64;
-        let fits = |(_, trial, _, plain, ..): &&(Compression, Trial, f64, u64, usize, Option<u64>)| {
-            growth(trial, *plain) <= MOST_GROWTH
-        };
+        let fits = |(_, trial, _, plain, ..): &&Tried| growth(trial, *plain) <= MOST_GROWTH;
         let fastest = tried.iter().filter(fits).min_by(|a, b| a.2.total_cmp(&b.2));
         let smallest = || tried.iter().min_by(|a, b| growth(&a.1, a.3).total_cmp(&growth(&b.1, b.3)));
         let mut compression = CompressionByName::default();

@@ -18,7 +18,7 @@ use sample::{AS_IT_IS, Sample};
 use std::sync::Arc;
 use trial::BlockTrial;
 
-use crate::codec::{Compression, CompressionByName};
+use crate::codec::{Compression, CompressionByName, RandomAccess};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -45,8 +45,8 @@ pub struct StudyOptions {
     pub settings: Vec<Compression>,
     /// Sizes of baskets, or of pages, that are tried; none for 64 KiB, the size that a rewrite makes, and four times that.
     pub basket_bytes: Vec<usize>,
-    /// Entries of a block that are tried for random access to trees.
-    pub block_entries: Vec<u64>,
+    /// Blocks of entries that are tried for random access to trees.
+    pub random_access: Vec<RandomAccess>,
 }
 
 impl Default for StudyOptions {
@@ -56,7 +56,9 @@ impl Default for StudyOptions {
             sample_bytes: 16 << 20,
             settings: settings.into_iter().filter_map(Compression::from_root).collect(),
             basket_bytes: Vec::new(),
-            block_entries: vec![1, 8, 64, 512],
+            random_access: std::iter::once(RandomAccess::Auto)
+                .chain([8, 64, 512].into_iter().filter_map(|entries| RandomAccess::entries(entries).ok()))
+                .collect(),
         }
     }
 }
@@ -77,7 +79,7 @@ pub struct BranchStudy {
     pieces: Vec<f64>,
     /// One for each size of a basket and each setting.
     trials: Vec<Trial>,
-    /// One for each number of entries and each setting for blocks.
+    /// One for each kind of blocks and each setting for them.
     blocks: Vec<BlockTrial>,
 }
 
@@ -121,7 +123,7 @@ pub struct Study {
     pub transformations: Transformations,
     /// Its branches or fields.
     pub branches: Vec<BranchStudy>,
-    block_entries: Vec<u64>,
+    random_access: Vec<RandomAccess>,
     block_settings: Vec<Compression>,
     /// The size of a basket or a page that a rewrite makes, if it was tried.
     pub usual_basket_bytes: usize,
@@ -182,7 +184,7 @@ impl Study {
             branch.map_or((0, 0), |branch| (branch.zip_bytes, branch.tot_bytes))
         };
         // Baskets that stay have no blocks of entries.
-        let blocks = if kept.is_some() { &[][..] } else { &options.block_entries };
+        let blocks = if kept.is_some() { &[][..] } else { &options.random_access };
         let usual_basket_bytes = if kept.is_some() { AS_IT_IS } else { usual.basket_bytes };
         let mut study = Self {
             path,
@@ -194,7 +196,7 @@ impl Study {
             kept,
             transformations: Transformations::None,
             branches: Vec::new(),
-            block_entries: blocks.iter().map(|entries| (*entries).max(1)).collect(),
+            random_access: blocks.to_vec(),
             block_settings: BLOCK_SETTINGS.into_iter().filter_map(Compression::from_root).collect(),
             usual_basket_bytes,
         };
@@ -229,7 +231,7 @@ impl Study {
             kept: None,
             transformations: Transformations::None,
             branches: Vec::new(),
-            block_entries: Vec::new(),
+            random_access: Vec::new(),
             block_settings: Vec::new(),
             usual_basket_bytes: usual,
         };
@@ -254,11 +256,11 @@ impl Study {
         })?;
         // Blocks are tried in baskets of the usual size.
         let usual = self.basket_bytes.iter().position(|bytes| *bytes == self.usual_basket_bytes).unwrap_or(0);
-        let per_branch = self.block_entries.len() * self.block_settings.len();
+        let per_branch = self.random_access.len() * self.block_settings.len();
         let blocks = trial::each(session, first.branches.len() * per_branch, |scratch, job| {
             let (branch, rest) = (job / per_branch, job % per_branch);
             let (entries, setting) = (rest / self.block_settings.len(), rest % self.block_settings.len());
-            let (entries, how) = (self.block_entries[entries], self.block_settings[setting]);
+            let (entries, how) = (self.random_access[entries], self.block_settings[setting]);
             trial::try_blocks(&samples[usual].branches[branch], how, entries, scratch)
         })?;
         for (place, branch) in first.branches.iter().enumerate() {

@@ -4,10 +4,11 @@ use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::sample::{BranchSample, Piece};
-use crate::codec::{Compression, Scratch, deflate, deflate_block, inflate};
+use crate::codec::{BlockTable, Compression, RandomAccess, Scratch, deflate, inflate};
 use crate::error::Result;
 use crate::inspect::io_cost::Reader;
 use crate::session::Session;
+use crate::write::Payload;
 
 /// What a branch, or a whole tree, comes to with a setting: in the whole file, as far as the sample tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -117,55 +118,35 @@ fn scaled(sum: Trial, factor: f64) -> Trial {
     }
 }
 
-/// The sampled pieces of a branch in blocks that end after so many entries; whole where they have no entries of their
-/// own. What no codec makes smaller is stored as it is, as the writer does.
+/// The sampled baskets of a branch in blocks of entries, as the writer makes them.
 pub(super) fn try_blocks(
     branch: &BranchSample,
     how: Compression,
-    entries: u64,
+    random_access: RandomAccess,
     scratch: &mut Scratch,
 ) -> Result<BlockTrial> {
-    let (mut bytes, mut seconds, mut blocks) = (0_u64, 0.0, 0_u64);
-    let (mut chain, mut back, mut memory, mut starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for piece in &branch.pieces {
-        let mut ends = Vec::new();
-        if let Some(basket) = &piece.basket {
-            let unsealed = basket.unseal(&mut memory, scratch)?;
-            if !unsealed.lacks_offsets() {
-                unsealed.starts(&mut starts)?;
-                let step = usize::try_from(entries).unwrap_or(usize::MAX).max(1);
-                ends.extend(starts.iter().skip(step).step_by(step).map(|end| *end as usize));
-                // Offsets behind the entries are a block of their own.
-                ends.extend(starts.last().map(|end| *end as usize));
-            }
-        }
-        ends.push(piece.bytes.len());
+    let (mut sum, mut seconds, mut blocks) = (0_u64, 0.0, 0_usize);
+    let (mut chain, mut back) = (Vec::new(), Vec::new());
+    for Piece { bytes, beside, basket } in &branch.pieces {
         chain.clear();
-        let (mut from, mut of_piece) = (0, Vec::new());
-        for end in ends {
-            let Some(block) = piece.bytes.get(from..end).filter(|block| !block.is_empty()) else { continue };
-            from = end;
-            let at = chain.len();
-            if !deflate_block(block, how, usize::MAX, &mut chain, scratch)? {
-                chain.extend_from_slice(block);
+        let smaller = match basket {
+            Some(basket) => {
+                let (data_bytes, keylen) = (basket.data_bytes(), usize::from(basket.key.keylen));
+                let payload = Payload { bytes, data_bytes, entries: basket.entries as usize, keylen };
+                payload.deflate(how, random_access, &mut chain, scratch)?
             }
-            of_piece.push((at, block.len()));
+            None => deflate(bytes, how, &mut chain, scratch)?,
+        };
+        sum += beside + if smaller { chain.len() } else { bytes.len() } as u64;
+        blocks += 1;
+        if smaller {
+            blocks += BlockTable::walk(&chain, bytes.len())?.blocks().len() - 1;
+            back.resize(bytes.len().max(back.len()), 0);
+            let (inflated, took) = timed(|| inflate(&chain, &mut back[..bytes.len()], scratch));
+            inflated?;
+            seconds += took;
         }
-        let stored = chain.len() < piece.bytes.len();
-        bytes += piece.beside + if stored { chain.len() } else { piece.bytes.len() } as u64;
-        blocks += of_piece.len() as u64;
-        if !stored {
-            continue;
-        }
-        let most = of_piece.iter().map(|(_, length)| *length).max().unwrap_or(0);
-        back.resize(most.max(back.len()), 0);
-        let (done, took) =
-            timed(|| of_piece.iter().try_for_each(|&(at, length)| inflate(&chain[at..], &mut back[..length], scratch)));
-        done?;
-        seconds += took;
     }
-    Ok(BlockTrial {
-        bytes: (bytes as f64 * branch.factor).round() as u64,
-        entry_seconds: seconds / blocks.max(1) as f64,
-    })
+    let bytes = (sum as f64 * branch.factor).round() as u64;
+    Ok(BlockTrial { bytes, entry_seconds: seconds / blocks.max(1) as f64 })
 }
