@@ -35,6 +35,9 @@ pub(super) fn parse(place: &str) -> Result<(String, Vec<Layer>)> {
     if !is_url(place) && Path::new(place).exists() {
         return whole(place, place.to_owned());
     }
+    if place.contains("::") {
+        return Ok((place.to_owned(), Vec::new())); // a chain of fsspec's, which unpacks by itself
+    }
     // Of a URL the query belongs to the outermost file: the path is in front of it.
     let path_at = if is_url(place) { path_start(place).unwrap_or(place.len()) } else { 0 };
     let query_at = if is_url(place) { place.find('?').unwrap_or(place.len()) } else { place.len() };
@@ -140,6 +143,7 @@ mod tests {
             ("http://h/x.root.zst?k", "http://h/x.root.zst?k", vec![Layer::Seekable]),
             ("http://h.zip:80/x.root", "http://h.zip:80/x.root", vec![]),
             ("a.zip::x", "a.zip::x", vec![]),
+            ("zip://x.root::/data/a.zip", "zip://x.root::/data/a.zip", vec![]),
             ("a.b:c.root", "a.b:c.root", vec![]),
             ("", "", vec![]),
         ] {

@@ -16,7 +16,7 @@ use super::{seekable, squashfs, zip};
 use crate::stopped::stopped;
 
 /// Inflated blocks that are kept where nothing else is said.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 32 << 20;
 /// Blocks that are fetched and inflated together have so many bytes, or there is one.
 const BATCH_BYTES: u64 = 16 << 20;
 
@@ -114,7 +114,7 @@ impl PackedStore {
         }
     }
 
-    /// The same with another limit for inflated blocks that are kept: 64 MiB are usual.
+    /// The same with another limit for inflated blocks that are kept: 32 MiB are usual.
     ///
     /// # Example
     ///
