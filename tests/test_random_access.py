@@ -238,6 +238,8 @@ def test_rewriting_divides_baskets(tmp_path: Path) -> None:
     assert root(CLASSES + ROOT_VALUES, divided) == expected(list(range(ENTRIES)))
     with pytest.raises(sapwood.errors.MismatchError, match="random_access takes new ones"):
         sapwood.rewrite(plain, divided, random_access=50, baskets="keep")
+    # The file's own record has the name that the file got at last.
+    assert b".unfinished" not in divided.read_bytes()
     target = tmp_path / "command.root"
     arguments = ["sapwood", "rewrite", str(plain), str(target), "--random-access", "auto"]
     assert sapwood._core.command(arguments) == 0

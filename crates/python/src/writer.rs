@@ -98,7 +98,7 @@ pub(crate) fn rewrite(
     );
     let remade = run(py, || {
         let staged = AtomicFile::new(&path, true)?;
-        let writer = sapwood::write::FileWriter::recreate(staged.path(), options)?;
+        let writer = sapwood::write::FileWriter::staged(&staged, options)?;
         let remade = writer.remake(&file, || sapwood::File::open(staged.path()), &how)?;
         staged.publish().map(|()| remade)
     });

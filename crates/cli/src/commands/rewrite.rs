@@ -238,7 +238,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         verify: arguments.verify,
         ..WriteOptions::default()
     };
-    let writer = FileWriter::recreate(staged.path(), options)?;
+    let writer = FileWriter::staged(&staged, options)?;
     let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
     staged.publish()?;
     let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default(), unread)?;

@@ -64,6 +64,11 @@ impl AtomicFile {
         &self.unfinished
     }
 
+    /// The path that the file gets.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Replaces the target by the finished file.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::container::{Directory, Header, Key};
 use crate::error::{Error, Result};
-use crate::io::{LocalFile, Sink, Store};
+use crate::io::{AtomicFile, LocalFile, Sink, Store};
 use crate::schema::{Datum, Draft};
 use crate::write::file::directory::DirectoryState;
 use crate::write::file::free_list::FreeList;
@@ -91,6 +91,29 @@ impl FileWriter {
     pub fn recreate(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::to_sink(LocalFile::create(path)?, file_name(path), options)
+    }
+
+    /// Creates a file that gets its path once it is finished. Its record has the name of that path.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`recreate`](Self::recreate).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::AtomicFile;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let target = std::env::temp_dir().join("sapwood-staged.root");
+    /// let staged = AtomicFile::new(&target, true)?;
+    /// FileWriter::staged(&staged, WriteOptions::default())?.close()?;
+    /// staged.publish()?;
+    /// assert!(sapwood::File::open(&target)?.keys(true)?.is_empty());
+    /// # std::fs::remove_file(target).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn staged(file: &AtomicFile, options: WriteOptions) -> Result<Self> {
+        Self::to_sink(LocalFile::create(file.path())?, file_name(file.target()), options)
     }
 
     /// Creates a file that must not exist.
