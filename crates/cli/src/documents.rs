@@ -190,7 +190,8 @@ pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
             row
         });
         json!({
-            "goal": advice.goal.to_string(), "basket_bytes": advice.basket_bytes, "random_access": advice.random_access.map(|blocks| blocks.to_string()),
+            "goal": advice.goal.to_string(), "basket_bytes": advice.basket_bytes,
+            "random_access": advice.random_access.map(|blocks| blocks.to_string()),
             "compression": settings.map(|(name, how)| (name.to_owned(), json!(how.to_string()))).collect::<Map<_, _>>(),
             "total": trial(advice.trial),
             "entry_seconds": advice.entry_seconds.map(output::number), "one_setting": single,
