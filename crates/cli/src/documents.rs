@@ -206,7 +206,8 @@ pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
     json!({
         "file": &*redact(path), "tree": study.path, "is_rntuple": study.is_ntuple, "entries": study.entries,
         "sampled_entries": study.sampled_entries, "zip_bytes": study.stored_bytes(), "tot_bytes": study.bytes(),
-        "basket_bytes": study.basket_bytes, "usual_basket_bytes": study.usual_basket_bytes, "kept": study.kept,
+        "basket_bytes": study.basket_bytes, "usual_basket_bytes": study.usual_basket_bytes, "embedded": study.embedded,
+        "kept": study.kept,
         "split_encodings": transformations, "trials": all(&|setting, bytes| study.with(setting, bytes)),
         "branches": study.branches.iter().map(branch).collect::<Vec<_>>(),
         "advice": advice.iter().map(one).collect::<Vec<_>>(),

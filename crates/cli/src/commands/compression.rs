@@ -141,6 +141,9 @@ pub(crate) fn words(path: &str, study: &Study, advice: &[Advice], branches: usiz
     if let Some(reason) = &study.kept {
         writeln!(out, "Its baskets stay as they are ({reason}): only their compression can change.")?;
     }
+    if study.embedded > 0 {
+        writeln!(out, "{} baskets are in the tree's own record: the bytes of now leave them out.", study.embedded)?;
+    }
     match study.transformations {
         Transformations::None => writeln!(
             out,
@@ -234,6 +237,8 @@ fn recommendation(path: &str, study: &Study, advice: &Advice, now: u64, out: &mu
                 "  the best one setting, {setting}: {of} bytes, {took} s; by branch {fewer} bytes, {longer:+.4} s"
             )?;
         }
+        // For single entries only one setting is tried.
+        Some(_) if advice.goal == Goal::RandomAccess => {}
         Some(_) => writeln!(out, "  settings of single branches gain less than 0.1 %")?,
         None => writeln!(out, "  no one setting for all branches keeps to it")?,
     }

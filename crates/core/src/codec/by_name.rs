@@ -85,6 +85,15 @@ impl CompressionByName {
     }
 
     /// The patterns and their settings, in the order in which they were given, without the general one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::codec::CompressionByName;
+    /// let settings = CompressionByName::parse(["zstd:5", "Muon_*=lz4:4"])?;
+    /// assert_eq!(settings.patterns().collect::<Vec<_>>(), [("Muon_*", "lz4:4".parse()?)]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn patterns(&self) -> impl Iterator<Item = (&str, Compression)> {
         self.patterns.iter().map(|(pattern, compression)| (&**pattern, *compression))
     }

@@ -22,6 +22,7 @@ use crate::codec::{Compression, CompressionByName, RandomAccess};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::inspect::layout::Layout;
 use crate::ntuple::NTuple;
 use crate::session::Session;
 use crate::tree::Tree;
@@ -117,6 +118,8 @@ pub struct Study {
     pub settings: Vec<Compression>,
     /// Sizes of baskets or pages that were tried; a single 0 where baskets cannot be made anew.
     pub basket_bytes: Vec<usize>,
+    /// Baskets that are in the tree's own record now, which the stored bytes of now leave out.
+    pub embedded: usize,
     /// Why baskets cannot be made anew, if they cannot.
     pub kept: Option<String>,
     /// What there is to transform before compression, and what it brings.
@@ -189,6 +192,7 @@ impl Study {
         let mut study = Self {
             path,
             is_ntuple: false,
+            embedded: Layout::of(tree).branches.iter().map(|branch| branch.embedded).sum(),
             entries: tree.entries,
             sampled_entries: samples.first().map_or(0, |sample| sample.entries),
             settings: options.settings.clone(),
@@ -208,7 +212,7 @@ impl Study {
         let usual = crate::write::NTupleOptions::default().page_bytes;
         let basket_bytes = sizes(options, usual);
         let mut found: std::collections::HashMap<String, (u64, u64)> = std::collections::HashMap::new();
-        let layout = crate::inspect::layout::Layout::of_ntuple(ntuple)?;
+        let layout = Layout::of_ntuple(ntuple)?;
         let fields = ntuple.fields();
         for column in &layout.branches {
             let field = ntuple.column(column.id)?.field;
@@ -224,6 +228,7 @@ impl Study {
         let mut study = Self {
             path,
             is_ntuple: true,
+            embedded: 0,
             entries: ntuple.entries,
             sampled_entries: samples.first().map_or(0, |sample| sample.entries),
             settings: options.settings.clone(),
@@ -346,7 +351,17 @@ impl Study {
         Some(self.trial(branch, size, setting))
     }
 
-    /// Stored bytes of all branches now.
+    /// Stored bytes of all branches now, without the baskets that are in the tree's own record.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::inspect::compression::{Study, StudyOptions};
+    /// let study = Study::of(&sapwood::File::open(path)?, None, &StudyOptions::default())?;
+    /// assert!(study.stored_bytes() > 0 && study.embedded == 0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn stored_bytes(&self) -> u64 {
         self.branches.iter().fold(0, |sum, branch| sum.saturating_add(branch.stored_bytes))
     }
