@@ -10,7 +10,7 @@ use sapwood::{Error, Session};
 use crate::output::{self, Outcome};
 use crate::picture;
 use crate::remote::Remote;
-use crate::source::{Friends, dataset};
+use crate::source::{Friends, LumiMaskOption, dataset};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
@@ -42,6 +42,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     friends: Friends,
     #[command(flatten)]
+    mask: LumiMaskOption,
+    #[command(flatten)]
     pub(crate) remote: Remote,
 }
 
@@ -49,13 +51,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open_in(path, Session::with_threads(arguments.threads), &arguments.remote)?;
     let found = dataset(&file, name)?;
+    let mask = arguments.mask.mask()?;
     let (draw, entries) = arguments.friends.with(&found, &arguments.remote, |source| {
-        let entries = source.entries();
+        let entries = 0..source.entries();
+        let entries = match &mask {
+            Some(mask) => mask.passing(&source, entries, LumiMaskOption::COLUMNS)?,
+            None => entries.try_into()?,
+        };
         let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
         Ok((if arguments.profile { draw.profile()? } else { draw }, entries))
     })?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments)).transpose()?;
-    let histogram = draw.run(0..entries)?;
+    let histogram = draw.run(entries)?;
     match to {
         None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
         Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
