@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Draw means of the first expression in bins of the others.
     #[arg(long)]
     profile: bool,
-    /// Write to this file: `.svg` a picture, `.root` the histogram.
+    /// Write to this file: `.svg` or `.pdf` a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
     /// Replace the file, if it is there.
@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     match to {
         None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
         Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
+        Some(Output::Pdf(to)) => std::fs::write(to, picture::pdf(&histogram)?)?,
         Some(Output::Root(to)) => write_root(to, histogram)?,
     }
     Ok(())
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 /// What is written, checked before anything is read.
 enum Output<'p> {
     Svg(&'p std::path::Path),
+    Pdf(&'p std::path::Path),
     Root(&'p std::path::Path),
 }
 
@@ -81,9 +83,10 @@ impl<'p> Output<'p> {
     fn new(to: &'p std::path::Path, arguments: &Arguments) -> Outcome<Self> {
         let found = match to.extension().and_then(std::ffi::OsStr::to_str) {
             Some("svg") => Self::Svg(to),
+            Some("pdf") => Self::Pdf(to),
             Some("root") => Self::Root(to),
             _ => {
-                let words = format!("{}: a histogram is written as .svg or .root", to.display());
+                let words = format!("{}: a histogram is written as .svg, .pdf or .root", to.display());
                 return Err(Error::mismatch(words).into());
             }
         };
