@@ -1,4 +1,4 @@
-//! Histograms as text, and as pictures (SVG).
+//! Histograms as text, and as pictures (SVG, PDF).
 
 use std::fmt::Write as _;
 
@@ -112,6 +112,47 @@ const RIGHT: f64 = 20.0;
 const MOST_BINS: usize = 10_000;
 const MOST_CELLS: usize = 400;
 
+/// Where a text is written from its place.
+#[derive(Clone, Copy)]
+enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// What a picture is made of: places in points from its upper left corner.
+enum Shape {
+    Cell {
+        place: [f64; 4],
+        share: f64,
+    },
+    /// The outline of the bins of a histogram.
+    Area(Vec<(f64, f64)>),
+    Line(Vec<(f64, f64)>),
+    Text {
+        at: (f64, f64),
+        size: f64,
+        anchor: Anchor,
+        is_upright: bool,
+        text: String,
+    },
+}
+
+impl Shape {
+    fn text(at: (f64, f64), size: f64, anchor: Anchor, text: &str) -> Self {
+        Self::Text { at, size, anchor, is_upright: false, text: text.to_owned() }
+    }
+}
+
+/// The colour of a cell by its share of the largest: from light to dark blue, parts of 255.
+fn shade(share: f64) -> [f64; 3] {
+    let light = 0.92 - 0.62 * share;
+    let spread = 0.6 * light.min(1.0 - light);
+    // Hue 213: blue is largest, red least.
+    let (least, most) = (light - spread, light + spread);
+    [least, least + (most - least) * (27.0 / 60.0), most].map(|part| (part * 255.0).round())
+}
+
 /// A histogram with one or two axes as SVG.
 ///
 /// # Errors
@@ -120,40 +161,172 @@ const MOST_CELLS: usize = 400;
 /// more bins than a picture shows.
 pub(crate) fn svg(histogram: &Histogram) -> Result<String> {
     let mut picture = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
-         font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
     );
-    let _ = writeln!(picture, "<text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>", escaped(&histogram.title()));
-    let most = if histogram.axes().len() == 1 { MOST_BINS } else { MOST_CELLS };
-    if let Some(axis) = histogram.axes().iter().find(|axis| axis.bins() > most) {
-        let words = format!("a picture shows up to {most} bins of an axis, and {} were asked for", axis.bins());
-        return Err(Error::mismatch(words));
-    }
-    match histogram.axes() {
-        [x] => steps(&mut picture, histogram, x),
-        [x, y] => cells(&mut picture, histogram, x, y),
-        _ => return Err(Error::unsupported("a histogram with three axes has no picture: write it as .root")),
+    let path = |points: &[(f64, f64)]| {
+        let places: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        format!("M{}", places.join("L"))
+    };
+    for shape in shapes(histogram)? {
+        let _ = match shape {
+            Shape::Cell { place: [x, y, width, height], share } => {
+                let [red, green, blue] = shade(share);
+                writeln!(
+                    picture,
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+                     fill=\"rgb({red},{green},{blue})\"/>"
+                )
+            }
+            Shape::Area(points) => writeln!(
+                picture,
+                "<path d=\"{}\" fill=\"#cfe0f5\" stroke=\"#1f4e8c\" stroke-width=\"1.2\"/>",
+                path(&points)
+            ),
+            Shape::Line(points) => {
+                writeln!(picture, "<path d=\"{}\" fill=\"none\" stroke=\"black\"/>", path(&points))
+            }
+            Shape::Text { at: (x, y), size, anchor, is_upright, text } => {
+                let anchor = match anchor {
+                    Anchor::Start => "start",
+                    Anchor::Middle => "middle",
+                    Anchor::End => "end",
+                };
+                let turned = if is_upright { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+                writeln!(
+                    picture,
+                    "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{turned}>{}</text>",
+                    escaped(&text)
+                )
+            }
+        };
     }
     picture.push_str("</svg>\n");
     Ok(picture)
 }
 
-fn steps(picture: &mut String, histogram: &Histogram, x: &Axis) {
+/// A histogram with one or two axes as PDF: one page, with a font that every reader has.
+///
+/// # Errors
+///
+/// As [`svg`].
+pub(crate) fn pdf(histogram: &Histogram) -> Result<Vec<u8>> {
+    let mut page = String::new();
+    // The origin of a page is below.
+    let up = |y: f64| HEIGHT - y;
+    let path = |points: &[(f64, f64)]| {
+        let step = |(place, (x, y)): (usize, &(f64, f64))| {
+            format!("{x:.2} {:.2} {}\n", up(*y), if place == 0 { "m" } else { "l" })
+        };
+        points.iter().enumerate().map(step).collect::<String>()
+    };
+    for shape in shapes(histogram)? {
+        let _ = match shape {
+            Shape::Cell { place: [x, y, width, height], share } => {
+                let [red, green, blue] = shade(share).map(|part| part / 255.0);
+                let low = up(y + height);
+                writeln!(page, "{red:.3} {green:.3} {blue:.3} rg {x:.2} {low:.2} {width:.2} {height:.2} re f")
+            }
+            Shape::Area(points) => {
+                writeln!(page, "0.812 0.878 0.961 rg 0.122 0.306 0.549 RG 1.2 w\n{}B", path(&points))
+            }
+            Shape::Line(points) => writeln!(page, "0 G 1 w\n{}S", path(&points)),
+            Shape::Text { at: (x, y), size, anchor, is_upright, text } => {
+                let before = match anchor {
+                    Anchor::Start => 0.0,
+                    Anchor::Middle => 0.5,
+                    Anchor::End => 1.0,
+                } * text_width(&text)
+                    * size;
+                let (x, y) = if is_upright { (x, up(y) - before) } else { (x - before, up(y)) };
+                let turn = if is_upright { "0 1 -1 0" } else { "1 0 0 1" };
+                writeln!(page, "0 g BT /F1 {size} Tf {turn} {x:.2} {y:.2} Tm ({}) Tj ET", pdf_text(&text))
+            }
+        };
+    }
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents 4 0 R \
+             /Resources << /Font << /F1 5 0 R >> >> >>"
+        ),
+        format!("<< /Length {} >>\nstream\n{page}endstream", page.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_owned(),
+    ];
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut table = "0000000000 65535 f \n".to_owned();
+    for (number, object) in objects.iter().enumerate() {
+        let _ = writeln!(table, "{:010} 00000 n ", file.len());
+        let _ = writeln!(file, "{} 0 obj\n{object}\nendobj", number + 1);
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    let _ = write!(file, "xref\n0 {size}\n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n");
+    Ok(file.into_bytes())
+}
+
+/// About how wide a text is in Helvetica, in parts of its size.
+fn text_width(text: &str) -> f64 {
+    let width = |letter: char| match letter {
+        '.' | ',' | ' ' | ':' | ';' | '!' | '/' => 0.278,
+        'i' | 'j' | 'l' | '\'' | '|' => 0.222,
+        '-' | '(' | ')' | 'r' | '*' | '"' => 0.333,
+        'f' | 't' | '[' | ']' | 'I' => 0.278,
+        'm' | 'M' => 0.833,
+        'A'..='Z' => 0.69,
+        _ => 0.556,
+    };
+    text.chars().map(width).sum()
+}
+
+/// A text as PDF has it between brackets: letters beyond Latin 1 are question marks.
+fn pdf_text(text: &str) -> String {
+    let mut found = String::new();
+    for letter in text.chars() {
+        let _ = match letter {
+            '(' | ')' | '\\' => write!(found, "\\{letter}"),
+            ' '..='~' => write!(found, "{letter}"),
+            '\u{a0}'..='\u{ff}' => write!(found, "\\{:03o}", letter as u32),
+            _ => write!(found, "?"),
+        };
+    }
+    found
+}
+
+/// What the picture of a histogram is made of.
+fn shapes(histogram: &Histogram) -> Result<Vec<Shape>> {
+    let most = if histogram.axes().len() == 1 { MOST_BINS } else { MOST_CELLS };
+    if let Some(axis) = histogram.axes().iter().find(|axis| axis.bins() > most) {
+        let words = format!("a picture shows up to {most} bins of an axis, and {} were asked for", axis.bins());
+        return Err(Error::mismatch(words));
+    }
+    let mut shapes = vec![Shape::text((LEFT, 22.0), 15.0, Anchor::Start, &histogram.title())];
+    match histogram.axes() {
+        [x] => steps(&mut shapes, histogram, x),
+        [x, y] => cells(&mut shapes, histogram, x, y),
+        _ => return Err(Error::unsupported("a histogram with three axes has no picture: write it as .root")),
+    }
+    Ok(shapes)
+}
+
+fn steps(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis) {
     let values = contents(histogram);
     let least = values.iter().copied().fold(0.0, f64::min);
     let most = values.iter().copied().fold(least, f64::max) * 1.08;
     let up = Scale { from: least, to: if most > least { most } else { least + 1.0 }, start: HEIGHT - BOTTOM, end: TOP };
     let along = Scale { from: x.min(), to: x.max(), start: LEFT, end: WIDTH - RIGHT };
-    let mut path = format!("M{:.1} {:.1}", along.at(x.min()), up.at(0.0_f64.max(least)));
+    let base = up.at(0.0_f64.max(least));
+    let mut outline = vec![(along.at(x.min()), base)];
     for (place, value) in values.iter().enumerate() {
-        let _ = write!(path, "V{:.1}H{:.1}", up.at(*value), along.at(x.low_edge(place + 2)));
+        let (left, right) = (along.at(x.low_edge(place + 1)), along.at(x.low_edge(place + 2)));
+        outline.extend([(left, up.at(*value)), (right, up.at(*value))]);
     }
-    let _ = write!(path, "V{:.1}", up.at(0.0_f64.max(least)));
-    let _ = writeln!(picture, "<path d=\"{path}\" fill=\"#cfe0f5\" stroke=\"#1f4e8c\" stroke-width=\"1.2\"/>");
-    axes(picture, &along, &up, x.title(), "");
+    outline.push((along.at(x.max()), base));
+    shapes.push(Shape::Area(outline));
+    axes(shapes, &along, &up, x.title(), "");
 }
 
-fn cells(picture: &mut String, histogram: &Histogram, x: &Axis, y: &Axis) {
+fn cells(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, y: &Axis) {
     let along = Scale { from: x.min(), to: x.max(), start: LEFT, end: WIDTH - RIGHT };
     let up = Scale { from: y.min(), to: y.max(), start: HEIGHT - BOTTOM, end: TOP };
     let value = |bin_x: usize, bin_y: usize| histogram.value(histogram.bin([bin_x, bin_y, 0]));
@@ -164,16 +337,10 @@ fn cells(picture: &mut String, histogram: &Histogram, x: &Axis, y: &Axis) {
         if share > 0.0 {
             let (left, right) = (along.at(x.low_edge(bin_x)), along.at(x.low_edge(bin_x + 1)));
             let (low, high) = (up.at(y.low_edge(bin_y)), up.at(y.low_edge(bin_y + 1)));
-            let light = 92.0 - 62.0 * share;
-            let _ = writeln!(
-                picture,
-                "<rect x=\"{left:.1}\" y=\"{high:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"hsl(213,60%,{light:.0}%)\"/>",
-                right - left,
-                low - high
-            );
+            shapes.push(Shape::Cell { place: [left, high, right - left, low - high], share });
         }
     }
-    axes(picture, &along, &up, x.title(), y.title());
+    axes(shapes, &along, &up, x.title(), y.title());
 }
 
 /// From values to places of a picture.
@@ -200,36 +367,23 @@ impl Scale {
     }
 }
 
-fn axes(picture: &mut String, along: &Scale, up: &Scale, title_x: &str, title_y: &str) {
+fn axes(shapes: &mut Vec<Shape>, along: &Scale, up: &Scale, title_x: &str, title_y: &str) {
+    const SIZE: f64 = 13.0;
     let (left, right, low, high) = (along.start, along.end, up.start, up.end);
-    let _ = writeln!(picture, "<path d=\"M{left} {high}V{low}H{right}\" fill=\"none\" stroke=\"black\"/>");
+    shapes.push(Shape::Line(vec![(left, high), (left, low), (right, low)]));
     for tick in along.ticks() {
         let x = along.at(tick);
-        let _ = writeln!(
-            picture,
-            "<path d=\"M{x:.1} {low}v5\" stroke=\"black\"/><text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            low + 19.0,
-            short(tick)
-        );
+        shapes.push(Shape::Line(vec![(x, low), (x, low + 5.0)]));
+        shapes.push(Shape::text((x, low + 19.0), SIZE, Anchor::Middle, &short(tick)));
     }
     for tick in up.ticks() {
         let y = up.at(tick);
-        let _ = writeln!(
-            picture,
-            "<path d=\"M{left} {y:.1}h-5\" stroke=\"black\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            left - 8.0,
-            y + 4.0,
-            short(tick)
-        );
+        shapes.push(Shape::Line(vec![(left, y), (left - 5.0, y)]));
+        shapes.push(Shape::text((left - 8.0, y + 4.0), SIZE, Anchor::End, &short(tick)));
     }
-    let _ = writeln!(
-        picture,
-        "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text><text x=\"16\" y=\"{high}\" text-anchor=\"end\" \
-         transform=\"rotate(-90 16 {high})\">{}</text>",
-        HEIGHT - 12.0,
-        escaped(title_x),
-        escaped(title_y)
-    );
+    shapes.push(Shape::text((right, HEIGHT - 12.0), SIZE, Anchor::End, title_x));
+    let text = title_y.to_owned();
+    shapes.push(Shape::Text { at: (16.0, high), size: SIZE, anchor: Anchor::End, is_upright: true, text });
 }
 
 fn escaped(text: &str) -> String {
@@ -249,6 +403,23 @@ mod tests {
         assert_eq!(lines[1], "entries 4  mean x 1.16667  std dev x 0.471405  underflow 0  overflow 1");
         assert_eq!(lines[2].matches('█').count() * 2, lines[3].matches('█').count());
         assert_eq!(lines[4], "2 0 ");
+    }
+
+    #[test]
+    fn a_pdf_says_where_its_objects_are() {
+        let axis = Axis::regular(2, 0.0, 2.0).expect("bins").with_title("a (b) \u{e9}\u{3b1}");
+        let mut histogram = Histogram::new("TH1D", [axis]).expect("a histogram").with_title("back\\slash");
+        histogram.fill_many(&[&[0.5, 1.5, 1.5]], None).expect("fills");
+        let file = String::from_utf8(pdf(&histogram).expect("a picture")).expect("text");
+        assert!(file.contains("(back\\\\slash)") && file.contains("(a \\(b\\) \\351?)"), "{file}");
+        let (body, table) = file.split_once("xref\n0 6\n").expect("a table");
+        assert!(table.contains(&format!("startxref\n{}\n%%EOF", body.len())));
+        for (number, line) in table.lines().skip(1).take(5).enumerate() {
+            let at: usize = line[..10].parse().expect("an offset");
+            assert!(file[at..].starts_with(&format!("{} 0 obj", number + 1)), "{line}");
+        }
+        let stream = file.split_once("stream\n").and_then(|(_, rest)| rest.split_once("endstream")).expect("a stream");
+        assert!(file.contains(&format!("/Length {} ", stream.0.len())));
     }
 
     #[test]

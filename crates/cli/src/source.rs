@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sapwood::container::Key;
 use sapwood::ntuple::NTuple;
-use sapwood::query::{Friend, Source, TreeIndex};
+use sapwood::query::{Friend, LumiMask, Source, TreeIndex};
 use sapwood::tree::{FriendElement, Tree};
 use sapwood::{Error, ErrorKind, File, Session};
 
@@ -67,6 +67,35 @@ fn only(file: &File) -> Outcome<Key> {
             let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
             Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
         }
+    }
+}
+
+/// A luminosity mask, for commands that take expressions.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct LumiMaskOption {
+    /// Only entries of certified luminosity sections: a JSON file `{"run": [[first, last], ...]}`, compared with the
+    /// branches run and luminosityBlock, which are read first.
+    #[arg(long, value_name = "JSON")]
+    lumi_mask: Option<PathBuf>,
+}
+
+impl LumiMaskOption {
+    /// The branches that are compared.
+    pub(crate) const COLUMNS: [&str; 2] = ["run", "luminosityBlock"];
+
+    /// The mask, if there is one.
+    pub(crate) fn mask(&self) -> Outcome<Option<LumiMask>> {
+        let Some(path) = &self.lumi_mask else { return Ok(None) };
+        let wrong = |why: &dyn std::fmt::Display| {
+            let words = format!("{} is no luminosity mask, {{\"run\": [[first, last], ...]}}: {why}", path.display());
+            Error::mismatch(words)
+        };
+        let text = std::fs::read_to_string(path)?;
+        let runs: std::collections::BTreeMap<String, Vec<(i64, i64)>> =
+            serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+        let number = |run: &str| run.trim().parse::<i64>().map_err(|_| wrong(&format!("{run:?} is no run")));
+        let runs = runs.into_iter().map(|(run, ranges)| Ok((number(&run)?, ranges)));
+        Ok(Some(LumiMask::new(runs.collect::<sapwood::Result<Vec<_>>>()?)?))
     }
 }
 

@@ -19,6 +19,8 @@ from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
 
 Array = NDArray[Any]
+#: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
+BLOCK_ENTRIES = 64_000
 _LETTERS = {
     "bool": "C", "int8": "C", "uint8": "S", "int16": "S", "uint16": "I", "int32": "I", "float16": "F", "float32": "F",
 }  # fmt: skip
@@ -322,6 +324,72 @@ def mapping(items: Mapping[Any, Any], name: str = "") -> _core.Draft:
         _core.Draft("TPair", [("fKey", _item(key)), ("fValue", _item(item))]) for key, item in items.items()
     ]
     return _core.Draft("TMap", [("fName", name), ("items", pairs)])
+
+
+def entry_list(
+    entries: Any, name: str = "", title: str = "", *, tree: str = "", file: str = ""
+) -> _core.Draft:
+    """Numbers of entries of a tree: ``TEntryList``. ROOT finds the tree by its name and file, where these are
+    given; for several trees ``entries`` are ``{(tree, file): numbers}``.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["t"] = {"x": [1, 2, 3]}
+    ...     file["passed"] = entry_list([0, 2], tree="t")
+    >>> file = sapwood.open(memory)
+    >>> file["t"].arrays(["x"], entries=file["passed"], library="np")["x"].tolist()
+    [1, 3]
+    """
+    members = [("fName", name), ("fTitle", title), ("fTreeName", tree), ("fFileName", file)]
+    if isinstance(entries, Mapping):
+        lists = [entry_list(of, name, title, tree=path, file=where) for (path, where), of in entries.items()]
+        total = sum(len(_entry_numbers(of)) for of in entries.values())
+        return _core.Draft("TEntryList", [*members, ("fN", total), ("fLists", collection(lists))])
+    numbers = _entry_numbers(entries)
+    blocks = []
+    count = int(numbers[-1]) // BLOCK_ENTRIES + 1 if len(numbers) else 0
+    borders = np.searchsorted(numbers, np.arange(count + 1) * BLOCK_ENTRIES)
+    for place in range(count):
+        inside = numbers[borders[place] : borders[place + 1]] - place * BLOCK_ENTRIES
+        is_list = len(inside) < BLOCK_ENTRIES // 16
+        if is_list:
+            words = inside.astype("uint16")
+        else:
+            mask = np.zeros(BLOCK_ENTRIES, bool)
+            mask[inside] = True
+            words = np.packbits(mask, bitorder="little").view("<u2").astype("uint16")
+        block = [("fNPassed", len(inside)), ("fN", len(words)), ("fIndices", words)]
+        blocks.append(_core.Draft("TEntryListBlock", [*block, ("fType", int(is_list)), ("fPassing", True)]))
+    array = _core.Draft("TObjArray", [("items", blocks)])
+    made = [("fNBlocks", count), ("fN", len(numbers)), ("fBlocks", array)]
+    return _core.Draft("TEntryList", [*members, *(made if blocks else [])])
+
+
+def event_list(entries: Any, name: str = "", title: str = "") -> _core.Draft:
+    """Numbers of entries: ``TEventList``, the older form of :func:`entry_list`.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["passed"] = event_list([3, 5])
+    >>> sapwood.open(memory)["passed"].numbers().tolist()
+    [3, 5]
+    """
+    numbers = _entry_numbers(entries)
+    size = max(len(numbers), 1)
+    members = [("fName", name), ("fTitle", title), ("fN", len(numbers)), ("fSize", size), ("fDelta", 1000)]
+    return _core.Draft("TEventList", [*members, ("fList", numbers)])
+
+
+def _entry_numbers(entries: Any) -> NDArray[np.int64]:
+    """Numbers of entries, ascending, each once."""
+    numbers = np.asarray(entries)
+    if numbers.size == 0:
+        return np.zeros(0, "int64")
+    if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer) or numbers.min() < 0:
+        raise MismatchError("entries are numbers of entries, from 0 on; np.flatnonzero makes them of a mask")
+    return np.unique(numbers.astype("int64"))
 
 
 def _item(value: Any) -> _core.Draft:

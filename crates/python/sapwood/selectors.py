@@ -146,7 +146,7 @@ def process_command(arguments: Sequence[str]) -> int:
     """``sapwood process FILES... SELECTOR``."""
     parser = argparse.ArgumentParser(
         "sapwood process",
-        description="Run a selector, a class derived from sapwood.Selector, over the trees of files.",
+        description="Run a selector, a class that derives from sapwood.Selector, over trees of many files.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE[:TREE]", help="files, with globs")
     parser.add_argument("selector", metavar="SELECTOR.py[:CLASS]", help="a file of Python, and a class in it")

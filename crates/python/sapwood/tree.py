@@ -15,10 +15,12 @@ from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
 from sapwood._read.friends import Friend
 from sapwood._read.rows import Rows
+from sapwood._read.selection import select
 from sapwood.branch import Branch
 from sapwood.errors import ExistsError, NotFoundError, not_found
 from sapwood.filters import Filter
 from sapwood.model import Model
+from sapwood.models.entry_list import as_numbers
 from sapwood.perf import PerfRecord
 
 if TYPE_CHECKING:
@@ -248,7 +250,8 @@ class Tree(HasBranches):
 
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
-        memory. ``lumi_mask`` is as in :meth:`arrays`.
+        memory. ``lumi_mask`` is as in :meth:`arrays`. With ``">>name"`` alone the entries that pass are a
+        ``TEntryList``, which ``entries=`` takes and files hold.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -257,6 +260,16 @@ class Tree(HasBranches):
         >>> tree.draw("x>>h(4, 0, 4)", "x > 1", library="np")[0].tolist()
         [0.0, 0.0, 1.0, 1.0]
         """
+        name = drawing.list_name(expression)
+        if name is not None:
+            passed = self.passing(cut or "1", aliases=aliases)
+            wanted = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
+            rows = select(self.num_entries, entry_start, entry_stop, as_numbers(wanted, self))
+            if rows.rows is None:
+                passed = passed[(passed >= rows.span[0]) & (passed < rows.span[1])]
+            else:
+                passed = passed[np.isin(passed, rows.rows)]
+            return drawing.as_model(drawing.passed_list(self, name, cut, passed), name)
         drawing.check_library(library)
         found = drawing.fill(
             self,

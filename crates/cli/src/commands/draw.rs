@@ -10,7 +10,7 @@ use sapwood::{Error, Session};
 use crate::output::{self, Outcome};
 use crate::picture;
 use crate::remote::Remote;
-use crate::source::{Friends, dataset};
+use crate::source::{Friends, LumiMaskOption, dataset};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Draw means of the first expression in bins of the others.
     #[arg(long)]
     profile: bool,
-    /// Write to this file: `.svg` a picture, `.root` the histogram.
+    /// Write to this file: `.svg` or `.pdf` a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
     /// Replace the file, if it is there.
@@ -42,6 +42,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     friends: Friends,
     #[command(flatten)]
+    mask: LumiMaskOption,
+    #[command(flatten)]
     pub(crate) remote: Remote,
 }
 
@@ -49,16 +51,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open_in(path, Session::with_threads(arguments.threads), &arguments.remote)?;
     let found = dataset(&file, name)?;
+    let mask = arguments.mask.mask()?;
     let (draw, entries) = arguments.friends.with(&found, &arguments.remote, |source| {
-        let entries = source.entries();
+        let entries = 0..source.entries();
+        let entries = match &mask {
+            Some(mask) => mask.passing(&source, entries, LumiMaskOption::COLUMNS)?,
+            None => entries.try_into()?,
+        };
         let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
         Ok((if arguments.profile { draw.profile()? } else { draw }, entries))
     })?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments)).transpose()?;
-    let histogram = draw.run(0..entries)?;
+    let histogram = draw.run(entries)?;
     match to {
         None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
         Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
+        Some(Output::Pdf(to)) => std::fs::write(to, picture::pdf(&histogram)?)?,
         Some(Output::Root(to)) => write_root(to, histogram)?,
     }
     Ok(())
@@ -67,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 /// What is written, checked before anything is read.
 enum Output<'p> {
     Svg(&'p std::path::Path),
+    Pdf(&'p std::path::Path),
     Root(&'p std::path::Path),
 }
 
@@ -74,9 +83,10 @@ impl<'p> Output<'p> {
     fn new(to: &'p std::path::Path, arguments: &Arguments) -> Outcome<Self> {
         let found = match to.extension().and_then(std::ffi::OsStr::to_str) {
             Some("svg") => Self::Svg(to),
+            Some("pdf") => Self::Pdf(to),
             Some("root") => Self::Root(to),
             _ => {
-                let words = format!("{}: a histogram is written as .svg or .root", to.display());
+                let words = format!("{}: a histogram is written as .svg, .pdf or .root", to.display());
                 return Err(Error::mismatch(words).into());
             }
         };

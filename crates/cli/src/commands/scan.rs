@@ -5,22 +5,23 @@ use std::io::Write;
 use std::ops::Range;
 
 use sapwood::column::{Kind, Number};
-use sapwood::query::{Query, Source};
+use sapwood::query::{LumiMask, Query, Source};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Dataset, Friends, dataset_or_part};
+use crate::scan_table::{Format, Item, Table, csv, items};
+use crate::source::{Dataset, Friends, LumiMaskOption, dataset_or_part};
 
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple.
     target: String,
-    /// Branches or fields, by name or path, and expressions over them (`sqrt(x*x + y*y)`, `Sum$(v)`); all that can be
-    /// decoded where none is named.
+    /// Branches or fields, by name, path or pattern (`Muon_*`), and expressions over them (`sqrt(x*x + y*y)`,
+    /// `Sum$(v)`); all that can be decoded where none is named.
     branches: Vec<String>,
     /// Print only rows for which this expression is true.
     #[arg(long)]
@@ -37,8 +38,26 @@ pub(crate) struct Arguments {
     /// Print one JSON object a row.
     #[arg(long)]
     json: bool,
+    /// Print rows as comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Print each item of lists on a row of its own, as TTree::Scan does; single values are repeated, and a cut on
+    /// lists leaves out items.
+    #[arg(long)]
+    expand: bool,
+    /// Formats of the columns with colons between: size, precision and type (`8.3f:#x::20`); those of `--expand`.
+    #[arg(long, value_name = "FORMATS", requires = "expand")]
+    col: Option<String>,
+    /// Size of the columns in characters.
+    #[arg(long, value_name = "CHARACTERS", default_value_t = 9, requires = "expand")]
+    col_size: usize,
+    /// Digits of numbers.
+    #[arg(long, value_name = "DIGITS", default_value_t = 9, requires = "expand")]
+    precision: usize,
     #[command(flatten)]
     friends: Friends,
+    #[command(flatten)]
+    mask: LumiMaskOption,
     #[command(flatten)]
     pub(crate) remote: Remote,
 }
@@ -52,12 +71,23 @@ struct Shown {
     /// Names of what a table cannot show.
     left_out: Vec<String>,
     entries: u64,
+    /// Whether the last column is a cut on items.
+    has_item_cut: bool,
+    source: Source,
+    mask: Option<LumiMask>,
 }
 
 impl Shown {
-    fn of(dataset: &Dataset, source: Source, wanted: &[String], cut: Option<&str>) -> sapwood::Result<Self> {
+    fn of(
+        dataset: &Dataset,
+        source: Source,
+        wanted: &[String],
+        cut: Option<&str>,
+        expand: bool,
+    ) -> sapwood::Result<Self> {
+        let wanted = matched(dataset, wanted);
         let entries = source.entries();
-        let mut query = Query::new(source);
+        let mut query = Query::new(source.clone());
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         if wanted.is_empty() {
             let (ids, shown, others) = everything(dataset);
@@ -65,7 +95,7 @@ impl Shown {
             is_computed = vec![false; shown.len()];
             (names, left_out) = (shown, others);
         }
-        for name in wanted {
+        for name in &wanted {
             let found = match dataset {
                 Dataset::Tree(tree) => tree.branch(name).map(|branch| branch.id),
                 Dataset::NTuple(ntuple) => ntuple.field(name).map(|field| field.id),
@@ -83,14 +113,25 @@ impl Shown {
             };
             names.push(name.clone());
         }
+        let mut has_item_cut = false;
         if let Some(cut) = cut {
-            query = query.cut(cut)?;
+            let with_cut = query.clone().cut(cut)?;
+            has_item_cut = expand && with_cut.cut_depth() != Some(0);
+            query = match has_item_cut {
+                true => with_cut.value(cut)?,
+                false => with_cut,
+            };
+            is_computed.extend(has_item_cut.then_some(true));
         }
-        Ok(Self { query, names, is_computed, left_out, entries })
+        Ok(Self { query, names, is_computed, left_out, entries, has_item_cut, source, mask: None })
     }
 
     /// Rows of some entries: the entries that passed the cut, and their columns.
     fn read(&self, entries: Range<u64>) -> Outcome<(Vec<u64>, Vec<Column>)> {
+        let entries = match &self.mask {
+            Some(mask) => mask.passing(&self.source, entries, LumiMaskOption::COLUMNS)?,
+            None => entries.try_into()?,
+        };
         let found = self.query.read(entries)?;
         let (mut values, mut plain) = (found.columns.into_iter(), found.plain.into_iter());
         let columns = self.is_computed.iter().filter_map(|is_computed| match is_computed {
@@ -111,12 +152,51 @@ impl Shown {
         let (mut start, mut left) = (start.min(self.entries), most);
         while left > 0 && start < self.entries {
             // A cut may leave few rows of many entries.
-            let step = if self.query.cut_depth().is_some() { STEP } else { left.min(STEP) };
+            let is_thinned = self.query.cut_depth().is_some() || self.mask.is_some();
+            let step = if is_thinned { STEP } else { left.min(STEP) };
             let end = start.saturating_add(step).min(self.entries);
             let (entries, columns) = self.read(start..end)?;
             let rows = (entries.len() as u64).min(left);
             print(&entries, &columns, rows as usize)?;
             (start, left) = (end, left - rows);
+        }
+        Ok(())
+    }
+}
+
+impl Shown {
+    /// Calls `print` with entry, instance and items of up to `most` rows: an item of each list a row.
+    fn turns(
+        &self,
+        mut start: u64,
+        most: u64,
+        mut print: impl FnMut(u64, usize, &[Option<Item>]) -> Outcome,
+    ) -> Outcome {
+        const STEP: u64 = 1 << 12;
+        let mut left = most;
+        while left > 0 && start < self.entries {
+            let end = start.saturating_add(STEP).min(self.entries);
+            let (entries, columns) = self.read(start..end)?;
+            for (row, entry) in entries.iter().enumerate() {
+                let found = columns.iter().map(|column| items(column, row)).collect::<Outcome<Vec<_>>>()?;
+                let lists = found.iter().filter(|(_, is_single)| !is_single);
+                for turn in 0..lists.map(|(items, _)| items.len()).max().unwrap_or(1).max(1) {
+                    let at =
+                        |(items, is_single): &(Vec<Item>, bool)| items.get(if *is_single { 0 } else { turn }).cloned();
+                    let mut cells: Vec<Option<Item>> = found.iter().map(at).collect();
+                    let is_left_out =
+                        self.has_item_cut && cells.pop().flatten().is_none_or(|item| item.as_f64() == 0.0);
+                    if is_left_out {
+                        continue;
+                    }
+                    if left == 0 {
+                        return Ok(());
+                    }
+                    left -= 1;
+                    print(*entry, turn, &cells)?;
+                }
+            }
+            start = end;
         }
         Ok(())
     }
@@ -157,9 +237,24 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (dataset, part) = dataset_or_part(&file, name)?;
     let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
     let cut = arguments.cut.as_deref();
-    let make = |source| Shown::of(&dataset, source, &wanted, cut);
-    let all = arguments.friends.with(&dataset, &arguments.remote, make)?;
+    let make = |source| Shown::of(&dataset, source, &wanted, cut, arguments.expand);
+    let mut all = arguments.friends.with(&dataset, &arguments.remote, make)?;
+    all.mask = arguments.mask.mask()?;
     let Shown { names, left_out, .. } = &all;
+    if arguments.expand {
+        return expanded(&all, arguments, out);
+    }
+    if arguments.csv {
+        let head: Vec<String> = names.iter().map(|name| csv(&name.as_str().into())).collect();
+        writeln!(out, "entry,{}", head.join(","))?;
+        return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {
+            for (row, entry) in entries.iter().enumerate().take(rows) {
+                let cells: Vec<String> = columns.iter().map(|column| csv(&cell(column, &column.kind, row))).collect();
+                writeln!(out, "{entry},{}", cells.join(","))?;
+            }
+            Ok(())
+        });
+    }
     if arguments.json {
         return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {
             for (row, entry) in entries.iter().enumerate().take(rows) {
@@ -189,6 +284,80 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         writeln!(out, "left out, for a table cannot show them: {}", left_out.join(", "))?;
     }
     Ok(())
+}
+
+/// Rows with an item of each list, up to the number of rows that is wanted.
+fn expanded(all: &Shown, arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let Shown { names, .. } = all;
+    let formats = Format::of(arguments.col.as_deref(), arguments.col_size, arguments.precision, names.len())?;
+    let (start, most) = (arguments.start, arguments.entries);
+    let plain = |cell: &Option<Item>| cell.as_ref().map_or(serde_json::Value::Null, Item::as_json);
+    if arguments.json {
+        return all.turns(start, most, |entry, instance, cells| {
+            let mut document = serde_json::Map::new();
+            document.insert("entry".into(), entry.into());
+            document.insert("instance".into(), instance.into());
+            document.extend(names.iter().cloned().zip(cells.iter().map(plain)));
+            serde_json::to_writer(&mut *out, &document)?;
+            Ok(writeln!(out)?)
+        });
+    }
+    if arguments.csv {
+        let head: Vec<String> = names.iter().map(|name| csv(&name.as_str().into())).collect();
+        writeln!(out, "entry,instance,{}", head.join(","))?;
+        return all.turns(start, most, |entry, instance, cells| {
+            let cells: Vec<String> = cells.iter().map(|cell| csv(&plain(cell))).collect();
+            Ok(writeln!(out, "{entry},{instance},{}", cells.join(","))?)
+        });
+    }
+    let (_, columns) = all.read(0..0)?;
+    let is_list = |column: &Column| !matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
+    let mut table = Table::new(out, names, formats, columns.iter().any(is_list))?;
+    all.turns(start, most, |entry, instance, cells| table.row(entry, instance, cells))?;
+    table.end()
+}
+
+/// What is wanted, with names in place of patterns that some names match.
+fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
+    let is_pattern =
+        |words: &str| words.contains(['*', '?']) && words.chars().all(|c| c.is_alphanumeric() || "_./*?".contains(c));
+    let names = match wanted.iter().any(|words| is_pattern(words)) {
+        true => everything(dataset).1,
+        false => Vec::new(),
+    };
+    let mut found = Vec::new();
+    for words in wanted {
+        let fits = |name: &&String| is_pattern(words) && matches(words.as_bytes(), name.as_bytes());
+        let before = found.len();
+        found.extend(names.iter().filter(fits).cloned());
+        if found.len() == before {
+            found.push(words.clone());
+        }
+    }
+    found
+}
+
+/// Whether a name is one of a pattern with stars and question marks.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(&one) if one == b'?' || one == name[place] => (at, place) = (at + 1, place + 1),
+            _ => match &mut star {
+                Some((before, from)) => {
+                    *from += 1;
+                    (at, place) = (*before + 1, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|one| *one == b'*')
 }
 
 /// Names of branches; paths where a name stands twice.

@@ -1,5 +1,7 @@
 //! Queries: values and a cut, bound to a source, and how they are read.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::align::Lengths;
 use super::bind::Binder;
 use super::bound::{Bound, number};
@@ -291,12 +293,17 @@ impl Query {
         // A cut that depends on the loop of the values says nothing by itself.
         let cuts = |query: &&Self| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
         let is_narrowed = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
+        // Where the caller's thread is not the only one, the next step is read while one is worked on.
+        let is_ahead = source.session().is_some_and(|session| session.pool().is_some());
+        let mut parts = source.steps(&all, entries, STEP_BYTES)?.into_iter();
         // Steps that are read whole at once, as those before had something that passes nearly everywhere.
         let mut dense = 0;
-        for part in source.steps(&all, entries, STEP_BYTES)? {
-            let mut step = Step::new(source, part);
-            if is_narrowed && dense == 0 {
-                step.read(&of_cuts, progress)?;
+        let Some(part) = parts.next() else { return Ok(()) };
+        let mut step = Step::new(source, part);
+        let mut looks = is_narrowed;
+        step.read(if looks { &of_cuts } else { &all }, progress)?;
+        loop {
+            if looks {
                 let mut any = vec![false; step.entries.len() as usize];
                 for (query, cut) in queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
                     any.iter_mut().zip(query.mask(cut, &step)?).for_each(|(any, passes)| *any |= passes);
@@ -308,12 +315,21 @@ impl Query {
                     false => dense = DENSE_STEPS,
                 }
             } else {
-                dense = dense.saturating_sub(1);
+                dense = u32::saturating_sub(dense, 1);
             }
             step.read(&all, progress)?;
-            work(&step)?;
+            let Some(part) = parts.next() else { return work(&step) };
+            looks = is_narrowed && dense == 0;
+            let ids = if looks { &of_cuts } else { &all };
+            let mut next = Step::new(source, part);
+            if is_ahead {
+                beside(|progress| next.read(ids, progress), || work(&step), progress)?;
+            } else {
+                work(&step)?;
+                next.read(ids, progress)?;
+            }
+            step = next;
         }
-        Ok(())
     }
 
     /// Computes something for parts of the rows of a step, and takes it in their order.
@@ -389,6 +405,34 @@ impl Query {
     }
 }
 
+/// Reads in a thread of its own while something else is done. What is done says first what went wrong, and ends the read.
+fn beside(
+    read: impl FnOnce(&mut dyn FnMut(Progress) -> Result<()>) -> Result<()> + Send,
+    work: impl FnOnce() -> Result<()>,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<()> {
+    let is_over = AtomicBool::new(false);
+    let (worked, read) = std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let mut last = None;
+            let done = read(&mut |progress| {
+                last = Some(progress);
+                match is_over.load(Ordering::Relaxed) {
+                    true => Err(Error::internal("the read is not needed any more")),
+                    false => Ok(()),
+                }
+            });
+            done.map(|()| last)
+        });
+        let worked = work();
+        is_over.store(worked.is_err(), Ordering::Relaxed);
+        (worked, reading.join().unwrap_or_else(|_| Err(Error::internal("a thread that reads has failed"))))
+    });
+    worked?;
+    // The caller's thread hears of it: it may have been told to stop.
+    read?.map_or(Ok(()), progress)
+}
+
 /// An item that an entry lacks.
 fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let mut end = 0;
@@ -404,4 +448,83 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
          entry for it. Take a slice, as in [:, :1], cut such entries away, or say what stands in for them with \
          Alt$(v[0], 0)"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::io::{ByteRange, Ends, LocalFile, Profile, Receive, Store};
+    use crate::tree::BasketBytes;
+    use crate::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+    use crate::{File, OpenOptions, Session};
+
+    /// A file that keeps the last offset that was read.
+    struct Watched(LocalFile, Arc<AtomicU64>);
+
+    impl Store for Watched {
+        fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+            self.0.ends(head_bytes, tail_bytes)
+        }
+
+        fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+            let last = ranges.iter().map(|range| range.start).max().unwrap_or(0);
+            self.1.fetch_max(last, Ordering::SeqCst);
+            self.0.read_ranges(ranges, into)
+        }
+
+        fn profile(&self) -> Profile {
+            self.0.profile()
+        }
+    }
+
+    #[test]
+    fn the_next_step_is_read_while_one_is_worked_on() {
+        const ENTRIES: usize = 5_000_000;
+        let path = sapwood_testkit::scratch("ahead.root");
+        let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+        let specs = vec![BranchSpec::number("x", crate::column::Number::F64)];
+        let options = TreeOptions { auto_flush: Every::Entries(500_000), ..TreeOptions::default() };
+        let mut tree = file.tree("t", specs, options).unwrap();
+        tree.extend(&[("x", Values::from(&vec![1.0; ENTRIES][..]))]).unwrap();
+        tree.close().unwrap();
+        file.close().unwrap();
+        let last = Arc::new(AtomicU64::new(0));
+        let store = Arc::new(Watched(LocalFile::open(&path).unwrap(), Arc::clone(&last)));
+        let options = OpenOptions { session: Session::with_threads(2), ..OpenOptions::default() };
+        let tree = File::from_store(store, options).unwrap().tree("t").unwrap();
+        last.store(0, Ordering::SeqCst);
+        let query = Query::new(&tree).value("x").unwrap();
+        let mut steps = 0;
+        let mut progress = |_: Progress| Ok(());
+        Query::each_step(&[&query], &(0..tree.entries).try_into().unwrap(), &mut progress, &mut |step| {
+            steps += 1;
+            let end = step.entries.span().end;
+            let next = tree.branches()[0].baskets().iter().find(|basket| basket.entries.start >= end);
+            let Some(BasketBytes::Stored { seek, .. }) = next.map(|next| &next.bytes) else { return Ok(()) };
+            let start = Instant::now();
+            while last.load(Ordering::SeqCst) < *seek {
+                assert!(start.elapsed() < Duration::from_secs(60), "the next step waits for this one");
+                std::thread::yield_now();
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert!(steps > 1);
+    }
+
+    #[test]
+    fn what_fails_in_the_work_ends_the_read() {
+        let mut reads = 0;
+        let read = |progress: &mut dyn FnMut(Progress) -> Result<()>| loop {
+            reads += 1;
+            progress(Progress { done_bytes: reads, total_bytes: 1 })?;
+        };
+        let error = beside(read, || Err(Error::mismatch("no")), &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.message(), "no");
+        assert!(reads > 0);
+    }
 }

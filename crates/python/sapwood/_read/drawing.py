@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood import _core
+from sapwood import _core, objects
 from sapwood._read import layout
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
@@ -107,15 +107,31 @@ def check_library(library: str) -> None:
         need("hist", 'library="hist"')
 
 
-def as_library(histogram: _core.Histogram, library: str) -> Any:
-    """A histogram in a library."""
-    # As an object that was read: with everything that such a one can do.
+def list_name(expression: str) -> str | None:
+    """The name of an entry list that is asked for, as in ``>>elist``; ``None`` for what is drawn."""
+    words = expression.strip()
+    name = words.removeprefix(">>").strip()
+    return name if words.startswith(">>") and name.isidentifier() else None
+
+
+def passed_list(tree: Any, name: str, cut: str, rows: Any) -> _core.Draft:
+    """A ``TEntryList`` of entries of a tree."""
+    return objects.entry_list(rows, name, cut, tree=tree.tree.name, file=str(tree.tree.file_path))
+
+
+def as_model(draft: _core.Draft, name: str) -> Any:
+    """What is to be written as what was read, with the methods that such a thing has."""
     import sapwood
 
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file:
-        file[histogram.name] = histogram.draft()
-    model = sapwood.open(memory)[histogram.name]
+        file[name] = draft
+    return sapwood.open(memory)[name]
+
+
+def as_library(histogram: _core.Histogram, library: str) -> Any:
+    """A histogram in a library."""
+    model = as_model(histogram.draft(), histogram.name)
     if library == "hist":
         return model.to_hist()
     return model.to_numpy() if library == "np" else model

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from sapwood import iteration
+import numpy as np
+
+from sapwood import iteration, objects
 from sapwood._read import drawing, reading
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, Widths, close
@@ -256,11 +258,17 @@ def draw(
         lumi_mask=lumi_mask,
     )
     ignore(options, "draw")
+    list_name = drawing.list_name(expression)
+    lists: dict[tuple[str, str], Any] = {}
     filled: list[Any] | None = None
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         named = chain.aliases(member.tree, aliases)
         more = chain.friends_of(member)
         try:
+            if list_name is not None:
+                place = member.tree.tree.name, str(member.tree.tree.file_path)
+                lists[place] = _passing(member, cut, named, more)
+                continue
             for start, stop in member.ranges:
                 wanted = member.select(start, stop)
                 filled = drawing.fill(
@@ -276,9 +284,23 @@ def draw(
                 )
         except NotFoundError as error:
             chain.left_out(member.source, error)
+    if list_name is not None:
+        return drawing.as_model(objects.entry_list(lists, list_name, cut), list_name)
     if filled is None:
         raise MismatchError("no file has a tree that could be drawn")
     return drawing.as_library(filled[0], library)
+
+
+def _passing(member: Member, cut: str, aliases: dict[str, str], friends: Any) -> Any:
+    """Numbers of the entries of a file that pass a cut."""
+    query = reading.Plan(member.tree, [], aliases=aliases, friends=friends).query([], cut or "1")
+    found = []
+    for wanted in member.ranges:
+        ranges = query.passing(*wanted)
+        rows = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
+        passed = np.concatenate(rows) if rows else np.zeros(0, "int64")
+        found.append(passed if member.rows is None else passed[np.isin(passed, member.rows)])
+    return np.concatenate(found) if found else np.zeros(0, "int64")
 
 
 def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:

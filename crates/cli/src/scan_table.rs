@@ -1,0 +1,302 @@
+//! Rows of `TTree::Scan`: an item of each list on a line of its own, in columns of a format.
+
+use std::io::Write;
+
+use sapwood::Error;
+use sapwood::column::{Kind, Number};
+use sapwood::read::Column;
+
+use crate::output::{self, Outcome};
+
+/// One item of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Item {
+    Number(f64),
+    Whole(i64),
+    Unsigned(u64),
+    Text(String),
+}
+
+/// The items of a row of a column, those of inner lists one after another, and whether it is one single value.
+pub(crate) fn items(column: &Column, row: usize) -> Outcome<(Vec<Item>, bool)> {
+    let mut found = Vec::new();
+    collect(column, &column.kind, row, &mut found)?;
+    let is_single = matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
+    Ok((found, is_single))
+}
+
+fn collect(column: &Column, kind: &Kind, row: usize, into: &mut Vec<Item>) -> Outcome {
+    match kind {
+        Kind::Number { buffer, number } => into.push(number_at(&column.buffer(*buffer), *number, row)),
+        Kind::Text { offsets, bytes } => {
+            let bytes = column.buffer(*bytes);
+            let text = sapwood::wire::text(bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]));
+            into.push(Item::Text(text));
+        }
+        Kind::List { offsets, item, .. } => {
+            column.bounds(*offsets, row).try_for_each(|row| collect(column, item, row, into))?;
+        }
+        Kind::Fixed { len, item } => {
+            (row * len..(row + 1) * len).try_for_each(|row| collect(column, item, row, into))?;
+        }
+        Kind::Record { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => {
+            let words = "records have no items to be put on lines: name a member of them";
+            return Err(Error::mismatch(words).into());
+        }
+    }
+    Ok(())
+}
+
+fn number_at(bytes: &[u8], number: Number, row: usize) -> Item {
+    macro_rules! read {
+        ($type:ty) => {
+            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
+                Some(chunk) => <$type>::from_ne_bytes(*chunk),
+                None => return Item::Number(f64::NAN),
+            }
+        };
+    }
+    match number {
+        Number::Bool => Item::Unsigned(u64::from(read!(u8) != 0)),
+        Number::I8 => Item::Whole(read!(i8).into()),
+        Number::U8 => Item::Unsigned(read!(u8).into()),
+        Number::I16 => Item::Whole(read!(i16).into()),
+        Number::U16 => Item::Unsigned(read!(u16).into()),
+        Number::I32 => Item::Whole(read!(i32).into()),
+        Number::U32 => Item::Unsigned(read!(u32).into()),
+        Number::I64 => Item::Whole(read!(i64)),
+        Number::U64 => Item::Unsigned(read!(u64)),
+        Number::F32 => Item::Number(read!(f32).into()),
+        Number::F64 => Item::Number(read!(f64)),
+    }
+}
+
+impl Item {
+    pub(crate) fn as_f64(&self) -> f64 {
+        match self {
+            Self::Number(value) => *value,
+            Self::Whole(value) => *value as f64,
+            Self::Unsigned(value) => *value as f64,
+            Self::Text(_) => f64::NAN,
+        }
+    }
+
+    pub(crate) fn as_json(&self) -> serde_json::Value {
+        match self {
+            Self::Number(value) => output::number(*value),
+            Self::Whole(value) => (*value).into(),
+            Self::Unsigned(value) => (*value).into(),
+            Self::Text(text) => text.clone().into(),
+        }
+    }
+}
+
+/// The format of a column, as `printf` and `TTree::Scan`'s `col=` have it: `10.3f`, `#x`, `20`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    width: usize,
+    precision: usize,
+    /// `x` with a mark before it.
+    is_marked: bool,
+    conversion: char,
+}
+
+impl Format {
+    /// The formats of so many columns, from what `--col` says of them, with colons between.
+    pub(crate) fn of(words: Option<&str>, width: usize, precision: usize, columns: usize) -> Outcome<Vec<Self>> {
+        const WIDEST: usize = 1_000;
+        let usual = Self { width, precision, is_marked: false, conversion: 'g' };
+        if width > WIDEST || precision > WIDEST {
+            return Err(Error::mismatch(format!("columns are at most {WIDEST} characters wide")).into());
+        }
+        let mut given: Vec<&str> = words.map(|words| words.split(':').collect()).unwrap_or_default();
+        if given.len() > columns {
+            let words = format!("--col has formats for {} columns, and there are {columns}", given.len());
+            return Err(Error::mismatch(words).into());
+        }
+        given.resize(columns, "");
+        let one = |words: &str| {
+            let wrong = || Error::mismatch(format!("{words:?} is no format of a column: 10, 10.3, 12.4f, 8d, #x"));
+            let rest = words.trim().trim_start_matches('%');
+            let (is_marked, rest) = rest.strip_prefix('#').map_or((false, rest), |rest| (true, rest));
+            let at = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+            let (size, letters) = rest.split_at(at);
+            let conversion = letters.trim_start_matches(['l', 'h']);
+            let mut format = Self { is_marked, ..usual };
+            format.conversion = match conversion {
+                "" => 'g',
+                "d" | "i" | "u" => 'd',
+                "x" | "X" | "o" | "e" | "f" | "g" => conversion.chars().next().unwrap_or('g'),
+                _ => return Err(wrong()),
+            };
+            let (width, precision) = size.split_once('.').map_or((size, ""), |(width, precision)| (width, precision));
+            for (words, number) in [(width, &mut format.width), (precision, &mut format.precision)] {
+                if !words.is_empty() {
+                    *number = words.parse().ok().filter(|number| *number <= WIDEST).ok_or_else(wrong)?;
+                }
+            }
+            Ok(format)
+        };
+        Ok(given.into_iter().map(one).collect::<sapwood::Result<_>>()?)
+    }
+
+    /// An item in this format, cut to the width.
+    fn shown(&self, item: &Item) -> String {
+        let Self { width, precision, .. } = *self;
+        let text = match (item, self.conversion) {
+            (Item::Text(text), _) => text.escape_debug().to_string(),
+            (Item::Whole(value), 'd') => value.to_string(),
+            (Item::Unsigned(value), 'd') => value.to_string(),
+            (item, 'd') => format!("{:.0}", item.as_f64().trunc()),
+            (item, letter @ ('x' | 'X' | 'o')) => {
+                let bits = match item {
+                    Item::Unsigned(value) => *value,
+                    Item::Whole(value) => *value as u64,
+                    other => other.as_f64() as i64 as u64,
+                };
+                match (letter, self.is_marked) {
+                    ('x', true) => format!("{bits:#x}"),
+                    ('x', false) => format!("{bits:x}"),
+                    ('X', true) => format!("0X{bits:X}"),
+                    ('X', false) => format!("{bits:X}"),
+                    (_, true) => format!("0{bits:o}"),
+                    (_, false) => format!("{bits:o}"),
+                }
+            }
+            (item, 'f') => format!("{:.precision$}", item.as_f64()),
+            (item, 'e') => exponential(item.as_f64(), precision),
+            (item, _) => general(item.as_f64(), precision),
+        };
+        let exponent =
+            text.rfind('e').filter(|_| matches!(self.conversion, 'g' | 'e') && !matches!(item, Item::Text(_)));
+        let cut: String = match exponent.filter(|at| text.len() > width && text.len() - at < width) {
+            // Digits go, and the exponent stays.
+            Some(at) => [&text[..width - (text.len() - at)], &text[at..]].concat(),
+            None => text.chars().take(width).collect(),
+        };
+        format!("{cut:>width$}")
+    }
+}
+
+/// `%e`: an exponent of two digits at least.
+fn exponential(value: f64, precision: usize) -> String {
+    if !value.is_finite() {
+        return value.to_string().to_lowercase();
+    }
+    let text = format!("{value:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(("+", exponent), |exponent| ("-", exponent));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// `%g`: so many digits, without zeros at their end.
+fn general(value: f64, precision: usize) -> String {
+    if !value.is_finite() {
+        return value.to_string().to_lowercase();
+    }
+    let digits = precision.max(1);
+    let text = format!("{value:.*e}", digits - 1);
+    let exponent: i64 = text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if exponent < -4 || exponent >= digits as i64 {
+        let text = exponential(value, digits - 1);
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
+        return format!("{}e{exponent}", trimmed(digits));
+    }
+    trimmed(&format!("{value:.*}", (digits as i64 - 1 - exponent).max(0) as usize))
+}
+
+/// The table of `TTree::Scan`.
+pub(crate) struct Table<'o> {
+    out: &'o mut dyn Write,
+    formats: Vec<Format>,
+    /// Whether rows have the numbers of their items.
+    has_lists: bool,
+    line: String,
+}
+
+impl<'o> Table<'o> {
+    pub(crate) fn new(
+        out: &'o mut dyn Write,
+        names: &[String],
+        formats: Vec<Format>,
+        has_lists: bool,
+    ) -> Outcome<Self> {
+        let mut head = if has_lists { "*    Row   * Instance " } else { "*    Row   " }.to_owned();
+        for (name, format) in names.iter().zip(&formats) {
+            let name: String = name.chars().take(format.width).collect();
+            head.push_str(&format!("* {name:>width$} ", width = format.width));
+        }
+        let line = "*".repeat(head.chars().count() + 1);
+        writeln!(out, "{line}\n{head}*\n{line}")?;
+        Ok(Self { out, formats, has_lists, line })
+    }
+
+    pub(crate) fn row(&mut self, entry: u64, instance: usize, cells: &[Option<Item>]) -> Outcome {
+        write!(self.out, "* {entry:>8} ")?;
+        if self.has_lists {
+            write!(self.out, "* {instance:>8} ")?;
+        }
+        for (cell, format) in cells.iter().zip(&self.formats) {
+            let shown = cell.as_ref().map_or_else(|| " ".repeat(format.width), |item| format.shown(item));
+            write!(self.out, "* {shown} ")?;
+        }
+        writeln!(self.out, "*")?;
+        Ok(())
+    }
+
+    pub(crate) fn end(self) -> Outcome {
+        writeln!(self.out, "{}", self.line)?;
+        Ok(())
+    }
+}
+
+/// A cell of a CSV file, in quotes where it needs them.
+pub(crate) fn csv(value: &serde_json::Value) -> String {
+    let text = match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_as_printf_writes_them() {
+        for (value, precision, expected) in [
+            (0.0, 9, "0"),
+            (0.1_f32.into(), 9, "0.100000001"),
+            (1e12, 9, "1e+12"),
+            (123_456_789.0, 9, "123456789"),
+            (1.5e-7, 9, "1.5e-07"),
+            (-2.25, 2, "-2.2"),
+            (99_999.96, 6, "100000"),
+            (f64::NAN, 9, "nan"),
+            (f64::NEG_INFINITY, 9, "-inf"),
+        ] {
+            assert_eq!(general(value, precision), expected);
+        }
+        assert_eq!(exponential(12345.678, 3), "1.235e+04");
+    }
+
+    #[test]
+    fn formats_are_those_of_printf() {
+        let Ok(formats) = Format::of(Some("6.2f:#x:8d:"), 9, 9, 5) else { panic!("these are formats") };
+        assert_eq!(formats[4].shown(&Item::Whole(3_000_000_021)), "3.000e+09");
+        let shown: Vec<String> = formats.iter().map(|format| format.shown(&Item::Whole(255))).collect();
+        assert_eq!(shown, ["255.00", "     0xff", "     255", "      255", "      255"]);
+        for wrong in ["5.q", "1:2:3", "a", "5000"] {
+            assert!(Format::of(Some(wrong), 9, 9, 2).is_err(), "{wrong}");
+        }
+    }
+}

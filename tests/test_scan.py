@@ -1,0 +1,155 @@
+"""`sapwood scan` beside `TTree::Scan` of real ROOT: the same cells; CSV, JSON lines, patterns, masks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+
+WRITE = """
+import sys, ROOT
+ROOT.gErrorIgnoreLevel = ROOT.kError
+ROOT.gInterpreter.Declare('''
+void write(const char *path) {
+  TFile file(path, "recreate");
+  TTree t("t", "scanned");
+  float x; double y; int i; unsigned u; Long64_t big; int n; float v[5]; int k[5]; double m[2][2]; char name[20]; float w[3];
+  t.Branch("x", &x, "x/F"); t.Branch("y", &y, "y/D"); t.Branch("i", &i, "i/I"); t.Branch("u", &u, "u/i");
+  t.Branch("big", &big, "big/L"); t.Branch("n", &n, "n/I"); t.Branch("v", v, "v[n]/F"); t.Branch("k", k, "k[n]/I");
+  t.Branch("m", m, "m[2][2]/D"); t.Branch("name", name, "name/C"); t.Branch("w", w, "w[3]/F");
+  for (int e = 0; e < 12; ++e) {
+    x = e * 0.1f; y = e * 1e7 / 3 - 2e7; i = 3 - e; u = 1u << (2 * e); big = 1000000007LL * e; n = e % 4;
+    for (int j = 0; j < n; ++j) { v[j] = e + j / 8.f; k[j] = e * j; }
+    for (int j = 0; j < 4; ++j) m[j / 2][j % 2] = e * 10 + j;
+    for (int j = 0; j < 3; ++j) w[j] = j - e;
+    snprintf(name, 20, "n%d", e * 1111);
+    t.Fill();
+  }
+  t.Write();
+}
+''')
+ROOT.write(sys.argv[1])
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+tree.SetScanField(0)
+for number, line in enumerate(sys.argv[3:]):
+    columns, cut, option = line.split(";;")
+    tree.GetPlayer().SetScanRedirect(True)
+    tree.GetPlayer().SetScanFileName(f"{sys.argv[2]}/{number}.txt")
+    tree.Scan(columns, cut, option)
+"""
+
+#: Columns, cut, ROOT's option, ours.
+SCANS = [
+    ("x:y:i:u:big", "", "", []),
+    ("x:v", "", "", []),
+    ("i:v:k", "", "", []),
+    ("x:m", "i > 0", "", []),
+    ("v:w", "", "", []),
+    ("v", "v > 5", "", []),
+    ("x:v:k", "k % 2 == 0", "", []),
+    ("name:x", "", "", []),
+    ("x+y:sqrt(big)", "x > 0.3", "", []),
+    ("y:u", "", "col=12.3f:#x", ["--col", "12.3f:#x"]),
+    ("y:u:i", "", "col=:10d:5d", ["--col", ":10d:5d"]),
+    ("x:y", "", "colsize=15 precision=4", ["--col-size", "15", "--precision", "4"]),
+    ("y", "", "col=14.5e", ["--col", "14.5e"]),
+    ("Sum$(v):Length$(v)", "n > 1", "", []),
+]
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("ROOT")
+    folder = tmp_path_factory.mktemp("scan")
+    lines = [";;".join(scan[:3]) for scan in SCANS]
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE, folder / "t.root", folder, *lines], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return folder
+
+
+def scan(*arguments: object) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "scan", *map(str, arguments)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def cells(table: str) -> list[list[str]]:
+    rows = [line.strip().strip("*").split("*") for line in table.splitlines() if line.strip("* ")]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("number", range(len(SCANS)), ids=[" ; ".join(one[:3]) for one in SCANS])
+def test_cells_are_those_of_root(scanned: Path, number: int) -> None:
+    columns, cut, _, options = SCANS[number]
+    theirs = cells((scanned / f"{number}.txt").read_text())
+    arguments = [*columns.split(":"), *options, *(["--cut", cut] if cut else [])]
+    ours = cells(scan(f"{scanned}/t.root:t", "--expand", "-n", 1000, *arguments))
+    assert len(theirs) > 4 and ours[1:] == theirs[1:]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> str:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {
+            "x": np.array([0.5, 1.5, 2.5]),
+            "Muon_pt": [[1.0, 2.0], [], [3.0]],
+            "Muon_eta": [[0.1, 0.2], [], [0.3]],
+            "name": ['a "b"', "c,d", "e"],
+            "run": [1, 1, 2],
+            "luminosityBlock": [5, 6, 5],
+        }
+    return f"{tmp_path}/a.root:t"
+
+
+def test_lines_of_csv_and_json(plain: str) -> None:
+    rows = list(csv.reader(io.StringIO(scan(plain, "x", "name", "Muon_pt", "--csv"))))
+    assert rows == [
+        ["entry", "x", "name", "Muon_pt"],
+        ["0", "0.5", 'a "b"', "[1.0,2.0]"],
+        ["1", "1.5", "c,d", "[]"],
+        ["2", "2.5", "e", "[3.0]"],
+    ]
+    rows = list(csv.reader(io.StringIO(scan(plain, "x", "Muon_pt", "--csv", "--expand", "-n", "2"))))
+    assert rows == [["entry", "instance", "x", "Muon_pt"], ["0", "0", "0.5", "1.0"], ["0", "1", "0.5", "2.0"]]
+    lines = scan(plain, "x", "Muon_pt", "--json", "--expand", "--cut", "Muon_pt > 1").splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"entry": 0, "instance": 1, "x": 0.5, "Muon_pt": 2.0},
+        {"entry": 2, "instance": 0, "x": 2.5, "Muon_pt": 3.0},
+    ]
+
+
+def test_patterns_stand_for_names(plain: str) -> None:
+    lines = scan(plain, "Muon_*", "?", "--json", "-n", "1").splitlines()
+    assert json.loads(lines[0]) == {"entry": 0, "Muon_pt": [1.0, 2.0], "Muon_eta": [0.1, 0.2], "x": 0.5}
+    assert json.loads(scan(plain, "x*x", "--json", "-n", "1"))["x*x"] == 0.25
+
+
+def test_a_mask_leaves_certified_sections(plain: str, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    golden.write_text('{"1": [[6, 9]], "2": [[1, 5]]}')
+    rows = [json.loads(line) for line in scan(plain, "x", "--json", "--lumi-mask", golden).splitlines()]
+    assert rows == [{"entry": 1, "x": 1.5}, {"entry": 2, "x": 2.5}]
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "draw", plain, "x>>(5,0,5)", "--lumi-mask", str(golden)],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "entries 2 " in done.stdout, done.stderr
+    golden.write_text("[]")
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "scan", plain, "x", "--lumi-mask", str(golden)],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1 and "no luminosity mask" in done.stderr
