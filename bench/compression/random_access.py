@@ -206,6 +206,10 @@ def draw(found: dict[str, Any], scale: float) -> str:
                 + [f"{auto['write'] / whole['write']:.2f}", *(f"{x:.2f}" for x in ratio)]
                 + [f"{auto['random hot, sapwood'][0]:.1f}", f"{whole['random hot, ROOT'][0]:.1f}"]
             )
+    entry = [
+        found[f"{kind} auto"]["random hot, sapwood"][0] / found[f"{kind} whole"]["random hot, sapwood"][0]
+        for kind in ("TFloat", "TSmall")
+    ]
     size = [f"{found[f'{kind} whole']['events']:,} {kind}" for kind in KINDS]
     return f"""# Random access
 
@@ -213,6 +217,12 @@ Written by `python -m bench.compression.random_access --scale {scale}`. Events a
 2017](https://doi.org/10.1088/1742-6596/1085/3/032037): numbers that repeat six times, 6 of them in a `TFloat`, 1,000 in
 a `TSmall`, 1,000,000 in a `TLarge`; here {", ".join(size[:-1])} and {size[-1]}. ZLIB at level 6, baskets of 64 kB, one
 thread. *Whole* baskets are what ROOT writes, *each event* is the paper's prototype, *auto* is `random_access="auto"`.
+
+**In short.** *Auto* keeps files within 1.12 times their size. One entry costs {entry[0]:.2f} to {entry[1]:.2f} of what it
+costs in whole baskets of 64 kB (the aim is 0.1: what is left is opening, planning and decoding, which takes about 10
+µs), and 0.12 to 0.17 in those of 512 kB. With ZLIB and ZSTD, whose blocks begin with tables of codes, all entries take
+up to 1.5 times the CPU (the aim is 1.03); larger baskets, and LZ4, take about as much as before. Events larger than a
+basket lose nothing, where the prototype of the paper did.
 
 ## Ratios to whole baskets
 
