@@ -100,6 +100,8 @@ def reading(limit: Path, i: Input, args: argparse.Namespace) -> Iterator[dict[st
             command += ["--memory", way, *(["--columns", ",".join(columns)] if columns else [])]
             yield of | {"reader": "limit", "way": way} | run(command)[0]
         for reader, ways in WAYS.items():
+            if reader not in args.readers.split(","):
+                continue
             some = [way for way in ways if not (reader == "root" and i.family == "wide" and way == "frame")]
             some = [
                 way for way in some if not (reader == "root" and workload == "threads" and way != "frame")
@@ -123,7 +125,7 @@ def opening(limit: Path, i: Input, args: argparse.Namespace) -> Iterator[dict[st
     of = {"input": i.name, "threads": 1}
     command = [str(limit), "--ntuple", str(write_index(path)), "--repeat", "15", "--open"]
     yield of | {"workload": "open", "reader": "limit", "way": "open"} | run(command)[0] | {"sum": None}
-    for reader in WAYS:
+    for reader in args.readers.split(","):
         job = {
             "reader": reader,
             "path": str(path),
@@ -149,7 +151,13 @@ def writing(limit: Path, i: Input, args: argparse.Namespace) -> Iterator[dict[st
         of = {"input": i.name, "workload": f"write{threads}", "threads": threads}
         for writer in ("sapwood", "root", *(["uproot"] if threads == 1 else [])):
             target = ours if writer == "sapwood" else FOLDER / f"by_{writer}.root"
-            more = {"writer": writer, "target": str(target), "threads": threads, "keep": writer == "sapwood"}
+            once = {"repeat": 1} if writer == "uproot" and args.repeat < 5 else {}
+            more = once | {
+                "writer": writer,
+                "target": str(target),
+                "threads": threads,
+                "keep": writer == "sapwood",
+            }
             yield of | {"reader": writer} | {"way": "write"} | worker(job | more)[0]
         ours.with_suffix(".index").unlink(missing_ok=True)
         try:
@@ -281,6 +289,7 @@ def main() -> int:
     ap.add_argument("--scale", type=float, default=1.0, help="share of the entries of a full run")
     ap.add_argument("--only", default="", help="only inputs whose name contains this")
     ap.add_argument("--parts", default=",".join(PARTS))
+    ap.add_argument("--readers", default=",".join(WAYS), help="of the parts reading and opening")
     ap.add_argument("--repeat", type=int, default=5, help="measured runs")
     ap.add_argument("--merged", type=Path, default=FOLDER, help="the folder that merged files are written to")
     ap.add_argument("--limit", type=Path, help="the program of the limit, if it is built already")
