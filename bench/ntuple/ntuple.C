@@ -254,69 +254,92 @@ double by_entry(const std::string &path, const Names &wanted)
    return sum;
 }
 
-// All values of a field of numbers, block after block.
+// The values of one field in a cluster: its id, its first entry, its number of entries.
+using InCluster = std::function<double(DescriptorId_t, NTupleSize_t, NTupleSize_t)>;
+
+// A field of numbers, block after block.
 template <class T>
-double bulk(RNTupleReader &reader, const std::string &name, const T &)
+InCluster bulk(RNTupleReader &reader, const std::string &name, const T &)
 {
-   auto values = reader.GetModel().CreateBulk(name);
-   auto &descriptor = reader.GetDescriptor();
-   const std::size_t most = 4096;
-   double sum = 0;
-   for (auto id = descriptor.FindClusterId(0, 0); id != kInvalidDescriptorId; id = descriptor.FindNextClusterId(id)) {
-      std::size_t entries = descriptor.GetClusterDescriptor(id).GetNEntries();
-      for (std::size_t at = 0; at < entries; at += most) {
+   auto values = std::make_shared<RFieldBase::RBulkValues>(reader.GetModel().CreateBulk(name));
+   return [values](DescriptorId_t id, NTupleSize_t, NTupleSize_t entries) {
+      const NTupleSize_t most = 4096;
+      double sum = 0;
+      for (NTupleSize_t at = 0; at < entries; at += most) {
          auto n = std::min(most, entries - at);
-         auto p = static_cast<const T *>(values.ReadBulk(RNTupleLocalRange(id, at, at + n)));
-         for (std::size_t k = 0; k < n; ++k)
+         auto p = static_cast<const T *>(values->ReadBulk(RNTupleLocalRange(id, at, at + n)));
+         for (NTupleSize_t k = 0; k < n; ++k)
             sum += p[k];
       }
-   }
-   return sum;
+      return sum;
+   };
 }
 
-// Lists by their borders and the column of their elements.
+// A list by its borders and the column of its elements.
 template <class T>
-double bulk(RNTupleReader &reader, const std::string &name, const std::vector<T> &)
+InCluster bulk_items(RNTupleReader &reader, const std::string &name, const std::string &items_name)
 {
-   auto lists = reader.GetCollectionView(name);
-   double sum = 0;
-   if constexpr (std::is_arithmetic_v<T>) {
-      auto items = reader.GetDirectAccessView<T>(name + "._0");
-      for (auto i : reader.GetEntryRange())
-         for (auto j : lists.GetCollectionRange(i))
-            sum += items(j);
-   } else if constexpr (std::is_same_v<T, BenchHit>) {
-      for (auto member : {"x", "y", "z", "energy"}) {
-         auto items = reader.GetDirectAccessView<float>(name + "._0." + member);
-         for (auto i : reader.GetEntryRange())
-            for (auto j : lists.GetCollectionRange(i))
-               sum += items(j);
-      }
-      auto items = reader.GetDirectAccessView<int>(name + "._0.adc");
-      for (auto i : reader.GetEntryRange())
-         for (auto j : lists.GetCollectionRange(i))
-            sum += items(j);
-   } else {
-      auto inner = reader.GetCollectionView(name + "._0");
-      auto items = reader.GetDirectAccessView<typename T::value_type>(name + "._0._0");
-      for (auto i : reader.GetEntryRange())
-         for (auto j : lists.GetCollectionRange(i))
-            for (auto k : inner.GetCollectionRange(j))
-               sum += items(k);
-   }
-   return sum;
+   auto lists = std::make_shared<RNTupleCollectionView>(reader.GetCollectionView(name));
+   auto items = std::make_shared<RNTupleDirectAccessView<T>>(reader.GetDirectAccessView<T>(items_name));
+   return [lists, items](DescriptorId_t, NTupleSize_t first, NTupleSize_t entries) {
+      double sum = 0;
+      for (auto i = first; i < first + entries; ++i)
+         for (auto j : lists->GetCollectionRange(i))
+            sum += (*items)(j);
+      return sum;
+   };
 }
 
+template <class T>
+InCluster bulk(RNTupleReader &reader, const std::string &name, const std::vector<T> &)
+{
+   if constexpr (std::is_arithmetic_v<T>) {
+      return bulk_items<T>(reader, name, name + "._0");
+   } else if constexpr (std::is_same_v<T, BenchHit>) {
+      std::vector<InCluster> members;
+      for (auto member : {"x", "y", "z", "energy"})
+         members.push_back(bulk_items<float>(reader, name, name + "._0." + member));
+      members.push_back(bulk_items<int>(reader, name, name + "._0.adc"));
+      return [members](DescriptorId_t id, NTupleSize_t first, NTupleSize_t entries) {
+         double sum = 0;
+         for (auto &member : members)
+            sum += member(id, first, entries);
+         return sum;
+      };
+   } else {
+      using V = typename T::value_type;
+      auto lists = std::make_shared<RNTupleCollectionView>(reader.GetCollectionView(name));
+      auto inner = std::make_shared<RNTupleCollectionView>(reader.GetCollectionView(name + "._0"));
+      auto items = std::make_shared<RNTupleDirectAccessView<V>>(reader.GetDirectAccessView<V>(name + "._0._0"));
+      return [lists, inner, items](DescriptorId_t, NTupleSize_t first, NTupleSize_t entries) {
+         double sum = 0;
+         for (auto i = first; i < first + entries; ++i)
+            for (auto j : lists->GetCollectionRange(i))
+               for (auto k : inner->GetCollectionRange(j))
+                  sum += (*items)(k);
+         return sum;
+      };
+   }
+}
+
+// Cluster after cluster, so that none is loaded twice; in a cluster field after field.
 template <class R>
 double in_bulk(const std::string &path, const Names &wanted)
 {
    R row;
    auto reader = RNTupleReader::Open("tree", path);
-   double sum = 0;
+   std::vector<InCluster> fields;
    row.each([&](const std::string &name, auto &value) {
       if (wants(wanted, name))
-         sum += bulk(*reader, name, value);
+         fields.push_back(bulk(*reader, name, value));
    });
+   auto &descriptor = reader->GetDescriptor();
+   double sum = 0;
+   for (auto id = descriptor.FindClusterId(0, 0); id != kInvalidDescriptorId; id = descriptor.FindNextClusterId(id)) {
+      auto &cluster = descriptor.GetClusterDescriptor(id);
+      for (auto &field : fields)
+         sum += field(id, cluster.GetFirstEntryIndex(), cluster.GetNEntries());
+   }
    return sum;
 }
 

@@ -192,7 +192,7 @@ def page(document: dict[str, Any]) -> str:
         "The *limit* (`bench/limit/src/ntuple.rs`) only inflates each page and undoes its encoding straight into the answer, from a work",
         "list made beforehand; written, it encodes and compresses the pages of Sapwood's own file and adds their checksums. It fills fresh",
         "memory, whose pages come from the kernel, or memory that it has used before. ROOT's loops also add up what they read.",
-        "*ROOT bulk* is `RBulkValues` for numbers and direct-access views below collection views for lists, column after column;",
+        "*ROOT bulk* is `RBulkValues` for numbers and direct-access views below collection views for lists, cluster after cluster;",
         "*by entry* is `LoadEntry`. *cannot*: the reader fails.\n",
     ]
     if document["scale"] != 1:
