@@ -32,6 +32,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.write.incremental
 	$(BIN)/python -m bench.remote.remote
 	$(BIN)/python -m bench.read.treecache
+	$(BIN)/python -m bench.ntuple.run
 
 # The hot loops alone, in memory: which one became slower.
 bench-micro:

@@ -82,7 +82,8 @@ def load_root(data: Path, names: list[str]) -> Any:
     ROOT.gErrorIgnoreLevel = ROOT.kWarning
     build = data / "build"
     build.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(HERE / "support" / "event.h", build)
+    for header in HERE.glob("support/*.h"):
+        shutil.copy2(header, build)
     for name in names:
         source = next(HERE.glob(f"*/{name}.C"))
         shutil.copy2(source, build)  # keeps the time, so that ACLiC compiles only what changed

@@ -8,12 +8,15 @@
 //!
 //! Prints one JSON line: CPU and wall seconds of each run, bytes of the answer, and with `--sums` the sum of each
 //! column. `fresh` allocates the answer anew in each run (its pages have to come from the kernel), `reused` only once.
-//! `limit --write` is the limit of writing: see `write.rs`. `--record` only inflates the tree's own record: the limit
-//! of opening it. `--plain` decodes whole objects value by value.
+//! `limit --write` is the limit of writing: see `write.rs`; `limit --ntuple` has those of RNTuples: `ntuple.rs`.
+//! `--record` only inflates the tree's own record: the limit of opening it. `--plain` decodes whole objects value by
+//! value.
 
 mod index;
 mod inflate;
+mod ntuple;
 mod plain;
+mod planes;
 mod swap;
 mod write;
 
@@ -298,8 +301,10 @@ fn sum(bytes: &[u8], number: char, width: usize) -> f64 {
 fn main() {
     let mut args = std::env::args().skip(1);
     let path = args.next().expect("limit INDEX [options]");
-    if path == "--write" {
-        return write::main(args);
+    match path.as_str() {
+        "--write" => return write::main(args),
+        "--ntuple" => return ntuple::main(args),
+        _ => {}
     }
     let (mut threads, mut fresh, mut repeat, mut columns) = (1, true, 1, Vec::new());
     let (mut sums, mut record, mut plain) = (false, false, false);

@@ -65,44 +65,28 @@ fn baskets(file: &[u8]) -> Vec<Basket> {
     found
 }
 
-/// Contexts and buffers of one thread.
-struct Packer {
+/// What compresses, made once for each thread.
+pub struct Deflater {
     deflate: libdeflater::Compressor,
     zstd: zstd::bulk::Compressor<'static>,
-    payload: Vec<u8>,
-    record: Vec<u8>,
 }
 
-impl Packer {
-    fn new(level: i32, largest: usize) -> Packer {
+impl Deflater {
+    pub fn new(level: i32) -> Deflater {
         let deflate = libdeflater::CompressionLvl::new(level.clamp(1, 9)).expect("a level of libdeflate");
-        Packer {
+        Deflater {
             deflate: libdeflater::Compressor::new(deflate),
             zstd: zstd::bulk::Compressor::new(level).expect("a context of zstd"),
-            payload: vec![0; largest],
-            record: vec![0; largest + largest / 32 + 4096],
         }
     }
 
-    /// The record as it is written.
-    fn pack(&mut self, basket: &Basket, codec: &str, level: i32) -> &[u8] {
+    /// The payload as a chain of blocks behind their headers: how many bytes it takes.
+    pub fn blocks(&mut self, codec: &str, level: i32, payload: &[u8], to: &mut [u8]) -> usize {
         const BLOCK: usize = (1 << 24) - 1;
         const HEADER: usize = 9;
-        let keylen = basket.key.len();
-        self.record[..keylen].copy_from_slice(&basket.key);
-        let (len, values) = (basket.values.len() + basket.offsets.len(), basket.values.len());
-        let to = if codec == "none" { &mut self.record[keylen..] } else { &mut self.payload[..] };
-        let whole = values / basket.width * basket.width;
-        // SAFETY: both buffers have room for the largest basket
-        unsafe { swap::copy(&basket.values[..whole], to.as_mut_ptr(), basket.width, false) };
-        to[whole..values].copy_from_slice(&basket.values[whole..]);
-        to[values..len].copy_from_slice(&basket.offsets);
-        if codec == "none" {
-            return &self.record[..keylen + len];
-        }
-        let mut at = keylen;
-        for block in self.payload[..len].chunks(BLOCK) {
-            let to = &mut self.record[at + HEADER..];
+        let mut at = 0;
+        for block in payload.chunks(BLOCK) {
+            let to = &mut to[at + HEADER..];
             at += HEADER
                 + match codec {
                     "zlib" => self.deflate.zlib_compress(block, to).expect("a block of zlib"),
@@ -116,12 +100,48 @@ impl Packer {
                     other => panic!("no codec {other}"),
                 };
         }
-        if at >= keylen + len {
-            // what does not shrink is written as it is
-            self.record[keylen..keylen + len].copy_from_slice(&self.payload[..len]);
-            at = keylen + len;
+        at
+    }
+}
+
+/// Contexts and buffers of one thread.
+struct Packer {
+    deflater: Deflater,
+    payload: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Packer {
+    fn new(level: i32, largest: usize) -> Packer {
+        Packer {
+            deflater: Deflater::new(level),
+            payload: vec![0; largest],
+            record: vec![0; largest + largest / 32 + 4096],
         }
-        &self.record[..at]
+    }
+
+    /// The record as it is written.
+    fn pack(&mut self, basket: &Basket, codec: &str, level: i32) -> &[u8] {
+        let keylen = basket.key.len();
+        self.record[..keylen].copy_from_slice(&basket.key);
+        let (len, values) = (basket.values.len() + basket.offsets.len(), basket.values.len());
+        let to = if codec == "none" { &mut self.record[keylen..] } else { &mut self.payload[..] };
+        let whole = values / basket.width * basket.width;
+        // SAFETY: both buffers have room for the largest basket
+        unsafe { swap::copy(&basket.values[..whole], to.as_mut_ptr(), basket.width, false) };
+        to[whole..values].copy_from_slice(&basket.values[whole..]);
+        to[values..len].copy_from_slice(&basket.offsets);
+        if codec == "none" {
+            return &self.record[..keylen + len];
+        }
+        let payload = &self.payload[..len];
+        let mut packed = self.deflater.blocks(codec, level, payload, &mut self.record[keylen..]);
+        if packed >= len {
+            // what does not shrink is written as it is
+            self.record[keylen..keylen + len].copy_from_slice(payload);
+            packed = len;
+        }
+        &self.record[..keylen + packed]
     }
 }
 
