@@ -86,7 +86,8 @@ def unpack(source: Any, output: Any = None, *, replace: bool = False, **others: 
     ``archive.zip:path/x.root``, also from a URL. Says where it was written: without an ``output`` that is the
     name without ``.zst``, or the name of the member in the working directory.
 
-    Checksums are compared where the packed file has them.
+    The checksums of packed files and of deflated members are compared; SquashFS images have none for data,
+    and those of members that are stored as they are are not looked at.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "plain.root")

@@ -83,7 +83,7 @@ def makeselector(source: Any, *, module: str = "selector.py", name: str | None =
         raise MismatchError(f"a selector is made of one tree, and {source!r} are {len(found)} files")
     tree = chain.open_tree(found[0], {**files_module.check_options(0), "network": {}})
     columns = [
-        f"        {json.dumps(path)},  # {branch.typename}"
+        f"        {json.dumps(path)},  # {_on_one_line(branch.typename)}"
         for path, branch in tree.items(recursive=True)
         if not isinstance(branch.interpretation, (Grouped, Unknown)) and branch._row["has_data"]
     ]
@@ -93,12 +93,17 @@ def makeselector(source: Any, *, module: str = "selector.py", name: str | None =
         raise MismatchError(f"{chosen!r} cannot be the name of a class")
     return SKELETON.format(
         kind="RNTuple" if tree.classname.endswith("RNTuple") else "tree",
-        tree=tree.name,
-        file=os.path.basename(str(tree.file_path)),
+        tree=_on_one_line(tree.name),
+        file=_on_one_line(os.path.basename(str(tree.file_path))),
         module=module,
         name=chosen,
         columns="\n".join(columns),
     )
+
+
+def _on_one_line(text: str) -> str:
+    """Words of a file for a comment or a docstring: nothing in them ends either."""
+    return "".join(letter if letter.isprintable() and letter not in "\\\"'" else "?" for letter in text)
 
 
 def load(path: str) -> Selector:

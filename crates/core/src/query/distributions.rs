@@ -9,13 +9,19 @@ use libm::{erf, erfc, lgamma, tgamma};
 /// Terms of a series or continued fraction at which it is given up.
 const MOST_TERMS: u32 = 100_000;
 
-/// `TMath::Gamma(a, x)`: the part of the gamma function up to x; `TMath::Gamma(a)` where x is NaN.
+/// Stands for an argument that was not given: a NaN that no calculation gives.
+pub(super) const ABSENT: f64 = f64::from_bits(0x7FF8_5A9D_0000_0001);
+
+/// `TMath::Gamma(a, x)`: the part of the gamma function up to x; `TMath::Gamma(a)` where x is [`ABSENT`].
 pub(super) fn gamma(of: &[f64]) -> f64 {
     let [a, x] = *of else { return f64::NAN };
-    if x.is_nan() { tgamma(a) } else { gamma_below(a, x) }
+    if x.to_bits() == ABSENT.to_bits() { tgamma(a) } else { gamma_below(a, x) }
 }
 
 fn gamma_below(a: f64, x: f64) -> f64 {
+    if a.is_nan() || x.is_nan() {
+        return f64::NAN;
+    }
     if a <= 0.0 || x <= 0.0 {
         return 0.0;
     }
@@ -23,6 +29,9 @@ fn gamma_below(a: f64, x: f64) -> f64 {
 }
 
 fn gamma_above(a: f64, x: f64) -> f64 {
+    if a.is_nan() || x.is_nan() {
+        return f64::NAN;
+    }
     if a <= 0.0 || x <= 0.0 {
         return 1.0;
     }
@@ -39,10 +48,11 @@ fn gamma_series(a: f64, x: f64) -> f64 {
         term *= x / (a + f64::from(n));
         sum += term;
         if term < sum * 1e-17 {
-            break;
+            return gamma_height(a, x) * sum / a;
         }
     }
-    gamma_height(a, x) * sum / a
+    // Not known to a double.
+    f64::NAN
 }
 
 fn gamma_fraction(a: f64, x: f64) -> f64 {
@@ -68,10 +78,14 @@ fn continued(first: f64, mut next: impl FnMut() -> (f64, f64)) -> f64 {
         let change = above * below;
         found *= change;
         if (change - 1.0).abs() < 1e-16 {
+            return found;
+        }
+        if change.is_nan() {
             break;
         }
     }
-    found
+    // Not known to a double.
+    f64::NAN
 }
 
 /// `TMath::BetaIncomplete(x, a, b)` and `BetaDistI`.

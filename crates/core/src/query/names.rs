@@ -170,7 +170,7 @@ pub(super) const TMATH: &[(&str, Kernel)] = &[
     ("Floor", One(f64::floor)),
     ("FloorNint", One(|a| (a.floor()).round_ties_even())),
     ("Freq", One(|a| 0.5 * libm::erfc(-a / consts::SQRT_2))),
-    ("Gamma", Many(special::gamma, 1, &[f64::NAN])),
+    ("Gamma", Many(special::gamma, 1, &[special::ABSENT])),
     ("GammaDist", Many(special::gamma_density, 2, &[0.0, 1.0])),
     ("Gaus", Many(gaus, 1, &[0.0, 1.0, 0.0])),
     ("Hypot", Two(f64::hypot)),

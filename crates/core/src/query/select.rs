@@ -413,7 +413,7 @@ fn beside(
 ) -> Result<()> {
     let is_over = AtomicBool::new(false);
     let (worked, read) = std::thread::scope(|scope| {
-        let reading = scope.spawn(|| {
+        let reading = || {
             let mut last = None;
             let done = read(&mut |progress| {
                 last = Some(progress);
@@ -423,7 +423,11 @@ fn beside(
                 }
             });
             done.map(|()| last)
-        });
+        };
+        let reading = match std::thread::Builder::new().spawn_scoped(scope, reading) {
+            Ok(reading) => reading,
+            Err(error) => return (Ok(()), Err(Error::system("cannot start a thread that reads", error))),
+        };
         let worked = work();
         is_over.store(worked.is_err(), Ordering::Relaxed);
         (worked, reading.join().unwrap_or_else(|_| Err(Error::internal("a thread that reads has failed"))))

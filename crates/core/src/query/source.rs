@@ -589,7 +589,18 @@ impl Friend {
         let Some(first) = self.first().filter(|_| number > 0) else { return Ok(id) };
         let name = first.name_of(id)?;
         match part.find_exact(&name)? {
-            Some(found) if found.member.is_none() => Ok(found.id),
+            Some(found) if found.member.is_none() => {
+                // Expressions are bound to the types of the first.
+                let (first, other) = (first.kind(id)?, part.kind(found.id)?);
+                if first == other {
+                    return Ok(found.id);
+                }
+                let words = format!(
+                    "the friend {:?} has branches {name:?} of different types: {first:?}, {other:?}",
+                    self.name
+                );
+                Err(part.place(Error::mismatch(words)))
+            }
             _ => {
                 let words = format!("the friend {:?} lacks the branch {name:?} in one of its trees", self.name);
                 Err(part.place(Error::not_found(words)))

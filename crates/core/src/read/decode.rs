@@ -59,6 +59,15 @@ impl Counts {
     }
 }
 
+/// Bytes of each entry, where all have so many by their type and the basket has room for just these.
+pub(super) fn width(interpretation: &Interpretation, data_bytes: usize, entries: usize) -> Option<usize> {
+    let bytes = match interpretation.form {
+        Form::Rows | Form::RowsOrNothing => interpretation.program.fixed_bytes()?,
+        _ => return None,
+    };
+    (bytes.checked_mul(entries) == Some(data_bytes)).then_some(bytes)
+}
+
 /// Decodes entries of a basket whose first is the tree's `first_entry`, and appends them to `part`. The entries are
 /// ascending ranges, counted from the basket's first.
 pub(super) fn decode(
@@ -78,9 +87,7 @@ pub(super) fn decode(
             .wanted(last.end as u64, basket.entries as u64));
     }
     // All entries of one fixed size: one stride over the whole basket.
-    if let (Form::Rows | Form::RowsOrNothing, Some(bytes)) = (interpretation.form, program.fixed_bytes())
-        && basket.data.len() == bytes * basket.entries
-    {
+    if let Some(bytes) = width(interpretation, basket.data.len(), basket.entries) {
         for want in wanted {
             let mut reader = Reader::new(&basket.data[want.start * bytes..want.end * bytes]);
             machine(how, objects, &[]).decode(program, &mut reader, want.len(), Order::Rows, part)?;

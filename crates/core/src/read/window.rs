@@ -285,7 +285,12 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
                 return fixed(prim, raw, wanted, sizes, slot);
             }
             let unsealed = match &task.basket {
-                Some(basket) => basket.unseal_entries(wanted.clone(), &mut workspace.memory, &mut workspace.scratch)?,
+                Some(basket) => basket.unseal_entries(
+                    wanted.clone(),
+                    Some(sizes.0),
+                    &mut workspace.memory,
+                    &mut workspace.scratch,
+                )?,
                 None => stored_in_tree(scan, task.segment)?,
             };
             fixed(prim, unsealed.data, wanted, sizes, slot)
@@ -353,7 +358,10 @@ fn grow(
     let Workspace { scratch, memory, starts } = workspace;
     let (first_entry, wanted) = (scan.place(segment.basket).entries.start, scan.wanted(&scan.pieces[segment.position]));
     let unsealed = match basket {
-        Some(basket) => basket.unseal_entries(wanted.clone(), memory, scratch)?,
+        Some(basket) => {
+            let width = decode::width(&scan.interpretation, basket.data_bytes(), basket.entries as usize);
+            basket.unseal_entries(wanted.clone(), width, memory, scratch)?
+        }
         None => stored_in_tree(scan, segment)?,
     };
     decode::decode(&scan.decoding(), &unsealed, first_entry, wanted, starts, part, objects)

@@ -133,6 +133,13 @@ impl Basket {
         Ok(inflated)
     }
 
+    /// Data of entries that have `width` bytes each, whatever offsets say.
+    pub(super) fn strided<'m>(&self, inflated: &'m [u8], width: usize) -> Unsealed<'m> {
+        let (keylen, entries) = (u32::from(self.key.keylen), self.entries as usize);
+        let data = &inflated[..self.data_bytes()];
+        Unsealed { data, offsets: Offsets::Fixed(width), displacements: &[], keylen, entries }
+    }
+
     /// Finds data and offsets in an inflated payload.
     pub(super) fn open<'m>(&self, inflated: &'m [u8]) -> Result<Unsealed<'m>> {
         let keylen = u32::from(self.key.keylen);

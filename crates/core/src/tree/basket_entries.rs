@@ -41,7 +41,8 @@ impl Basket {
     }
 
     /// As [`unseal`](Self::unseal), where only some entries are wanted: ascending ranges. Of a basket of several blocks
-    /// those are inflated that hold them. The bytes of other entries are anything, and so are their offsets.
+    /// those are inflated that hold them. The bytes of other entries are anything, and so are their offsets. With
+    /// `width`, entries are taken by that many bytes each, and not by what the basket says.
     ///
     /// # Errors
     ///
@@ -49,6 +50,7 @@ impl Basket {
     pub(crate) fn unseal_entries<'m>(
         &self,
         wanted: impl Iterator<Item = Range<usize>> + Clone,
+        width: Option<usize>,
         memory: &'m mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<Unsealed<'m>> {
@@ -63,13 +65,13 @@ impl Basket {
         if memory.len() < bytes {
             memory.resize(bytes, 0);
         }
-        let ranges: Vec<Range<usize>> = if self.has_offsets() {
+        let ranges: Vec<Range<usize>> = if self.has_offsets() && width.is_none() {
             let Some(ranges) = self.byte_ranges(wanted, &mut memory[..bytes], scratch)? else {
                 return self.unseal(memory, scratch);
             };
             ranges
         } else {
-            let width = self.entry_bytes as usize;
+            let width = width.unwrap_or(self.entry_bytes as usize);
             if width.checked_mul(entries) != Some(data_bytes) {
                 return self.unseal(memory, scratch);
             }
@@ -78,7 +80,10 @@ impl Basket {
         let inflated = &mut memory[..bytes];
         codec::inflate_parts(self.sealed(), inflated, ranges.into_iter(), scratch)
             .map_err(|error| self.place(error))?;
-        self.open(inflated).map_err(|error| self.place(error))
+        match width {
+            Some(width) => Ok(self.strided(inflated, width)),
+            None => self.open(inflated).map_err(|error| self.place(error)),
+        }
     }
 
     /// Where the wanted entries are, by the array of offsets, of which only what tells this is inflated. None where
@@ -110,10 +115,15 @@ impl Basket {
             true => word(offsets + WORD * entry).wrapping_sub(keylen),
             false => data_bytes,
         };
+        let mut last = 0;
         let range = |want: Range<usize>| {
             let range = place(want.start)..place(want.end);
-            match range.start <= range.end && range.end <= data_bytes {
-                true => Ok(range),
+            // Also from one to the next: blocks are inflated in their order.
+            match last <= range.start && range.start <= range.end && range.end <= data_bytes {
+                true => {
+                    last = range.end;
+                    Ok(range)
+                }
                 false => Err(self.place(Error::malformed("a basket's entry offsets do not rise within its data"))),
             }
         };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -80,7 +81,9 @@ class Chain:
         offset = 0
         for source, tree in self._opened(self.sources if sources is None else sources):
             try:
-                yield self._member(source, tree, offset)
+                member = self._member_if_there(source, tree, offset)
+                if member is not None:
+                    yield member
                 offset += tree.tree.num_entries
             finally:
                 close(source, tree)
@@ -90,7 +93,11 @@ class Chain:
         offset = 0
         for source, tree in self._opened(self.sources):
             total = tree.tree.num_entries
-            yield self._member(source, tree, offset)
+            member = self._member_if_there(source, tree, offset)
+            if member is None:
+                close(source, tree)
+            else:
+                yield member
             offset += total
 
     def left_out(self, source: Any, error: Exception) -> None:
@@ -98,6 +105,16 @@ class Chain:
         if not self.allow_missing:
             raise error
         warnings.warn(f"left out {source.file}: {error}", stacklevel=5)
+
+    def _refuse_friends_by_place(self, source: Any, error: Exception) -> None:
+        """A file that cannot be opened has an unknown number of entries: those of friends that follow it would
+        belong to others."""
+        names = [friend.name for friend in self.friends if not friend.index]
+        if self.allow_missing and names:
+            raise MismatchError(
+                f"{source.file} cannot be left out: the entries of the friend {names[0]!r} are matched by their "
+                "place, and how many it has is not known; give the friend an index, or leave both files out"
+            ) from error
 
     def aliases(self, tree: Any, aliases: Mapping[str, str] | None) -> dict[str, str]:
         """Names of expressions, with those that stand in for branches which this tree lacks."""
@@ -112,7 +129,22 @@ class Chain:
     def friends_of(self, member: Member) -> list[Friend]:
         """The friends of a file, open."""
         stop = member.offset + member.tree.tree.num_entries
-        return [friend.over(member.offset, stop) for friend in self.friends]
+        found = []
+        for friend in self.friends:
+            try:
+                found.append(friend.over(member.offset, stop))
+            except (NotFoundError, MissingFileError) as error:
+                # Not an error of the file that would be left out for it.
+                raise MismatchError(f"the friend {friend.name!r} cannot be read: {error}") from error
+        return found
+
+    def _member_if_there(self, source: paths.Source, tree: Any, offset: int) -> Member | None:
+        """A file with its entries; ``None`` where it lacks what the mask needs and may be left out."""
+        try:
+            return self._member(source, tree, offset)
+        except NotFoundError as error:
+            self.left_out(source, error)
+            return None
 
     def _member(self, source: paths.Source, tree: Any, offset: int) -> Member:
         total = tree.tree.num_entries
@@ -141,6 +173,7 @@ class Chain:
                     )
                 except (NotFoundError, MissingFileError) as error:
                     tree = None
+                    self._refuse_friends_by_place(source, error)
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
                 if source is not None and is_parent:
@@ -246,8 +279,9 @@ def check_fill(fill: Mapping[str, Any] | None) -> dict[str, str]:
     """What stands in for branches that a file lacks, as expressions."""
     texts = {}
     for name, value in (fill or {}).items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"fill={{{name!r}: ...}} is a number for each entry, not {value!r}")
+        value = int(value) if isinstance(value, numbers.Integral) else float(value)
         texts[name] = "0./0." if value != value else repr(value).replace("inf", "(1./0.)")
     return texts
 

@@ -96,6 +96,9 @@ def place_of(of_tree: str, path: str) -> str:
     A file cannot make this process ask another server than its own.
     """
     folder = of_tree.rpartition("/")[0]
+    # What a chain of file systems asks stands behind its first link.
+    if urls.is_chain(path) or (urls.is_chain(of_tree) and urls.is_url(path)):
+        raise UnsupportedError(f"{urls.shown(path)!r} leads through several file systems: open it by hand")
     if not urls.is_url(of_tree):
         if urls.is_url(path):
             raise UnsupportedError(

@@ -267,6 +267,9 @@ def draw(
         try:
             if list_name is not None:
                 place = member.tree.tree.name, str(member.tree.tree.file_path)
+                if place in lists:
+                    words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
+                    raise MismatchError(f"{words}: ROOT tells them by name and file")
                 lists[place] = _passing(member, cut, named, more)
                 continue
             for start, stop in member.ranges:

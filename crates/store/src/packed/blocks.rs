@@ -133,7 +133,11 @@ fn one(stored: &Stored, bytes: &Bytes, plain_bytes: usize, memory: &Memory) -> R
     };
     let is_whole = if part.exact { bytes.len() == part.room } else { part.within.end <= bytes.len() };
     if part.codec == Codec::Stored && part.checksum.is_none() && is_whole {
-        return Ok(bytes.slice(part.within.clone()));
+        // A copy: it would keep alive all that was fetched with it.
+        let part = bytes.get(part.within.clone()).unwrap_or_default();
+        let mut room = memory.take(part.len());
+        room.copy_from_slice(part);
+        return Ok(memory.lend(room));
     }
     let mut room = memory.take(part.room);
     let length = part.codec.inflate(bytes, &mut room)?;

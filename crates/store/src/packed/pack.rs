@@ -202,8 +202,8 @@ fn table_of(frames: &[(u32, u32, u32)]) -> Vec<u8> {
     table
 }
 
-/// Writes the content of a packed file, byte for byte; returns how many bytes. Each block is compared with its
-/// checksum. The file has its name only once it is complete.
+/// Writes the content of a packed file, byte for byte; returns how many bytes. Blocks that have a checksum are compared
+/// with it. The file has its name only once it is complete.
 ///
 /// # Errors
 ///
