@@ -91,16 +91,21 @@ class Items:
         return self._items[self._ends[row] : self._ends[row + 1]]
 
 
-def items(column: Any) -> np.ndarray[Any, Any] | Items | None:
-    """Rows of a column of numbers, or of lists of them; ``None`` for other columns."""
+def has_items(kind: tuple[Any, ...]) -> bool:
+    """Whether a column holds numbers, or lists of them, so that :func:`items` has its rows."""
+    if kind[0] == "fixed":
+        return kind[1] > 0 and kind[2][0] == "number"
+    return kind[0] == "number" or (kind[0] == "list" and kind[2] == "sequence" and kind[3][0] == "number")
+
+
+def items(column: Any) -> np.ndarray[Any, Any] | Items:
+    """Rows of a column of numbers, or of lists of them."""
     kind = column.kind
-    if kind[0] == "number":
-        return numbers(column, kind[1], kind[2])
-    if kind[0] == "fixed" and kind[1] > 0 and kind[2][0] == "number":
+    if kind[0] == "fixed":
         return Items(numbers(column, kind[2][1], kind[2][2]), range(0, 1 << 62, kind[1]))
-    if kind[0] == "list" and kind[2] == "sequence" and kind[3][0] == "number":
+    if kind[0] == "list":
         return Items(numbers(column, kind[3][1], kind[3][2]), numbers(column, kind[1], "int64"))
-    return None
+    return numbers(column, kind[1], kind[2])
 
 
 def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, index: Any) -> Any:

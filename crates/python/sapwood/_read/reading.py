@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core
-from sapwood._read import layout, libraries
+from sapwood._read import libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import Library, Loaded, as_library
 from sapwood._read.selection import Range, Selection, bounds, of_rows, select
@@ -377,16 +377,6 @@ def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selecti
         if not isinstance(child.interpretation, Unknown)
     }
     return to.record(below, len(selection))
-
-
-def values_of(branch: Branch, leaf: int, column: Any, selection: Selection) -> Any:
-    """Values of a branch, or of a group with one leaf, of which the column was read, by row: numbers and
-    arrays of them as NumPy has them, all else as Awkward has it."""
-    mark = _mark(branch)
-    items = layout.items(column) if mark is None and branch._id == leaf else None
-    if items is not None:
-        return items
-    return branch_value(branch, {leaf: Loaded(column, None, mark)}, libraries.AWKWARD, selection)
 
 
 def read_branch(branch: Branch, selection: Selection, library: Any, show: bool | None = None) -> Any:

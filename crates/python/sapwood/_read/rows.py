@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from sapwood import errors, session
-from sapwood._read import reading
+from sapwood._read import layout, reading
 from sapwood._read.libraries import as_library
-from sapwood._read.selection import Selection
 from sapwood._write import lossless
 from sapwood.interpretation import Unknown
 
@@ -109,10 +108,9 @@ class Rows(Sequence[Row]):
             # A branch without the entry is an error only when it is looked at.
             with contextlib.suppress(errors.SapwoodError):
                 self._reader.touch(self._together, entry)
-        if len(ids) == 1:
+        if ids == [branch._id] and layout.has_items(branch.interpretation.kind):
             start, column = self._reader.read(ids[0], entry)
-            stop = start + len(column)
-            array = reading.values_of(branch, ids[0], column, Selection((start, stop)))
+            stop, array = start + len(column), layout.items(column)
         else:
             start, stop = self._reader.touch(ids, entry)
             array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
