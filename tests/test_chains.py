@@ -198,3 +198,21 @@ def test_a_stored_chain_is_read_as_one_tree(files: str, tmp_path: Path) -> None:
     assert chain.num_entries == 3 * ROWS and len(chain.arrays(["x"], "x > 10")) == 3 * ROWS - 11
     assert chain.draw("x", library="np")[0].sum() == 3 * ROWS
     assert sum(len(step) for step in chain.iterate(["x"], step_size=9)) == 3 * ROWS
+
+
+def test_entries_of_friends_are_not_shifted_by_files_that_are_left_out(tmp_path: Path) -> None:
+    for number in range(3):
+        for name, branch in (("a", "x"), ("w", "weight")):
+            with sapwood.recreate(tmp_path / f"{name}{number}.root") as file:
+                file["t"] = {branch: [10 * number, 10 * number + 1]}
+    files = [f"{tmp_path}/{name}.root:t" for name in ("a0", "missing", "a2")]
+    friends = {"w": [f"{tmp_path}/w{number}.root:t" for number in range(3)]}
+    with pytest.raises(sapwood.errors.MismatchError, match="matched by their place"):
+        list(sapwood.iterate(files, ["x", "w.weight"], friends=friends, allow_missing=True))
+
+
+def test_two_trees_of_one_name_are_not_one_list_of_entries(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "two.root") as file:
+        file["a/t"], file["b/t"] = {"x": [1, 2]}, {"x": [3]}
+    with pytest.raises(sapwood.errors.MismatchError, match="by name and file"):
+        sapwood.draw([f"{tmp_path}/two.root:a/t", f"{tmp_path}/two.root:b/t"], ">>list", "x > 0")

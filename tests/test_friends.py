@@ -211,3 +211,16 @@ def test_a_file_does_not_lead_to_other_servers(tmp_path: Path) -> None:
             place_of(of_tree, path)
     with pytest.raises(sapwood.errors.UnsupportedError, match="another machine"):
         place_of("http://one/a.root", "/etc/f.root")
+
+
+def test_a_file_cannot_lead_through_chains_of_file_systems() -> None:
+    from sapwood._read.friends import place_of
+
+    for tree, friend in [
+        ("zip://a.root::https://good.example/a.zip", "zip://a.root::https://other.example/x.zip"),
+        ("https://good.example/t.root", "https://good.example/x::https://other.example/y"),
+        ("zip://a.root::https://good.example/a.zip", "https://good.example/b.root"),
+    ]:
+        with pytest.raises(sapwood.errors.UnsupportedError, match="several file systems"):
+            place_of(tree, friend)
+    assert place_of("https://good.example/a/t.root", "b.root") == "https://good.example/a/b.root"

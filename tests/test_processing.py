@@ -203,3 +203,15 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
     ):
         done = command("process", files, *arguments)
         assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_names_of_a_file_are_no_code_of_its_selector(tmp_path: Path) -> None:
+    from sapwood.selectors import _on_one_line
+
+    assert _on_one_line('int\n    ]\nimport os; """') == "int?    ]?import os; ???"
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path) as file:
+        file['t"""'] = {"x": [1]}
+    code = sapwood.makeselector(f'{path}:t"""', name="Hostile")
+    compile(code, "selector.py", "exec")
+    assert code.count('"""') % 2 == 0
