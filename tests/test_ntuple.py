@@ -311,8 +311,8 @@ class SmallRecords:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._core, name)
 
-    def ntuple(self, *arguments: Any) -> Any:
-        return self._core.ntuple(*arguments, max_key_bytes=400)
+    def ntuple(self, *arguments: Any, **options: Any) -> Any:
+        return self._core.ntuple(*arguments, max_key_bytes=400, **options)
 
 
 def test_payloads_in_several_records_are_read_by_root(library: Path, tmp_path: Path) -> None:
