@@ -68,6 +68,7 @@ def test_a_missing_file_is_skipped_on_request_and_reported(files: str, tmp_path:
         assert sapwood.skim(listed, tmp_path / "skim.root", ["x"], allow_missing=True) == 2 * ROWS
 
 
+@pytest.mark.filterwarnings("ignore:left out ")
 def test_a_file_that_lacks_a_branch_is_named_skipped_or_filled(files: str) -> None:
     with pytest.raises(sapwood.errors.NotFoundError, match='no branch "weight".*part1.root'):
         all_ways(files, "weight")

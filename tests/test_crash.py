@@ -112,7 +112,8 @@ def test_what_was_saved_is_there_and_what_was_committed_comes_back(killed: list[
         now = entries(copy, kind)
         assert now >= max(before, committed), f"{path}: {now} entries, and {committed} were committed"
         longer += now > before
-        assert sapwood.verify(copy) == [], path
+        # A writer that dies inside of a write leaves bytes after the end: a note.
+        assert [one for one in sapwood.verify(copy) if one.severity != "note"] == [], path
         with sapwood.update(copy) as file:
             file["more"] = "the next job"
         assert entries(copy, kind) == now

@@ -387,6 +387,7 @@ def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
         assert arrays["l"].to_list() == [[0]] * 5 + [[], [1, 2]] + [[1]] * 5 + [[], [1, 2]]
 
 
+@pytest.mark.filterwarnings("ignore:.* branches that count items are left out")
 def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
     data = {"int32": np.arange(50, dtype="i4"), "vector": ak.Array([[k] * (k % 4) for k in range(50)])}
     data["string"] = ak.Array([str(k) for k in range(50)])

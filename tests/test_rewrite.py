@@ -42,6 +42,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@pytest.mark.filterwarnings("ignore:.* keeps its baskets")
 def test_files_of_all_writers_keep_their_values(tmp_path: Path) -> None:
     """Real files: clusters of three entries, small baskets, another codec; then back into large clusters; and their own baskets, branch
     by branch."""

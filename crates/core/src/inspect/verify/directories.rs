@@ -16,10 +16,17 @@ pub(super) struct Listed {
     pub(super) key: Key,
 }
 
-/// Visits all directories; returns what they list, each record once.
-pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -> Vec<Listed> {
-    let mut walk =
-        Folders { file, seen, report, gone_through: HashSet::new(), waiting: Vec::new(), listed: Vec::new() };
+/// Visits all directories; returns what they list, each record once, and the offsets of their lists.
+pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -> (Vec<Listed>, Vec<u64>) {
+    let mut walk = Folders {
+        file,
+        seen,
+        report,
+        gone_through: HashSet::new(),
+        waiting: Vec::new(),
+        listed: Vec::new(),
+        lists: Vec::new(),
+    };
     let root = file.root_key().clone();
     if file.is_recovered() {
         // There is no list to compare with: what was found is what there is.
@@ -38,7 +45,7 @@ pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -
     while let Some((path, key)) = walk.waiting.pop() {
         walk.below(&path, &key);
     }
-    walk.listed
+    (walk.listed, walk.lists)
 }
 
 struct Folders<'a> {
@@ -49,6 +56,8 @@ struct Folders<'a> {
     /// Directories that are still to be gone through.
     waiting: Vec<(String, Key)>,
     listed: Vec<Listed>,
+    /// Offsets of the lists of keys.
+    lists: Vec<u64>,
 }
 
 impl Folders<'_> {
@@ -58,6 +67,7 @@ impl Folders<'_> {
         if directory.seek_keys == 0 {
             return;
         }
+        self.lists.push(directory.seek_keys);
         let key = match self.file.key_at(directory.seek_keys) {
             Ok(key) => key,
             Err(error) => {
@@ -194,8 +204,9 @@ impl Folders<'_> {
     }
 }
 
-/// Compares the list of free segments with the gaps that the record walk found.
-pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
+/// Compares the list of free segments with the gaps that the record walk found; `used` are sorted offsets of records that
+/// something in the file refers to.
+pub(super) fn check_free(file: &File, seen: &Seen, used: &[u64], report: &mut Report) {
     let header = file.header();
     if file.is_recovered() || header.seek_free == 0 {
         return;
@@ -231,9 +242,17 @@ pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
                 .add(Finding::unusual("a free segment is too short for the mark of a gap").at(first).wanted(4, bytes));
         }
         let inside = seen.records.partition_point(|record| record.1 <= first);
-        if let Some(record) = seen.records.get(inside).filter(|record| record.0 < end) {
-            let finding = Finding::unusual("a free segment holds a record: the next writer would overwrite it");
-            report.add(finding.at(record.0).wanted(first, end));
+        let inside = seen.records.get(inside..).unwrap_or_default();
+        let mut inside = inside.iter().take_while(|record| record.0 < end).map(|record| record.0).peekable();
+        if let Some(&freed) = inside.peek() {
+            let finding = match inside.find(|at| used.binary_search(at).is_ok() || is_page(file, *at)) {
+                Some(at) => {
+                    Finding::unusual("a free segment holds a record: the next writer would overwrite it").at(at)
+                }
+                // A writer that dies may have saved the list of free segments, and not yet marked the last of them.
+                None => Finding::note("a record that was freed is not marked as a gap").at(freed),
+            };
+            report.add(finding.wanted(first, end));
         } else if seen.whole && seen.gap_within(first, end) != Some((first, end)) {
             report.add(Finding::note("a free segment is no gap of the same length").at(first).wanted(first, end));
         }
@@ -248,4 +267,9 @@ pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
             }
         }
     }
+}
+
+/// Whether a record holds pages or lists of an RNTuple, which no list of keys names.
+fn is_page(file: &File, at: u64) -> bool {
+    file.key_at(at).is_ok_and(|key| &*key.class == "RBlob")
 }

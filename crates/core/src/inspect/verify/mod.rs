@@ -90,8 +90,7 @@ pub fn verify_file(file: &File) -> Report {
     let mut report = Report::default();
     records::check_header(file, &mut report);
     let seen = records::check_records(file, &mut report);
-    let listed = directories::check_directories(file, &seen, &mut report);
-    directories::check_free(file, &seen, &mut report);
+    let (listed, lists) = directories::check_directories(file, &seen, &mut report);
     classes::check_classes(file, &mut report);
     // What the record walk did not reach.
     let missed: Vec<_> = listed.iter().filter(|listed| !seen.has(listed.key.seek_key)).collect();
@@ -105,5 +104,10 @@ pub fn verify_file(file: &File) -> Report {
     ntuples::check_ntuples(file, &listed, &seen, &mut report);
     let orphans: Vec<u64> = seen.baskets.iter().copied().filter(|at| claimed.binary_search(at).is_err()).collect();
     records::check_orphans(file, &mut report, &orphans);
+    let header = file.header();
+    let mut used = vec![u64::from(header.begin), header.seek_free, header.seek_info];
+    used.extend(listed.iter().map(|listed| listed.key.seek_key).chain(lists).chain(claimed));
+    used.sort_unstable();
+    directories::check_free(file, &seen, &used, &mut report);
     report
 }

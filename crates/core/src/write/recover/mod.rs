@@ -425,12 +425,21 @@ fn longer(
         common = common.min(entry);
         states.push(state);
     }
-    if common == u64::MAX || common <= tree.entries {
+    if common == u64::MAX {
         return Ok(None);
     }
     // Baskets after the last common entry belong to no complete row.
     for state in &mut states {
         state.baskets.retain(|basket| basket.first_entry < common);
+    }
+    let kept: usize = states.iter().map(|state| state.baskets.len()).sum();
+    if kept < stray.len() {
+        // Many threads write at once: one of them may have died before those that had their place after it.
+        let words = "belong to clusters of which a part, or one before them, was never written";
+        found.left.push(format!("{path}: {} baskets after entry {common} {words}", stray.len() - kept));
+    }
+    if common <= tree.entries {
+        return Ok(None);
     }
     zeros.retain(|(first, _)| *first < common);
     if let Some((_, at)) = zeros.first() {

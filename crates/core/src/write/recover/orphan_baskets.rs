@@ -43,6 +43,11 @@ impl<'k> OrphanBaskets<'k> {
         stray
     }
 
+    /// How many baskets these are.
+    pub(crate) fn len(&self) -> usize {
+        self.named.values().map(|named| named.baskets).sum()
+    }
+
     /// Whether a basket has a number below `number`, although the record has all of those: it is a copy, or another
     /// tree's.
     pub(crate) fn is_below(&self, name: &str, number: usize) -> bool {
