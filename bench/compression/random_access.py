@@ -15,6 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
+from bench.support.draw import table
 from bench.support.files import DATA, HERE
 
 KINDS = {"TFloat": (6, 100_000_000), "TSmall": (1_000, 1_000_000), "TLarge": (1_000_000, 1_000)}
@@ -165,11 +166,6 @@ def measure(scale: float, runs: int) -> dict[str, Any]:
                 found[name] = figures(kind, events, mode, codec, basket_bytes, runs, True)
                 print(name, json.dumps(found[name]), flush=True)
     return found
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
 def draw(found: dict[str, Any], scale: float) -> str:

@@ -25,6 +25,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and
 
 from bench.read.run import HERE, machine
 from bench.read.worker import cpu_seconds
+from bench.support.draw import table
 from bench.support.files import DATA
 
 FOLDER = DATA / "packed"
@@ -150,11 +151,6 @@ def dictionary(plain: Path) -> list[list[str]]:
             row += [f"{stored / len(content):.3f}", f"{compressed:.2f}", f"{inflated:.2f}"]
         rows.append([*row, f"{training:.2f}"])
     return rows
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def unit(size: int) -> str:

@@ -244,6 +244,11 @@ impl Key {
         self.seek_key..self.seek_key.saturating_add(u64::from(self.nbytes))
     }
 
+    /// Where its payload begins.
+    pub(crate) fn payload_at(&self) -> u64 {
+        self.seek_key.saturating_add(u64::from(self.keylen))
+    }
+
     /// The key in its stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();

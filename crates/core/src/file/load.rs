@@ -90,7 +90,7 @@ impl Inner {
     }
 
     pub(super) fn payload(&self, key: &Key) -> Result<Bytes> {
-        let start = key.seek_key.saturating_add(u64::from(key.keylen));
+        let start = key.payload_at();
         let stored = u64::from(key.stored_bytes());
         let limits = &self.options.limits;
         if u64::from(key.objlen) > limits.object_bytes {

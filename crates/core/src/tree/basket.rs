@@ -106,13 +106,13 @@ impl Basket {
 
     /// Inflates the payload into `memory`, which is reused from basket to basket.
     pub fn unseal<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
-        let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
+        let at = self.key.payload_at();
         self.open(self.inflate(memory, scratch)?).map_err(|error| error.at(at))
     }
 
     /// The inflated payload, not interpreted.
     pub(crate) fn inflate<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
-        let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
+        let at = self.key.payload_at();
         let bytes = self.key.objlen as usize;
         if memory.len() < bytes {
             memory.resize(bytes, 0);

@@ -132,6 +132,6 @@ impl Basket {
 
     /// Adds to an error where the payload is.
     fn place(&self, error: Error) -> Error {
-        error.at(self.key.seek_key.saturating_add(u64::from(self.key.keylen)))
+        error.at(self.key.payload_at())
     }
 }

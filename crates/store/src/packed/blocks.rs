@@ -34,6 +34,26 @@ pub(super) trait Blocks: Send + Sync {
     fn inflate(&self, inner: &dyn Store, wanted: &[u64], memory: &Memory, asking: &dyn Receive) -> Result<Vec<Bytes>>;
 }
 
+/// Content in blocks of equal length, but for a shorter last one.
+pub(super) struct EqualBlocks {
+    /// Of the content.
+    pub(super) bytes: u64,
+    pub(super) block_bytes: u64,
+}
+
+impl EqualBlocks {
+    /// The block with this byte of the content.
+    pub(super) fn find(&self, offset: u64) -> u64 {
+        offset / self.block_bytes
+    }
+
+    /// What a block holds of the content.
+    pub(super) fn plain(&self, block: u64) -> ByteRange {
+        let start = block.saturating_mul(self.block_bytes).min(self.bytes);
+        start..self.bytes.min(start + self.block_bytes)
+    }
+}
+
 /// Where the content of a packed file is.
 pub(super) enum Content {
     Blocks(Box<dyn Blocks>),

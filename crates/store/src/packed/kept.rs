@@ -1,6 +1,6 @@
 //! Inflated blocks that are kept, up to a number of bytes, and which of them a thread is inflating.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sapwood::io::Receive;
 use crate::stopped::stopped;
 
 /// How often a thread that waits for another one asks whether its reader still wants the block.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Blocks by number; those not used for longest are dropped first.
 #[derive(Debug)]
@@ -28,8 +28,9 @@ struct State {
     uses: BTreeMap<u64, u64>,
     bytes: usize,
     now: u64,
-    /// Blocks that some thread inflates.
-    claimed: HashSet<u64>,
+    /// Blocks that are being inflated, and by which [`Claims`].
+    claimed: HashMap<u64, u64>,
+    next_claims: u64,
 }
 
 /// A block that was asked for.
@@ -52,9 +53,10 @@ impl Kept {
         if let Some(bytes) = state.touch(block) {
             return Found::Here(bytes);
         }
-        if !state.claimed.insert(block) {
+        if state.claimed.contains_key(&block) {
             return Found::Theirs;
         }
+        state.claimed.insert(block, claims.id);
         claims.blocks.push(block);
         Found::Ours
     }
@@ -62,7 +64,7 @@ impl Kept {
     /// Waits for a block that another thread inflates; none if that thread failed, or the block is dropped already.
     pub(super) fn wait(&self, block: u64, asking: &dyn Receive) -> Result<Option<Bytes>> {
         let mut state = self.state();
-        while state.claimed.contains(&block) {
+        while state.claimed.contains_key(&block) {
             if asking.stopped() {
                 return Err(stopped());
             }
@@ -89,7 +91,9 @@ impl Kept {
     }
 
     pub(super) fn claims(&self) -> Claims<'_> {
-        Claims { kept: self, blocks: Vec::new() }
+        let mut state = self.state();
+        state.next_claims += 1;
+        Claims { kept: self, id: state.next_claims, blocks: Vec::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -138,9 +142,10 @@ impl State {
     }
 }
 
-/// Blocks that a thread has claimed: whatever becomes of it, others may claim them then.
+/// Blocks that a thread has claimed; others may claim them once this is dropped, also after an error.
 pub(super) struct Claims<'a> {
     kept: &'a Kept,
+    id: u64,
     blocks: Vec<u64>,
 }
 
@@ -155,7 +160,10 @@ impl Drop for Claims<'_> {
     fn drop(&mut self) {
         let mut state = self.kept.state();
         for block in &self.blocks {
-            state.claimed.remove(block);
+            // A block that was put and dropped since may be claimed by another thread.
+            if state.claimed.get(block) == Some(&self.id) {
+                state.claimed.remove(block);
+            }
         }
         drop(state);
         self.kept.changed.notify_all();

@@ -57,7 +57,7 @@ impl Output {
             key.seek_key = next;
             next += u64::from(key.nbytes);
         }
-        let positions = keys.iter().skip(1).map(|key| key.seek_key + u64::from(key.keylen));
+        let positions = keys.iter().skip(1).map(|key| key.payload_at());
         let positions: Vec<u8> = positions.flat_map(u64::to_le_bytes).collect();
         let heads: Vec<Vec<u8>> = keys.iter().map(Key::to_bytes).collect();
         let mut all: Vec<&[u8]> = Vec::new();
@@ -69,7 +69,7 @@ impl Output {
             }
         }
         self.write_or_release(state, start, &all)?;
-        let at = keys.first().map_or(start, |key| key.seek_key + u64::from(key.keylen));
+        let at = keys.first().map_or(start, |key| key.payload_at());
         Ok((at, start..next))
     }
 

@@ -53,7 +53,7 @@ fn clusters_behind(
     let bits: Vec<u16> = ntuple.schema().columns.iter().map(|column| column.bits).collect();
     let (mut all, mut rooms) = (Vec::new(), Vec::new());
     for key in lists {
-        let at = key.seek_key + u64::from(key.keylen);
+        let at = key.payload_at();
         let Ok(mut stored) = ntuple.payloads(&[(at, u64::from(key.stored_bytes()))]) else { continue };
         let clusters = stored.pop().and_then(|stored| ntuple.clusters_of_list(at, stored, u64::from(key.objlen)));
         let Some(clusters) = clusters else { continue };
@@ -89,7 +89,7 @@ fn may_be_page_list(file: &crate::file::File, key: &Key) -> bool {
     if key.is_compressed() {
         return true;
     }
-    let at = key.seek_key + u64::from(key.keylen);
+    let at = key.payload_at();
     let head = file.read_one(at..at.saturating_add(8)).ok();
     let word = head.and_then(|head| head.first_chunk().map(|word| u64::from_le_bytes(*word)));
     word == Some(u64::from(key.objlen) << 16 | 3)

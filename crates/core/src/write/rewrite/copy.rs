@@ -205,7 +205,7 @@ impl FileWriter {
     /// Copies a record as it is, without a description of its class.
     fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize, process_ids: u16) -> Result<()> {
         let output = &self.output;
-        let start = from.seek_key.saturating_add(u64::from(from.keylen));
+        let start = from.payload_at();
         let stored = file.read_raw(&[start..start.saturating_add(u64::from(from.stored_bytes()))])?;
         let stored = stored.first().map_or(&[][..], |bytes| bytes);
         let key = output.copied_key(state, from, &from.name, process_ids)?;

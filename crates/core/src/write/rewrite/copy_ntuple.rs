@@ -150,7 +150,7 @@ impl Output {
         let key = self.put_stored(state, 0, key, payload.len(), &payload)?;
         rooms.push(key.room());
         let bytes = payload.len() as u64;
-        let anchor = Locator::File { at: key.seek_key + u64::from(key.keylen), bytes };
+        let anchor = Locator::File { at: key.payload_at(), bytes };
         Ok(AttributeSet { anchor, anchor_bytes: bytes as u32, ..set.clone() })
     }
 }

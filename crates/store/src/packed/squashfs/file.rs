@@ -6,7 +6,7 @@ use sapwood::{Error, Result};
 use super::image::Image;
 use super::inode::Regular;
 use super::metadata::Cursor;
-use crate::packed::blocks::{Index, Part, Stored};
+use crate::packed::blocks::{EqualBlocks, Index, Part, Stored};
 use crate::packed::codec::Codec;
 
 /// Set in the length of a block that is not compressed.
@@ -20,8 +20,7 @@ const FRAGMENTS: u64 = 512;
 
 /// Where the blocks of a file are.
 pub(super) struct FileBlocks {
-    bytes: u64,
-    block_bytes: u64,
+    content: EqualBlocks,
     codec: Codec,
     /// Where each block begins, and where the last one ends.
     starts: Vec<u64>,
@@ -62,7 +61,8 @@ impl FileBlocks {
             Some((index, offset)) => Some(fragment(image, index, offset, rest)?),
             None => None,
         };
-        Ok(Self { bytes: file.bytes, block_bytes, codec: image.codec, starts, stored, end })
+        let content = EqualBlocks { bytes: file.bytes, block_bytes };
+        Ok(Self { content, codec: image.codec, starts, stored, end })
     }
 }
 
@@ -101,16 +101,15 @@ fn fragment(image: &Image<'_>, index: u32, offset: u32, bytes: u64) -> Result<Pa
 
 impl Index for FileBlocks {
     fn content_bytes(&self) -> u64 {
-        self.bytes
+        self.content.bytes
     }
 
     fn find(&self, offset: u64) -> u64 {
-        offset / self.block_bytes
+        self.content.find(offset)
     }
 
     fn plain(&self, block: u64) -> ByteRange {
-        let start = block.saturating_mul(self.block_bytes).min(self.bytes);
-        start..self.bytes.min(start + self.block_bytes)
+        self.content.plain(block)
     }
 
     fn stored(&self, block: u64) -> Result<Stored> {

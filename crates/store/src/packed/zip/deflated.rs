@@ -3,7 +3,7 @@
 //! The state of the inflater is kept every few MiB of the content. It takes 43 KiB: 32 KiB of content that the stream
 //! may repeat, and tables. So the first read of a byte inflates all in front of it, and each later one a block.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use libdeflater::Crc;
@@ -13,7 +13,8 @@ use sapwood::io::{ByteRange, Receive, Store};
 use sapwood::memory::Memory;
 use sapwood::{Error, ErrorKind, Result};
 
-use crate::packed::blocks::{Blocks, MOST_BLOCK_BYTES, load};
+use crate::packed::blocks::{Blocks, EqualBlocks, MOST_BLOCK_BYTES, load};
+use crate::packed::kept::LOOK;
 use crate::stopped::stopped;
 
 /// A block, and so what a read inflates at least, of members that are not very long.
@@ -30,10 +31,11 @@ const MOST_RATIO: u64 = 1_032;
 /// A deflated member.
 pub(super) struct Deflated {
     stored: ByteRange,
-    bytes: u64,
-    block_bytes: u64,
+    content: EqualBlocks,
     crc: u32,
     states: Mutex<States>,
+    /// A state was added, or the thread that would add one has ended.
+    changed: Condvar,
 }
 
 /// The states of the inflater at the beginning of the first so many blocks.
@@ -41,6 +43,8 @@ struct States {
     known: Vec<State>,
     /// Of the blocks in front of the last known one.
     crc: Crc,
+    /// Whether a thread inflates what was never inflated. Others wait for it, since each block needs the one before.
+    growing: bool,
 }
 
 /// The inflater between two blocks.
@@ -70,12 +74,78 @@ impl Deflated {
             return Err(error.at(stored.start));
         }
         let first = State { inflater: Box::default(), window: Bytes::new(), at: stored.start };
-        let states = States { known: vec![first], crc: Crc::new() };
-        Ok(Self { stored, bytes, block_bytes, crc, states: Mutex::new(states) })
+        let states = Mutex::new(States { known: vec![first], crc: Crc::new(), growing: false });
+        Ok(Self { stored, content: EqualBlocks { bytes, block_bytes }, crc, states, changed: Condvar::new() })
+    }
+
+    fn states(&self) -> MutexGuard<'_, States> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Inflates one block, and where it was never reached all in front of it. Blocks that were reached before are
+    /// inflated side by side by the threads that ask for them.
+    fn block(&self, wanted: u64, ahead: &mut Ahead, context: (&dyn Store, &Memory, &dyn Receive)) -> Result<Bytes> {
+        let mut states = self.states();
+        loop {
+            let mut from = states.known.iter().skip(wanted as usize);
+            if let (Some(state), Some(next)) = (from.next(), from.next()) {
+                let (state, end) = (state.clone(), next.at);
+                drop(states);
+                return Ok(self.run(wanted, state, Some(end), ahead, context)?.0);
+            }
+            if !states.growing {
+                break;
+            }
+            if context.2.stopped() {
+                return Err(stopped());
+            }
+            states = self.changed.wait_timeout(states, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        states.growing = true;
+        drop(states);
+        let _growing = Growing(self);
+        loop {
+            let (block, bytes) = self.grow(ahead, context)?;
+            if block == wanted {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Inflates the first block that was never inflated, and keeps the state behind it.
+    fn grow(&self, ahead: &mut Ahead, context: (&dyn Store, &Memory, &dyn Receive)) -> Result<(u64, Bytes)> {
+        let last = self.states().known.last().cloned();
+        let state = last.ok_or_else(|| Error::internal("the first state of the inflater is missing"))?;
+        let block = self.states().known.len() as u64 - 1;
+        let (bytes, next) = self.run(block, state, None, ahead, context)?;
+        let mut states = self.states();
+        states.crc.update(&bytes);
+        let found = states.crc.sum();
+        if self.content.plain(block).end == self.content.bytes && found != self.crc {
+            let error = Error::new(ErrorKind::Checksum, "the member's bytes are not those that were packed");
+            return Err(error.at(self.stored.start).wanted(self.crc.into(), found.into()));
+        }
+        states.known.push(next);
+        drop(states);
+        self.changed.notify_all();
+        Ok((block, bytes))
+    }
+
+    /// [`inflate_from`](Self::inflate_from), whose errors name the block.
+    fn run(
+        &self,
+        block: u64,
+        state: State,
+        end: Option<u64>,
+        ahead: &mut Ahead,
+        context: (&dyn Store, &Memory, &dyn Receive),
+    ) -> Result<(Bytes, State)> {
+        let inflated = self.inflate_from(block, state, end, ahead, context);
+        inflated.map_err(|error| error.in_object(&format!("block {block}")))
     }
 
     /// Inflates one block; its bytes and the state behind it. `ahead` are bytes that were read and not needed.
-    fn run(
+    fn inflate_from(
         &self,
         block: u64,
         mut state: State,
@@ -83,8 +153,8 @@ impl Deflated {
         ahead: &mut Ahead,
         (inner, memory, asking): (&dyn Store, &Memory, &dyn Receive),
     ) -> Result<(Bytes, State)> {
-        let plain = self.plain(block);
-        let is_last = plain.end == self.bytes;
+        let plain = self.content.plain(block);
+        let is_last = plain.end == self.content.bytes;
         let (before, bytes) = (state.window.len(), (plain.end - plain.start) as usize);
         // A byte more at the end: a stream that goes on would fill it.
         let mut room = memory.take(before + bytes + usize::from(is_last));
@@ -115,7 +185,7 @@ impl Deflated {
             filled += wrote;
             let wrong = |words: &'static str| {
                 let error = Error::malformed(words).at(state.at);
-                Err(error.wanted(self.bytes, plain.start + (filled - before) as u64))
+                Err(error.wanted(self.content.bytes, plain.start + (filled - before) as u64))
             };
             match status {
                 TINFLStatus::NeedsMoreInput if state.at < self.stored.end => {}
@@ -140,6 +210,16 @@ impl Deflated {
     }
 }
 
+/// While it lives, one thread inflates what was never inflated.
+struct Growing<'a>(&'a Deflated);
+
+impl Drop for Growing<'_> {
+    fn drop(&mut self) {
+        self.0.states().growing = false;
+        self.0.changed.notify_all();
+    }
+}
+
 /// Bytes of the archive that were read and not inflated yet, and where they begin.
 #[derive(Default)]
 struct Ahead {
@@ -156,51 +236,19 @@ impl Ahead {
 
 impl Blocks for Deflated {
     fn content_bytes(&self) -> u64 {
-        self.bytes
+        self.content.bytes
     }
 
     fn find(&self, offset: u64) -> u64 {
-        offset / self.block_bytes
+        self.content.find(offset)
     }
 
     fn plain(&self, block: u64) -> ByteRange {
-        let start = block.saturating_mul(self.block_bytes).min(self.bytes);
-        start..self.bytes.min(start + self.block_bytes)
+        self.content.plain(block)
     }
 
     fn inflate(&self, inner: &dyn Store, wanted: &[u64], memory: &Memory, asking: &dyn Receive) -> Result<Vec<Bytes>> {
-        let mut inflated = Vec::with_capacity(wanted.len());
         let mut ahead = Ahead::default();
-        for wanted in wanted {
-            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-            // The last known state is that in front of what was never inflated.
-            let last = states.known.len() as u64 - 1;
-            let mut block = last.min(*wanted);
-            loop {
-                let Some(state) = states.known.get(block as usize).cloned() else {
-                    return Err(Error::internal("a state of the inflater is missing"));
-                };
-                let end = states.known.get(block as usize + 1).map(|next| next.at);
-                let in_block = |error: Error| error.in_object(&format!("block {block}"));
-                let (bytes, next) =
-                    self.run(block, state, end, &mut ahead, (inner, memory, asking)).map_err(in_block)?;
-                if block as usize + 1 == states.known.len() {
-                    states.crc.update(&bytes);
-                    let found = states.crc.sum();
-                    if self.plain(block).end == self.bytes && found != self.crc {
-                        let error =
-                            Error::new(ErrorKind::Checksum, "the member's bytes are not those that were packed");
-                        return Err(error.at(self.stored.start).wanted(self.crc.into(), found.into()));
-                    }
-                    states.known.push(next);
-                }
-                if block == *wanted {
-                    inflated.push(bytes);
-                    break;
-                }
-                block += 1;
-            }
-        }
-        Ok(inflated)
+        wanted.iter().map(|block| self.block(*block, &mut ahead, (inner, memory, asking))).collect()
     }
 }
