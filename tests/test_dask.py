@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 dask = pytest.importorskip("dask")
@@ -105,3 +108,85 @@ def test_what_cannot_be_a_collection_says_why(files: str) -> None:
     with sapwood.open(files.replace("*", "0")) as tree:
         with pytest.raises(sapwood.errors.MismatchError, match="takes paths"):
             sapwood.dask(tree)
+
+
+def test_columns_are_arrays_of_dask_in_the_form_of_numpy(files: str) -> None:
+    columns = sapwood.dask(files, library="np", step_size=20)
+    assert columns["x"].chunks == ((20,) * 9,) and columns["x"].dtype == "int64"
+    assert columns["x"].compute().tolist() == list(range(180))
+    assert [one.tolist() for one in columns["v"].compute()] == [[n + k for k in range(n % 4)] for n in range(180)]
+    cut = sapwood.dask(files, ["y"], "x >= 100", library="np")["y"]
+    assert np.isnan(cut.chunks[0]).all() and cut.compute().tolist() == [n / 2 for n in range(100, 180)]
+    with sapwood.recreate(empty := io.BytesIO()) as file:
+        file.mktree("t", {"x": "f4"})
+    Path(place := files.replace("part*.root:t", "empty.dat")).write_bytes(empty.getvalue())
+    assert sapwood.dask({place: "t"}, library="np")["x"].compute().tolist() == []
+
+
+def test_files_that_are_not_opened_before_are_partitions(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood import lazy
+
+    opened: list[str] = []
+    real = lazy.open_tree
+    monkeypatch.setattr(lazy, "open_tree", lambda source, options: opened.append(source.file) or real(source, options))
+    events = sapwood.dask(files, open_files=False)
+    assert len(opened) == 1 and events.npartitions == 3 and not events.known_divisions
+    assert computed(events.x).to_list() == list(range(180))
+    parts = sapwood.dask(files, open_files=False, steps_per_file=7)
+    assert parts.npartitions == 21 and computed(parts.v).to_list() == computed(events.v).to_list()
+    steps = {files.replace("*", "1").removesuffix(":t"): {"object_path": "t", "steps": [0, 20, 50]}}
+    stepped = sapwood.dask(steps, open_files=False)
+    assert stepped.divisions == (0, 20, 50) and computed(stepped.x).to_list() == list(range(60, 110))
+    with pytest.raises(sapwood.errors.MismatchError, match="open_files=False"):
+        sapwood.dask(files, open_files=False, lumi_mask={"1": [[1, 2]]})
+    with pytest.raises(ValueError, match="steps_per_file"):
+        sapwood.dask(files, open_files=False, steps_per_file=0)
+
+
+def test_errors_go_into_reports_where_that_is_allowed(files: str, tmp_path: Path) -> None:
+    listed = [files.replace("*", "0"), f"{tmp_path}/gone.root:t", files.replace("*", "2")]
+    events, report = sapwood.dask(listed, open_files=False, allow_read_errors_with_report=True)
+    arrays, report = dask.compute(events.x, report, scheduler="synchronous")
+    assert arrays.to_list() == [*range(60), *range(120, 180)]
+    assert report["exception"].to_list() == [None, "FileNotFoundError", None]
+    assert report["entries"].to_list() == [60, 0, 60] and "gone.root" in report["message"][1]
+    events, report = sapwood.dask(listed, open_files=False, allow_read_errors_with_report=(ValueError,))
+    with pytest.raises(FileNotFoundError, match="gone.root"):
+        dask.compute(events.x, report, scheduler="synchronous")
+
+
+def test_titles_of_branches_are_documentation(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    root("file = ROOT.TFile(sys.argv[1], 'recreate'); tree = ROOT.TTree('t', 't')\n"
+         "import array; x = array.array('i', [7]); tree.Branch('x', x, 'x/I').SetTitle('how many')\n"
+         "tree.Fill(); tree.Fill(); tree.Write(); file.Close()", tmp_path / "a.root")
+    place = f"{tmp_path}/a.root:t"
+    for source in (sapwood, uproot):
+        tree = source.open(place)
+        assert tree["x"].array(ak_add_doc=True).layout.parameters == {"__doc__": "how many"}
+    wanted = {"__doc__": "title", "type": "typename"}
+    for arrays in (
+        tree.arrays(ak_add_doc=wanted) if (tree := sapwood.open(place)) else None,
+        next(tree.iterate(ak_add_doc=wanted)),
+        sapwood.concatenate([place, place], ak_add_doc=wanted),
+        next(sapwood.iterate(place, ak_add_doc=wanted)),
+        sapwood.dask(place, ak_add_doc=wanted).compute(scheduler="synchronous"),
+    ):
+        assert arrays["x"].layout.parameters == {"__doc__": "how many", "type": "int32_t"}
+        assert set(arrays["x"].to_list()) == {7}
+    assert tree.arrays()["x"].layout.parameters == {}
+    with pytest.raises(TypeError, match="ak_add_doc"):
+        tree.arrays(ak_add_doc="title")
+
+
+def test_partitions_are_written_to_files_of_their_own(files: str, tmp_path: Path) -> None:
+    events = sapwood.dask(files, ["x", "v", "name"])
+    assert sapwood.dask_write(events[events.x % 2 == 0], tmp_path / "even", prefix="run", compression="lz4") == 90
+    assert sorted(path.name for path in (tmp_path / "even").iterdir()) == [f"run-part{k}.root" for k in range(3)]
+    found = sapwood.concatenate(f"{tmp_path}/even/*.root:tree")
+    assert sorted(found.x.to_list()) == list(range(0, 180, 2))
+    assert found.name.to_list() == [f"n{x}" for x in found.x.to_list()]
+    later = sapwood.dask_write(events, tmp_path / "later", compute=False, tree_name="t")
+    assert not (tmp_path / "later" / "part0.root").exists()
+    assert later.compute(scheduler="synchronous") == 180
+    assert sapwood.open(tmp_path / "later" / "part1.root")["t"].num_entries == 60

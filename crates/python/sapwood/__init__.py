@@ -20,7 +20,7 @@ from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
-from sapwood.lazy import dask
+from sapwood.lazy import dask, dask_write
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
@@ -78,6 +78,7 @@ __all__ = [
     "concatenate",
     "create",
     "dask",
+    "dask_write",
     "doctor",
     "draw",
     "errors",

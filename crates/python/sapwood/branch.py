@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood import interpretation
@@ -245,6 +246,7 @@ class Branch(HasBranches):
         entries: Any = None,
         library: Any = "ak",
         progress: bool | None = None,
+        ak_add_doc: bool | Mapping[str, str] = False,
         **others: Unpack[Foreign],
     ) -> Any:
         """Reads the branch for all its entries or some of them; of a group, an array of records.
@@ -263,7 +265,7 @@ class Branch(HasBranches):
         if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)
             return reading.wrap(reading.view_as(self, flat, dtype), library, selection)
-        return reading.read_branch(self, selection, library, progress)
+        return reading.read_branch(self, selection, library, progress, ak_add_doc)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         out = self.array(library="np")

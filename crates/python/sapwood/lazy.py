@@ -1,17 +1,21 @@
-"""Collections of dask-awkward: arrays of many files that are read when they are computed."""
+"""Collections of Dask: arrays of many files that are read when they are computed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sapwood import iteration
 from sapwood._read import reading
-from sapwood._read.chain import Chain, Widths
+from sapwood._read.chain import Chain, Widths, close, open_tree
 from sapwood._read.libraries import need
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError, NotFoundError
 from sapwood.filters import Filter
+
+if TYPE_CHECKING:
+    from sapwood._read.partitions import Unit
 
 
 def dask(
@@ -23,20 +27,31 @@ def dask(
     filter_typename: Filter = None,
     filter_branch: Any = None,
     aliases: Mapping[str, str] | None = None,
+    library: str = "ak",
     step_size: int | str = "100 MB",
+    open_files: bool = True,
+    steps_per_file: int = 1,
     allow_missing: bool = False,
+    allow_read_errors_with_report: bool | tuple[type[BaseException], ...] = False,
     fill: Mapping[str, float] | None = None,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    ak_add_doc: bool | Mapping[str, str] = False,
     **options: Any,
 ) -> Any:
     """A :class:`dask_awkward.Array` of many files: ``compute()`` reads the columns that its graph needs, and
-    no others.
+    no others. With ``library="np"``, a dictionary of :class:`dask.array.Array`, one a column.
 
     Each partition is a step of ``step_size`` that ends with a cluster, and is read by the worker that
-    computes it. The files are opened once before, one after another, for their clusters. Where no
+    computes it. The files are opened once before, one after another, for their clusters. With
+    ``open_files=False`` only the first one that is there is opened, for the types of the columns: each file
+    is ``steps_per_file`` partitions of unknown length, unless ``files`` says its steps. Where no
     ``expressions`` are named, columns are those that the first file has. The rest is as in
     :func:`sapwood.iterate`; files have paths here, since workers open them.
+
+    With ``allow_read_errors_with_report`` (``True`` for ``OSError``, or the classes of errors), the answer is
+    a pair: the collection, in which what cannot be read is missing, and an array of reports, one a partition,
+    which says what was read, and of what failed the ``exception`` and its ``message``.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -46,8 +61,12 @@ def dask(
     >>> events[events.x > 1].v.compute().tolist()                                      # doctest: +SKIP
     [[], [2, 3]]
     """
-    dask_awkward = need("dask_awkward", "sapwood.dask()", "dask-awkward")
-    from sapwood._read.partitions import Read
+    if library not in ("ak", "np"):
+        raise ValueError(f'library is "ak" or "np" in sapwood.dask(), not {library!r}')
+    if library == "np" and allow_read_errors_with_report:
+        raise MismatchError('reports of errors need library="ak"')
+    need("dask_awkward", "sapwood.dask()", "dask-awkward")
+    from sapwood._read import partitions
 
     limits = {"threads": options.pop("threads", 1)}
     limits.update({name: options.pop(name) for name in ("object_limit", "answer_limit") if name in options})
@@ -63,41 +82,133 @@ def dask(
     if options:
         raise TypeError(f"dask() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
-    units: list[tuple[Any, ...]] = []
-    borders = [0]
-    form: Any = None
-    names: list[str] = []
-    widths = Widths(False)
-    filters = (filter_name, filter_typename, filter_branch)
+    columns = _Columns(
+        chain, expressions, cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
+    )
+    if open_files:
+        units = list(_steps(chain, columns, step_size))
+    else:
+        if friends or lumi_mask is not None:
+            raise MismatchError("open_files=False knows no entries, which friends and lumi_mask need")
+        units = list(_unopened(chain, columns, steps_per_file))
+    read = partitions.Read(
+        columns.form, columns.names, columns.names, cut, chain.opening, allow_read_errors_with_report
+    )
+    return partitions.collection(read, units, library)
+
+
+class _Columns:
+    """The columns of all files: those that the first one has."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        expressions: Any,
+        cut: str | None,
+        filters: tuple[Any, Any, Any],
+        aliases: Any,
+        ak_add_doc: Any,
+    ) -> None:
+        self.chain, self.expressions, self.cut = chain, expressions, cut
+        self.filters, self.aliases, self.ak_add_doc = filters, aliases, ak_add_doc
+        self.widths = Widths(False)
+        self.names: list[str] = []
+        self._form: Any = None
+
+    def plan(self, tree: Any, friends: Any = ()) -> reading.Plan:
+        """What is read of the tree of a file."""
+        named = self.chain.aliases(tree, self.aliases)
+        wanted = self.names or self.expressions
+        plan = reading.Plan(
+            tree, wanted, self.cut, *self.filters, aliases=named, friends=friends, ak_add_doc=self.ak_add_doc
+        )
+        self.widths.check(tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
+        if self._form is None:
+            # What comes of no entries says which columns there are, and of what types.
+            empty = reading.read(plan, Selection((0, 0)), "ak", None, False)
+            self._form, self.names = empty.layout.form, list(empty.fields)
+        return plan
+
+    @property
+    def form(self) -> Any:
+        """Form of the answer."""
+        if self._form is None:
+            raise MismatchError("no file has a tree that could be read")
+        return self._form
+
+
+def _steps(chain: Chain, columns: _Columns, step_size: int | str) -> Iterator[Unit]:
+    """Steps of files that are opened for their clusters."""
+    from sapwood._read.partitions import Unit
+
     for member in chain.members():
-        if hasattr(member.source.file, "num_entries"):
-            raise MismatchError("sapwood.dask() takes paths of files: workers open them")
-        named = chain.aliases(member.tree, aliases)
+        _check_path(member.source)
         try:
-            plan = reading.Plan(
-                member.tree, names or expressions, cut, *filters, named, chain.friends_of(member)
-            )
+            plan = columns.plan(member.tree, chain.friends_of(member))
         except NotFoundError as error:
             chain.left_out(member.source, error)
             continue
-        widths.check(member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
-        if form is None:
-            # What comes of no entries says which columns there are, and of what types.
-            empty = reading.read(plan, Selection((0, 0)), "ak", None, False)
-            form, names = empty.layout.form, list(empty.fields)
         spans = chain.spans(member)
         for start, stop in member.ranges:
             for step in iteration.steps(plan, start, stop, step_size):
                 selection = member.select(*step)
-                units.append((member.source, selection.span, selection.rows, named, spans))
-                borders.append(borders[-1] + len(selection))
-    if form is None:
+                yield Unit(member.source, selection.span, selection.rows, plan.aliases, spans)
+
+
+def _unopened(chain: Chain, columns: _Columns, steps_per_file: int) -> Iterator[Unit]:
+    """Parts of files, of which only one is opened."""
+    from sapwood._read.partitions import Unit
+
+    if steps_per_file < 1:
+        raise ValueError(f"steps_per_file is 1 or more, not {steps_per_file!r}")
+    first = next(chain.members(), None)
+    if first is None:
         raise MismatchError("no file has a tree that could be read")
-    read = Read(form, names, names, cut, chain.opening)
-    divisions = tuple(borders) if cut is None else (None,) * len(borders)
-    if not units:
-        return dask_awkward.from_awkward(read.empty(), npartitions=1)
-    return dask_awkward.from_map(read, units, label="from-sapwood", meta=read.mock(), divisions=divisions)
+    tree = open_tree(first.source, chain.opening)
+    try:
+        aliases = columns.plan(tree).aliases
+    finally:
+        close(first.source, tree)
+    for source in chain.sources:
+        _check_path(source)
+        if source.steps is None:
+            for part in range(steps_per_file):
+                yield Unit(source, None, None, aliases, [], (part, steps_per_file))
+        else:
+            for span in source.steps:
+                yield Unit(source, span, None, aliases, [])
 
 
-__all__ = ["dask"]
+def _check_path(source: Any) -> None:
+    if hasattr(source.file, "num_entries"):
+        raise MismatchError("sapwood.dask() takes paths of files: workers open them")
+
+
+def dask_write(
+    array: Any,
+    destination: Any,
+    compute: bool = True,
+    prefix: str | None = None,
+    tree_name: str = "tree",
+    title: str = "",
+    **options: Any,
+) -> Any:
+    """Writes a :class:`dask_awkward.Array`: each partition becomes a file with a tree, ``part0.root`` and so on
+    in the folder or URL ``destination``, or ``PREFIX-part0.root``. ``options`` are those of
+    :func:`sapwood.recreate`. Gives the number of entries.
+
+    With ``compute=False`` it gives a :class:`dask.delayed.Delayed`, and nothing is written before that is
+    computed.
+
+    >>> import sapwood
+    >>> sapwood.dask_write(events, "skimmed", prefix="run1")                           # doctest: +SKIP
+    """
+    need("dask_awkward", "sapwood.dask_write()", "dask-awkward")
+    from sapwood._read.partitions import write_parts
+
+    name = "part" if prefix is None else f"{prefix}-part"
+    written = write_parts(array, os.fspath(destination), name, tree_name, title, options)
+    return written.compute() if compute else written
+
+
+__all__ = ["dask", "dask_write"]

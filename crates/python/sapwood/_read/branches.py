@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from sapwood import iteration, sizes
@@ -381,6 +381,7 @@ class HasBranches(HasRecord):
         progress: bool | None = None,
         virtual: bool = False,
         access_log: Any = None,
+        ak_add_doc: bool | Mapping[str, str] = False,
         **others: Unpack[Foreign],
     ) -> Any:
         """Reads branches, or computes expressions, for all entries or some of them.
@@ -407,7 +408,9 @@ class HasBranches(HasRecord):
 
         ``progress`` shows a line on long reads; by default only if standard error is a terminal. With
         ``virtual`` each branch is read when its values are first looked at; a list as ``access_log`` gets
-        what was.
+        what was. ``ak_add_doc`` gives Awkward Arrays the title of their branch as the parameter ``__doc__``;
+        a mapping like ``{"__doc__": "title", "typename": "typename"}`` names parameters and the properties of
+        branches that they get.
 
         Shape: one row an entry that is wanted. Branches that cannot be decoded are left out unless they are
         named; those that lack some of the entries too, with a warning.
@@ -422,7 +425,8 @@ class HasBranches(HasRecord):
             raise MismatchError(
                 "expressions, cut and aliases cannot be used with 'virtual=True', which reads whole branches"
             )
-        plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+        filters = (filter_name, filter_typename, filter_branch)
+        plan = reading.Plan(self, expressions, cut, *filters, aliases, ak_add_doc=ak_add_doc)
         selection = reading.select(
             self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree)
         )
@@ -450,6 +454,7 @@ class HasBranches(HasRecord):
         how: Any = None,
         report: bool = False,
         progress: bool | None = None,
+        ak_add_doc: bool | Mapping[str, str] = False,
         **others: Unpack[Foreign],
     ) -> Iterator[Any]:
         """Reads in steps, in the order of entries; the next step is read while you use the last.
@@ -460,7 +465,8 @@ class HasBranches(HasRecord):
         :meth:`arrays`.
         """
         ignore(others, "iterate")
-        plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+        filters = (filter_name, filter_typename, filter_branch)
+        plan = reading.Plan(self, expressions, cut, *filters, aliases, ak_add_doc=ak_add_doc)
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         mask = LumiMask.of(lumi_mask)
         rows = None if mask is None else mask.rows(self.tree, *entries)

@@ -1,11 +1,13 @@
-"""Keyword arguments of uproot that set nothing here: they are taken, so that scripts run as they are, with a
-quiet warning."""
+"""Keyword arguments of uproot that set nothing here: they are taken, so that scripts run as they are."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
 from typing import Any, TypedDict
+
+#: What only tunes uproot's own caches: no result depends on it.
+QUIET = frozenset(["array_cache", "minimal_ttree_metadata", "object_cache"])
 
 
 class UnusedArgument(PendingDeprecationWarning):
@@ -14,10 +16,8 @@ class UnusedArgument(PendingDeprecationWarning):
 
 
 class Foreign(TypedDict, total=False):
-    """What uproot sets and Sapwood has no use for: caches, executors, how bytes are fetched, marks of
-    documentation."""
+    """What uproot sets and Sapwood has no use for: caches, executors, how bytes are fetched."""
 
-    ak_add_doc: Any
     array_cache: Any
     begin_chunk_size: Any
     decompression_executor: Any
@@ -43,8 +43,9 @@ def ignore(others: Mapping[str, Any], what: str) -> None:
     for name in others:
         if name not in Foreign.__annotations__:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
-    if others:
-        names = ", ".join(f"{name}=" for name in others)
+    loud = [name for name in others if name not in QUIET]
+    if loud:
+        names = ", ".join(f"{name}=" for name in loud)
         warnings.warn(
             f"{what}() has no use for {names}: sapwood.open(threads=...) sets all",
             UnusedArgument,

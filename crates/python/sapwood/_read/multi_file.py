@@ -42,6 +42,7 @@ def iterate(
     widen: bool = False,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    ak_add_doc: bool | Mapping[str, str] = False,
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
@@ -94,7 +95,7 @@ def iterate(
         last: Member | None = None
         for member in progress_bar.each(chain.kept(), len(chain.sources), progress, "files", "files"):
             try:
-                plan = _plan(chain, member, widths, expressions, cut, filters, aliases)
+                plan = _plan(chain, member, widths, expressions, cut, filters, aliases, ak_add_doc)
             except NotFoundError as error:
                 close(member.source, member.tree)
                 chain.left_out(member.source, error)
@@ -129,10 +130,12 @@ def _plan(
     cut: str | None,
     filters: tuple[Filter, Filter, Any],
     aliases: dict[str, str] | None,
+    ak_add_doc: Any,
 ) -> reading.Plan:
     """What is wanted of one of many trees."""
     named = chain.aliases(member.tree, aliases)
-    plan = reading.Plan(member.tree, expressions, cut, *filters, named, chain.friends_of(member))
+    friends = chain.friends_of(member)
+    plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
     widths.check(member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
     return plan
 
@@ -155,6 +158,7 @@ def concatenate(
     widen: bool = False,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    ak_add_doc: bool | Mapping[str, str] = False,
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
@@ -187,7 +191,7 @@ def concatenate(
     filters = (filter_name, filter_typename, filter_branch)
 
     def plan_of(member: Member) -> reading.Plan:
-        return _plan(chain, member, widths, expressions, cut, filters, aliases)
+        return _plan(chain, member, widths, expressions, cut, filters, aliases, ak_add_doc)
 
     # Entries that a file's own ranges leave out do not count.
     first, last = entry_start or 0, MOST if entry_stop is None else entry_stop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core
-from sapwood._read import libraries
+from sapwood._read import ak_docs, libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import Library, Loaded, as_library
 from sapwood._read.selection import Range, Selection, bounds, of_rows, select
@@ -61,8 +61,10 @@ class Plan:
         filter_branch: Any = None,
         aliases: Mapping[str, str] | None = None,
         friends: Iterable[Friend] = (),
+        ak_add_doc: Any = False,
     ) -> None:
         self.over = over
+        self.ak_add_doc = ak_docs.check(ak_add_doc)
         self.friends = list(friends)
         self.tree = over.tree
         self.aliases = dict(aliases or {})
@@ -306,6 +308,8 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             arrays[output.name] = to.convert(view_as(output.branch, flat, output.dtype), selection)
         else:
             arrays[output.name] = branch_value(output.branch, loaded, to, selection)
+        if output.branch is not None and to is libraries.AWKWARD:
+            arrays[output.name] = ak_docs.describe(arrays[output.name], output.branch, plan.ak_add_doc)
     if mask is not None:
         arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
@@ -379,7 +383,9 @@ def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selecti
     return to.record(below, len(selection))
 
 
-def read_branch(branch: Branch, selection: Selection, library: Any, show: bool | None = None) -> Any:
+def read_branch(
+    branch: Branch, selection: Selection, library: Any, show: bool | None = None, ak_add_doc: Any = False
+) -> Any:
     """One branch, or one group, for the entries of a selection."""
     to = as_library(library)
     leaves = values_below(branch)
@@ -391,7 +397,8 @@ def read_branch(branch: Branch, selection: Selection, library: Any, show: bool |
         selection = Selection((0, 0))
     with progress_bar.bar(lambda: leaves, selection, show) as bar:
         loaded = load(leaves, selection, bar)
-    return branch_value(branch, loaded, to, selection)
+    array = branch_value(branch, loaded, to, selection)
+    return ak_docs.describe(array, branch, ak_docs.check(ak_add_doc)) if to is libraries.AWKWARD else array
 
 
 def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
