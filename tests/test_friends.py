@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,23 @@ def test_a_file_of_friends_that_is_gone_says_which(
     assert len(tree.points("x")[0][0]) == 60
     with pytest.raises(sapwood.errors.NotFoundError, match="the friend 'far' .tree 'f' in 'friend.root'. cannot be"):
         tree.points("far.y")
+
+
+def test_friends_in_archives_are_found_there(
+    answers: tuple[Path, list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = answers
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        for name in ("main.root", "friend.root", "index.root"):
+            archive.write(folder / name, name)
+    expected = sapwood.open(folder / "main.root")["t"].points("far.y")[0][0].tolist()
+    assert sapwood.open("a.zip:main.root")["t"].points("far.y")[0][0].tolist() == expected
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "scan", "a.zip:main.root:t", "far.y", "--json", "-n", "100"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert [json.loads(line)["far.y"] for line in done.stdout.splitlines()] == expected, done.stderr
 
 
 def test_a_file_does_not_lead_to_other_servers(tmp_path: Path) -> None:

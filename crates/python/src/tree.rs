@@ -147,7 +147,7 @@ impl Tree {
         let Some(branch) = self.0.branches().get(id) else { return Vec::new() };
         let rows = branch.baskets().iter().map(|basket| match basket.bytes {
             sapwood::tree::BasketBytes::Stored { seek, nbytes } => {
-                (basket.entries.start, basket.entries.end, Some(seek), nbytes)
+                (basket.entries.start, basket.entries.end, Some(sapwood::io::own_offset(seek)), nbytes)
             }
             sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
         });
