@@ -168,7 +168,7 @@ def test_the_next_file_is_opened_while_one_is_in_use(files: str, monkeypatch: py
 
     monkeypatch.setattr(chain, "open_tree", counted)
     for use in (
-        lambda: chain.Chain(files, {}, {}).members(),
+        lambda: chain.Chain("test", files, {}).members(),
         lambda: sapwood.num_entries(files),
     ):
         members = use()

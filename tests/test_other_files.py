@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from support import ranged
 
 sapwood = pytest.importorskip("sapwood")
@@ -109,7 +110,9 @@ def test_a_file_that_is_missing_names_itself(spread: Path, tmp_path: Path) -> No
     alone.write_bytes(spread.read_bytes())
     with sapwood.open(alone) as file:
         assert file["t"]["x"].array(library="np").sum() == 450 * 449 // 2
-        with pytest.raises(sapwood.errors.NotFoundError, match="another file, 'one.root'|another file, \"one.root\""):
+        with pytest.raises(
+            sapwood.errors.NotFoundError, match="another file, 'one.root'|another file, \"one.root\""
+        ):
             file["t"]["y"].array()
         (tmp_path / "one.root").write_bytes((spread.parent / "one.root").read_bytes()[:3000])
         with pytest.raises(sapwood.errors.SapwoodError, match="one.root"):

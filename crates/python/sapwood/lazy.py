@@ -7,7 +7,7 @@ from typing import Any
 
 from sapwood import iteration
 from sapwood._read import reading
-from sapwood._read.chain import Chain, Widths
+from sapwood._read.chain import Chain
 from sapwood._read.libraries import need
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError, NotFoundError
@@ -49,38 +49,31 @@ def dask(
     dask_awkward = need("dask_awkward", "sapwood.dask()", "dask-awkward")
     from sapwood._read.partitions import Read
 
-    limits = {"threads": options.pop("threads", 1)}
-    limits.update({name: options.pop(name) for name in ("object_limit", "answer_limit") if name in options})
     chain = Chain(
+        "dask",
         files,
         options,
-        limits,
+        threads=1,
         allow_missing=allow_missing,
         fill=fill,
+        widen=False,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    if options:
-        raise TypeError(f"dask() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
     units: list[tuple[Any, ...]] = []
     borders = [0]
     form: Any = None
     names: list[str] = []
-    widths = Widths(False)
     filters = (filter_name, filter_typename, filter_branch)
     for member in chain.members():
         if hasattr(member.source.file, "num_entries"):
             raise MismatchError("sapwood.dask() takes paths of files: workers open them")
-        named = chain.aliases(member.tree, aliases)
         try:
-            plan = reading.Plan(
-                member.tree, names or expressions, cut, *filters, named, chain.friends_of(member)
-            )
+            plan = chain.plan(member, names or expressions, cut, filters, aliases)
         except NotFoundError as error:
             chain.left_out(member.source, error)
             continue
-        widths.check(member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
         if form is None:
             # What comes of no entries says which columns there are, and of what types.
             empty = reading.read(plan, Selection((0, 0)), "ak", None, False)
@@ -89,7 +82,7 @@ def dask(
         for start, stop in member.ranges:
             for step in iteration.steps(plan, start, stop, step_size):
                 selection = member.select(*step)
-                units.append((member.source, selection.span, selection.rows, named, spans))
+                units.append((member.source, selection.span, selection.rows, plan.aliases, spans))
                 borders.append(borders[-1] + len(selection))
     if form is None:
         raise MismatchError("no file has a tree that could be read")

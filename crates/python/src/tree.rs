@@ -154,6 +154,12 @@ impl Tree {
         rows.collect()
     }
 
+    /// Whether it brings an index along.
+    #[getter]
+    fn has_index(&self, py: Python<'_>) -> PyResult<bool> {
+        run(py, || Ok(matches!(self.0.object.members()?.get("fTreeIndex"), Some(sapwood::Value::Object(_)))))
+    }
+
     /// Budget of its cache in bytes.
     #[getter]
     fn cache_size(&self) -> u64 {

@@ -30,7 +30,7 @@ class Friend:
         if self._engine is None or self._generation != session.generation():
             pair = self.index if isinstance(self.index, tuple) else None
             cores = [tree._core for tree in self.trees]
-            is_stored = self.index is None and len(cores) == 1
+            is_stored = self.index is None
             self._engine = _core.Friend(self.name, cores, self.first, pair, is_stored)
             self._generation = session.generation()
         return self._engine
@@ -44,6 +44,11 @@ def check_index(index: Any) -> Index:
     if isinstance(pair, (tuple, list)) and len(pair) in (1, 2) and all(isinstance(one, str) for one in pair):
         return (pair[0], pair[1] if len(pair) == 2 else "0")
     raise TypeError(f"an index is one or two expressions, as in ('run', 'event'), or False, not {index!r}")
+
+
+def has_index(tree: Any) -> bool:
+    """Does a tree bring an index along?"""
+    return bool(getattr(tree.tree._core, "has_index", False))
 
 
 def check_name(name: Any) -> str:

@@ -54,9 +54,9 @@ class Read(ColumnProjectionMixin):
             length = len(selection)
             found: dict[str, Any] = {}
             if wanted:
-                friends = chain_module.opened(spans, self.opening)
-                plan = reading.Plan(tree, wanted, self.cut, aliases=aliases, friends=friends)
-                arrays = reading.read(plan, selection, "ak", None, False)
+                with chain_module.opened(spans, self.opening) as friends:
+                    plan = reading.Plan(tree, wanted, self.cut, aliases=aliases, friends=friends)
+                    arrays = reading.read(plan, selection, "ak", None, False)
                 found, length = {name: arrays[name].layout for name in wanted}, len(arrays)
         finally:
             chain_module.close(source, tree)
