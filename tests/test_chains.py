@@ -136,8 +136,11 @@ def test_a_luminosity_mask_leaves_certified_sections(files: str, tmp_path: Path)
     ("mask", "error", "words"),
     [
         (3, TypeError, "a luminosity mask is"),
-        ({"one": [[1, 2]]}, sapwood.errors.MismatchError, "a whole number, not 'one'"),
+        ({"one": [[1, 2]]}, sapwood.errors.MismatchError, "runs and sections, not 'one'"),
         ({"1": [1, 2]}, sapwood.errors.MismatchError, "sections of run 1 are"),
+        ({"1": [[1.7, 3]]}, sapwood.errors.MismatchError, "runs and sections, not 1.7"),
+        ({"1": [[True, 3]]}, sapwood.errors.MismatchError, "runs and sections, not True"),
+        ({1.5: [[1, 3]]}, sapwood.errors.MismatchError, "runs and sections, not 1.5"),
         ({"1": [[5, 2]]}, sapwood.errors.MismatchError, r"\[5, 2\] of run 1 end before they begin"),
         ((MASK, ("run", "lumi")), sapwood.errors.NotFoundError, 'no branch "lumi"'),
         ((MASK, ("run", 1)), TypeError, "a run and a section"),
@@ -166,7 +169,7 @@ def test_the_next_file_is_opened_while_one_is_in_use(files: str, monkeypatch: py
 
     monkeypatch.setattr(chain, "open_tree", counted)
     for use in (
-        lambda: chain.Chain(files, {}, {}).members(),
+        lambda: chain.Chain("test", files, {}).members(),
         lambda: sapwood.num_entries(files),
     ):
         members = use()

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,9 @@ def test_arrays_and_steps_and_skims_hold_what_friends_have(
         assert [row for step in steps for row in step.tolist()] == whole.tolist()
         passed = tree.arrays(["x", "g.z"], "far.y > 20 && same.k < 4", library="np")
         wanted = [e for e in range(60) if e * 1.5 - 10 > 20 and e % 9 < 4]
-        assert passed["x"].tolist() == [e / 4 for e in wanted] and passed["g.z"].tolist() == [100 * e for e in wanted]
+        assert passed["x"].tolist() == [e / 4 for e in wanted] and passed["g.z"].tolist() == [
+            100 * e for e in wanted
+        ]
         assert tree.passing("g.m == 3").tolist() == [e for e in range(60) if e % 4 == 3]
         assert tree.arrays(["g.z"], entries=[5, 2, 40], library="np")["g.z"].tolist() == [500, 200, 4000]
         with pytest.raises(sapwood.errors.NotFoundError, match="those of its friends .same, far, g."):
@@ -148,14 +151,21 @@ def test_a_friend_may_be_many_files(trees: Any, tmp_path: Path) -> None:
     ("other", "options", "error", "words"),
     [
         ("f", {"index": ("run", "nope")}, sapwood.errors.NotFoundError, 'no branch "nope"'),
-        ("f", {"index": ("y", "event")}, sapwood.errors.NotFoundError, 'the friend "f" has an index of "y" and "event"'),
+        (
+            "f",
+            {"index": ("y", "event")},
+            sapwood.errors.NotFoundError,
+            'the friend "f" has an index of "y" and "event"',
+        ),
         ("f", {"index": "v"}, sapwood.errors.MismatchError, "not one number an entry"),
         ("f", {"index": 3}, TypeError, "one or two expressions"),
         ("f", {"name": "a b"}, sapwood.errors.MismatchError, "cannot be the name"),
         ("f", {"name": 1}, TypeError, "is a string"),
     ],
 )
-def test_a_friend_that_cannot_be_says_why(trees: Any, other: str, options: Any, error: Any, words: str) -> None:
+def test_a_friend_that_cannot_be_says_why(
+    trees: Any, other: str, options: Any, error: Any, words: str
+) -> None:
     tree, file = trees
     with pytest.raises(error, match=words):
         tree.add_friend(file[other], **options)
@@ -174,12 +184,17 @@ def test_the_command_draws_and_scans_friends(answers: tuple[Path, list[dict[str,
 
     def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True, timeout=60
+            [sys.executable, "-m", "sapwood", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     done = run("scan", folder / "main.root:t", "x", "far.y", "g.z", "--cut", "k > 7", "--json", "-n", 2)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(row["x"], row["far.y"], row["g.z"]) for row in rows] == [(2, 2, 800), (4.25, 15.5, 1700)], done.stderr
+    assert [(row["x"], row["far.y"], row["g.z"]) for row in rows] == [(2, 2, 800), (4.25, 15.5, 1700)], (
+        done.stderr
+    )
     friend = f"new={folder / 'index.root'}:g"
     done = run("scan", folder / "main.root:t", "new.z", "--friend", friend, "--json", "-n", 3)
     assert [json.loads(line)["new.z"] for line in done.stdout.splitlines()] == [0, 100, 200], done.stderr
@@ -197,8 +212,132 @@ def test_a_file_of_friends_that_is_gone_says_which(
     lonely.write_bytes((folder / "main.root").read_bytes())
     tree = sapwood.open(lonely)["t"]
     assert len(tree.points("x")[0][0]) == 60
-    with pytest.raises(sapwood.errors.NotFoundError, match="the friend 'far' .tree 'f' in 'friend.root'. cannot be"):
+    with pytest.raises(
+        sapwood.errors.NotFoundError, match="the friend 'far' .tree 'f' in 'friend.root'. cannot be"
+    ):
         tree.points("far.y")
+
+
+def test_friends_in_archives_are_found_there(
+    answers: tuple[Path, list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = answers
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        for name in ("main.root", "friend.root", "index.root"):
+            archive.write(folder / name, name)
+    expected = sapwood.open(folder / "main.root")["t"].points("far.y")[0][0].tolist()
+    assert sapwood.open("a.zip:main.root")["t"].points("far.y")[0][0].tolist() == expected
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "scan", "a.zip:main.root:t", "far.y", "--json", "-n", "100"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert [json.loads(line)["far.y"] for line in done.stdout.splitlines()] == expected, done.stderr
+
+
+WITH_INDEX = """
+import sys, ROOT
+ROOT.gErrorIgnoreLevel = ROOT.kError
+ROOT.gInterpreter.Declare('''
+void write(const char *path, int first, int last, bool has_index, const char *minor) {
+  TFile file(path, "recreate");
+  TTree t("g", "indexed");
+  int run, event; double z;
+  t.Branch("run", &run, "run/I"); t.Branch("event", &event, "event/I"); t.Branch("z", &z, "z/D");
+  for (int e = last - 1; e >= first; --e) { run = 1 + e / 10; event = e; z = e * 1.5; t.Fill(); }
+  if (has_index) t.BuildIndex("run", minor);
+  t.Write();
+}
+''')
+for number, (has_index, minor) in enumerate([(True, "event"), (True, "event"), (False, ""), (True, "z")]):
+    ROOT.write(f"{sys.argv[1]}/{number}.root", 10 * number, 10 * number + 10, has_index, minor)
+"""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("ROOT")
+    folder = tmp_path_factory.mktemp("indexed")
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_INDEX, folder], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    with sapwood.recreate(folder / "t.root") as file:
+        event = np.array([3, 17, 40, 0, 12])
+        file["t"] = {"run": 1 + event // 10, "event": event}
+    return folder
+
+
+def test_stored_indexes_of_several_files_count(indexed: Path) -> None:
+    files = [f"{indexed}/{number}.root:g" for number in (0, 1)]
+    expected = [4.5, 25.5, 0.0, 18.0]
+    with sapwood.open(indexed / "t.root") as file:
+        tree = file["t"]
+        tree.add_friend(files, "g")
+        assert tree.points("g.z")[0][0].tolist() == expected
+        tree.add_friend(files, "by_number", index=False)
+        assert tree.points("by_number.z")[0][0].tolist() == [13.5, 12.0, 10.5, 9.0, 7.5]
+    for way in (
+        sapwood.concatenate(f"{indexed}/t.root:t", ["g.z"], "event != 40", friends={"g": files}).tolist(),
+        ak.concatenate(
+            list(
+                sapwood.iterate(
+                    f"{indexed}/t.root:t", ["g.z"], "event != 40", friends={"g": files}, step_size=2
+                )
+            )
+        ).tolist(),
+    ):
+        assert [row["g.z"] for row in way] == expected
+    histogram = sapwood.draw(f"{indexed}/t.root:t", "g.z>>(4,0,40)", friends={"g": files}, library="np")
+    assert histogram[0].tolist() == [2, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"), [((0, 2), "none like it"), ((0, 3), "none like it"), ((2, 0), "index")]
+)
+def test_files_with_and_without_an_index_are_refused(
+    indexed: Path, numbers: tuple[int, int], words: str
+) -> None:
+    files = [f"{indexed}/{number}.root:g" for number in numbers]
+    tree = sapwood.open(indexed / "t.root")["t"]
+    tree.add_friend(files, "g")
+    with pytest.raises(sapwood.errors.MismatchError, match=words):
+        tree.points("g.z")
+    with pytest.raises(sapwood.errors.MismatchError, match=words):
+        sapwood.concatenate([f"{indexed}/t.root:t"] * 4, ["g.z"], friends={"g": files})
+    tree = sapwood.open(indexed / "t.root")["t"]
+    tree.add_friend(files, "h", index=("run", "event"))
+    assert tree.points("h.z")[0][0].tolist()[0] == 4.5
+
+
+def test_files_of_friends_are_closed(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._read import chain
+
+    held: list[Any] = []
+    first = chain.open_tree
+
+    def noted(source: Any, options: Any) -> Any:
+        held.append(first(source, options))
+        return held[-1]
+
+    monkeypatch.setattr(chain, "open_tree", noted)
+    many, friends = [f"{indexed}/t.root:t"] * 2, {"g": [f"{indexed}/{number}.root:g" for number in (0, 1)]}
+
+    class Count(sapwood.Selector):
+        columns, cut = ("g.z",), "event != 40"
+
+        def process(self, batch: Any) -> int:
+            return len(batch)
+
+    for run in (
+        lambda: sapwood.concatenate(many, ["g.z"], "event != 40", friends=friends),
+        lambda: list(sapwood.iterate(many, ["g.z"], "event != 40", friends=friends)),
+        lambda: sapwood.draw(many, "g.z", friends=friends),
+        lambda: sapwood.process(many, Count(), friends=friends),
+    ):
+        held.clear()
+        run()
+        assert len(held) >= 4 and all(tree.tree._root._closed for tree in held)
 
 
 def test_a_file_does_not_lead_to_other_servers(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_selector_that_raises_is_told_with_its_entries(files: str) -> None:
         Selector().process(None)
     with pytest.raises(sapwood.errors.NotFoundError):
         process(files, type("Wrong", (Selector,), {"columns": ["nope"]})())
-    with pytest.raises(TypeError, match="takes no argument 'report'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'report'"):
         process(files, Positive(), report=True)
 
 

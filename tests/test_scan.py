@@ -22,14 +22,21 @@ void write(const char *path) {
   TFile file(path, "recreate");
   TTree t("t", "scanned");
   float x; double y; int i; unsigned u; Long64_t big; int n; float v[5]; int k[5]; double m[2][2]; char name[20]; float w[3];
+  float p[5][2]; std::vector<std::vector<float>> vv;
   t.Branch("x", &x, "x/F"); t.Branch("y", &y, "y/D"); t.Branch("i", &i, "i/I"); t.Branch("u", &u, "u/i");
   t.Branch("big", &big, "big/L"); t.Branch("n", &n, "n/I"); t.Branch("v", v, "v[n]/F"); t.Branch("k", k, "k[n]/I");
   t.Branch("m", m, "m[2][2]/D"); t.Branch("name", name, "name/C"); t.Branch("w", w, "w[3]/F");
+  t.Branch("p", p, "p[n][2]/F"); t.Branch("vv", &vv);
   for (int e = 0; e < 12; ++e) {
     x = e * 0.1f; y = e * 1e7 / 3 - 2e7; i = 3 - e; u = 1u << (2 * e); big = 1000000007LL * e; n = e % 4;
     for (int j = 0; j < n; ++j) { v[j] = e + j / 8.f; k[j] = e * j; }
     for (int j = 0; j < 4; ++j) m[j / 2][j % 2] = e * 10 + j;
     for (int j = 0; j < 3; ++j) w[j] = j - e;
+    vv.clear();
+    for (int j = 0; j < n; ++j) {
+      for (int l = 0; l < 2; ++l) p[j][l] = e * 100 + j * 10 + l;
+      vv.push_back(std::vector<float>(1 + (e + j) % 3, e + j / 8.f));
+    }
     snprintf(name, 20, "n%d", e * 1111);
     t.Fill();
   }
@@ -56,6 +63,12 @@ SCANS = [
     ("v:w", "", "", []),
     ("v", "v > 5", "", []),
     ("x:v:k", "k % 2 == 0", "", []),
+    ("v:p", "v > 5", "", []),
+    ("p:v", "k % 2 == 0", "", []),
+    ("x:p", "v > 5", "", []),
+    ("v", "p > 300", "", []),
+    ("v:vv:k", "v > 5", "", []),
+    ("vv", "k % 2 == 0", "", []),
     ("name:x", "", "", []),
     ("x+y:sqrt(big)", "x > 0.3", "", []),
     ("y:u", "", "col=12.3f:#x", ["--col", "12.3f:#x"]),
@@ -98,6 +111,25 @@ def test_cells_are_those_of_root(scanned: Path, number: int) -> None:
     arguments = [*columns.split(":"), *options, *(["--cut", cut] if cut else [])]
     ours = cells(scan(f"{scanned}/t.root:t", "--expand", "-n", 1000, *arguments))
     assert len(theirs) > 4 and ours[1:] == theirs[1:]
+
+
+def test_items_stand_beside_those_that_hold_them(tmp_path: Path) -> None:
+    # Without a cut, TTree::Scan pairs lists of different depth by their number in the entry.
+    with sapwood.recreate(tmp_path / "deep.root") as file:
+        file["t"] = {
+            "v": [[1, 2, 3], [], [4]],
+            "vv": [[[10, 11], [], [30]], [], [[], [50]]],
+            "w": np.array([[0, 1]] * 3),
+        }
+    target = f"{tmp_path}/deep.root:t"
+    rows = [json.loads(line) for line in scan(target, "v", "vv", "--json", "--expand").splitlines()]
+    assert [(row["entry"], row["instance"], row["v"], row["vv"]) for row in rows] == [
+        (0, 0, 1, 10), (0, 1, 1, 11), (0, 2, 2, None), (0, 3, 3, 30),
+        (1, 0, None, None),
+        (2, 0, 4, None), (2, 1, None, 50),
+    ]  # fmt: skip
+    rows = [json.loads(line) for line in scan(target, "w", "vv", "--json", "--expand", "--cut", "v > 1").splitlines()]
+    assert [(row["instance"], row["w"], row["vv"]) for row in rows] == [(2, 1, None), (3, None, 30), (0, 0, None)]
 
 
 @pytest.fixture

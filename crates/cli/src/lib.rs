@@ -11,6 +11,7 @@ mod picture;
 mod printable;
 mod remote;
 mod rewritten;
+mod scan_items;
 mod scan_table;
 mod source;
 

@@ -83,6 +83,7 @@ pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote)
 
 /// [`open`], with all options.
 pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
+    let options = OpenOptions { other_files: remote.other_files()?, ..options };
     Ok(File::from_store(remote.open(path.as_ref())?, options)?)
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sapwood::io::Store;
+use sapwood::io::{OtherFiles, Store};
 use sapwood::{Error, Result};
 use sapwood_store::{NetOptions, Notices, environment};
 
@@ -56,6 +56,12 @@ impl Remote {
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
         let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
         environment::open_replicas(&all, options)
+    }
+
+    /// How files are opened that another one names: replicas are not theirs.
+    pub(crate) fn other_files(&self) -> Result<OtherFiles> {
+        let options = self.options()?;
+        Ok(OtherFiles::new(move |of, name| environment::open(sapwood_store::found_beside(of, name)?, options.clone())))
     }
 
     /// Refuses replicas where several files are read: they would be taken for places of each of them.

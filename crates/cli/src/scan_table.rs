@@ -1,95 +1,11 @@
-//! Rows of `TTree::Scan`: an item of each list on a line of its own, in columns of a format.
+//! The table of `TTree::Scan`: columns of a format.
 
 use std::io::Write;
 
 use sapwood::Error;
-use sapwood::column::{Kind, Number};
-use sapwood::read::Column;
 
-use crate::output::{self, Outcome};
-
-/// One item of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
-    Number(f64),
-    Whole(i64),
-    Unsigned(u64),
-    Text(String),
-}
-
-/// The items of a row of a column, those of inner lists one after another, and whether it is one single value.
-pub(crate) fn items(column: &Column, row: usize) -> Outcome<(Vec<Item>, bool)> {
-    let mut found = Vec::new();
-    collect(column, &column.kind, row, &mut found)?;
-    let is_single = matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
-    Ok((found, is_single))
-}
-
-fn collect(column: &Column, kind: &Kind, row: usize, into: &mut Vec<Item>) -> Outcome {
-    match kind {
-        Kind::Number { buffer, number } => into.push(number_at(&column.buffer(*buffer), *number, row)),
-        Kind::Text { offsets, bytes } => {
-            let bytes = column.buffer(*bytes);
-            let text = sapwood::wire::text(bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]));
-            into.push(Item::Text(text));
-        }
-        Kind::List { offsets, item, .. } => {
-            column.bounds(*offsets, row).try_for_each(|row| collect(column, item, row, into))?;
-        }
-        Kind::Fixed { len, item } => {
-            (row * len..(row + 1) * len).try_for_each(|row| collect(column, item, row, into))?;
-        }
-        Kind::Record { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => {
-            let words = "records have no items to be put on lines: name a member of them";
-            return Err(Error::mismatch(words).into());
-        }
-    }
-    Ok(())
-}
-
-fn number_at(bytes: &[u8], number: Number, row: usize) -> Item {
-    macro_rules! read {
-        ($type:ty) => {
-            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
-                Some(chunk) => <$type>::from_ne_bytes(*chunk),
-                None => return Item::Number(f64::NAN),
-            }
-        };
-    }
-    match number {
-        Number::Bool => Item::Unsigned(u64::from(read!(u8) != 0)),
-        Number::I8 => Item::Whole(read!(i8).into()),
-        Number::U8 => Item::Unsigned(read!(u8).into()),
-        Number::I16 => Item::Whole(read!(i16).into()),
-        Number::U16 => Item::Unsigned(read!(u16).into()),
-        Number::I32 => Item::Whole(read!(i32).into()),
-        Number::U32 => Item::Unsigned(read!(u32).into()),
-        Number::I64 => Item::Whole(read!(i64)),
-        Number::U64 => Item::Unsigned(read!(u64)),
-        Number::F32 => Item::Number(read!(f32).into()),
-        Number::F64 => Item::Number(read!(f64)),
-    }
-}
-
-impl Item {
-    pub(crate) fn as_f64(&self) -> f64 {
-        match self {
-            Self::Number(value) => *value,
-            Self::Whole(value) => *value as f64,
-            Self::Unsigned(value) => *value as f64,
-            Self::Text(_) => f64::NAN,
-        }
-    }
-
-    pub(crate) fn as_json(&self) -> serde_json::Value {
-        match self {
-            Self::Number(value) => output::number(*value),
-            Self::Whole(value) => (*value).into(),
-            Self::Unsigned(value) => (*value).into(),
-            Self::Text(text) => text.clone().into(),
-        }
-    }
-}
+use crate::output::Outcome;
+use crate::scan_items::Item;
 
 /// The format of a column, as `printf` and `TTree::Scan`'s `col=` have it: `10.3f`, `#x`, `20`.
 #[derive(Clone, Copy, Debug)]

@@ -176,21 +176,17 @@ fn of_dataset(name: &str, dataset: &Dataset) -> Outcome<Friend> {
     })
 }
 
-/// A friend that a tree brings along. Only files of this machine are followed by files of this machine: a file cannot
-/// make the command ask a server.
+/// A friend that a tree brings along. A path is tried as it is first, as ROOT does.
 fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote) -> Outcome<Friend> {
     let own = of.identity().name.to_string();
     if friend.file.is_empty() {
         return of_dataset(&friend.name, &dataset(of, Some(&friend.tree))?);
     }
-    if sapwood_store::is_url(&friend.file) || sapwood_store::is_url(&own) {
-        let words = format!("it is in {:?}: name it with --friend {}=FILE:TREE", friend.file, friend.name);
-        return Err(Error::unsupported(words).into());
-    }
-    let path = PathBuf::from(&*friend.file);
-    let path = match path.is_absolute() || path.exists() {
-        true => path,
-        false => Path::new(&own).parent().unwrap_or(Path::new("")).join(path),
+    let path = match !sapwood_store::is_url(&own) && Path::new(&*friend.file).exists() {
+        true => friend.file.to_string(),
+        false => sapwood_store::beside(&own, &friend.file).map_err(|error| {
+            Error::unsupported(format!("{}, with --friend {}=FILE:TREE", error.message(), friend.name))
+        })?,
     };
     let file = output::open_in(path, session.clone(), remote)?;
     of_dataset(&friend.name, &dataset(&file, Some(&friend.tree))?)

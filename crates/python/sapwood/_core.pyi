@@ -44,6 +44,9 @@ def unpacked_name(place: str) -> str | None:
 def member_end(target: str) -> int | None:
     """Where the name of a file within an archive ends; ``None`` of all other names."""
 
+def beside(of: str, path: str) -> str:
+    """The place of a file that the file ``of`` names."""
+
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
 
@@ -310,6 +313,8 @@ class Readable:
     def aliases(self) -> list[tuple[str, str]]: ...
     @property
     def friends(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def has_index(self) -> bool: ...
     @property
     def clusters(self) -> list[tuple[int, int]]: ...
     def outline(self) -> list[tuple[str, int | None]]: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import iteration
 from sapwood._read import reading
-from sapwood._read.chain import Chain, Widths, close, open_tree
+from sapwood._read.chain import Chain, Member
 from sapwood._read.libraries import need
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError, NotFoundError
@@ -68,19 +68,17 @@ def dask(
     need("dask_awkward", "sapwood.dask()", "dask-awkward")
     from sapwood._read import partitions
 
-    limits = {"threads": options.pop("threads", 1)}
-    limits.update({name: options.pop(name) for name in ("object_limit", "answer_limit") if name in options})
     chain = Chain(
+        "dask",
         files,
         options,
-        limits,
+        threads=1,
         allow_missing=allow_missing,
         fill=fill,
+        widen=False,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    if options:
-        raise TypeError(f"dask() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
     columns = _Columns(
         chain, expressions, cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
@@ -111,18 +109,13 @@ class _Columns:
     ) -> None:
         self.chain, self.expressions, self.cut = chain, expressions, cut
         self.filters, self.aliases, self.ak_add_doc = filters, aliases, ak_add_doc
-        self.widths = Widths(False)
         self.names: list[str] = []
         self._form: Any = None
 
-    def plan(self, tree: Any, friends: Any = ()) -> reading.Plan:
+    def plan(self, member: Member) -> reading.Plan:
         """What is read of the tree of a file."""
-        named = self.chain.aliases(tree, self.aliases)
         wanted = self.names or self.expressions
-        plan = reading.Plan(
-            tree, wanted, self.cut, *self.filters, aliases=named, friends=friends, ak_add_doc=self.ak_add_doc
-        )
-        self.widths.check(tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
+        plan = self.chain.plan(member, wanted, self.cut, self.filters, self.aliases, self.ak_add_doc)
         if self._form is None:
             # What comes of no entries says which columns there are, and of what types.
             empty = reading.read(plan, Selection((0, 0)), "ak", None, False)
@@ -144,7 +137,7 @@ def _steps(chain: Chain, columns: _Columns, step_size: int | str) -> Iterator[Un
     for member in chain.members():
         _check_path(member.source)
         try:
-            plan = columns.plan(member.tree, chain.friends_of(member))
+            plan = columns.plan(member)
         except NotFoundError as error:
             chain.left_out(member.source, error)
             continue
@@ -161,14 +154,14 @@ def _unopened(chain: Chain, columns: _Columns, steps_per_file: int) -> Iterator[
 
     if steps_per_file < 1:
         raise ValueError(f"steps_per_file is 1 or more, not {steps_per_file!r}")
-    first = next(chain.members(), None)
-    if first is None:
+    aliases = None
+    for source in chain.sources:
+        for member in chain.members([source]):
+            aliases = columns.plan(member).aliases
+        if aliases is not None:
+            break
+    else:
         raise MismatchError("no file has a tree that could be read")
-    tree = open_tree(first.source, chain.opening)
-    try:
-        aliases = columns.plan(tree).aliases
-    finally:
-        close(first.source, tree)
     for source in chain.sources:
         _check_path(source)
         if source.steps is None:

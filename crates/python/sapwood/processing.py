@@ -94,19 +94,16 @@ def process(
     4.0
     """
     # A worker is one thread: many of them read side by side.
-    names = ("object_limit", "answer_limit")
-    limits = {"threads": options.pop("threads", 1), **{n: options.pop(n) for n in names if n in options}}
     chain = Chain(
+        "process",
         files,
         options,
-        limits,
+        threads=1,
         allow_missing=allow_missing,
         fill=fill,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    if options:
-        raise TypeError(f"process() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
     as_library(library)
     selector.begin()
@@ -139,11 +136,8 @@ _WAITING = 4 * (os.cpu_count() or 1) + 8
 def _units(chain: Chain, selector: Selector, step_size: int | str) -> Iterator[Unit]:
     """Units of work, in the order of files and entries; a file is opened when its turn comes."""
     for member in chain.members():
-        aliases = chain.aliases(member.tree, selector.aliases)
         try:
-            plan = reading.Plan(
-                member.tree, selector.columns, selector.cut, aliases=aliases, friends=chain.friends_of(member)
-            )
+            plan = chain.plan(member, selector.columns, selector.cut, aliases=selector.aliases)
         except NotFoundError as error:
             chain.left_out(member.source, error)
             continue
@@ -152,7 +146,7 @@ def _units(chain: Chain, selector: Selector, step_size: int | str) -> Iterator[U
             for step in iteration.steps(plan, start, stop, step_size):
                 selection = member.select(*step)
                 if member.rows is None or len(selection):
-                    yield Unit(member.source, selection, aliases, spans)
+                    yield Unit(member.source, selection, plan.aliases, spans)
 
 
 def _merged(
@@ -210,10 +204,10 @@ def _run(selector: Selector, unit: Unit, how: tuple[Any, dict[str, Any]]) -> Any
     """Reads and processes one unit, in a worker."""
     library, opening = how
     tree = chain_module.open_tree(unit.source, opening)
-    friends = chain_module.opened(unit.friends, opening)
     try:
-        plan = reading.Plan(tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends)
-        return selector.process(reading.read(plan, unit.selection, library, None, False))
+        with chain_module.opened(unit.friends, opening) as friends:
+            plan = reading.Plan(tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends)
+            return selector.process(reading.read(plan, unit.selection, library, None, False))
     finally:
         chain_module.close(unit.source, tree)
 

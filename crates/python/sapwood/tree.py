@@ -138,9 +138,7 @@ class Tree(HasBranches):
             raise ExistsError(f"there is a friend {name!r} already: give this one another name")
         self._added[name] = Friend(name, trees, 0, index)
 
-    def _with_friends(
-        self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()
-    ) -> Found:
+    def _with_friends(self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of
         those that the tree brings along, too."""
         known = {**self._added, **{friend.name: friend for friend in more}}

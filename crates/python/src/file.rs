@@ -40,6 +40,7 @@ impl File {
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
         let network = Network::new(network)?;
+        let options = OpenOptions { other_files: network.other_files(), ..options };
         let file = run(py, || sapwood::File::from_store(network.store(&place)?, options))?;
         Ok(Self(file, network))
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sapwood::io::Store;
+use sapwood::io::{OtherFiles, Store};
 use sapwood::{Error, Result};
 use sapwood_store::{
     NetOptions, Notices, Provider, Replicas, environment, in_front_of, redact, unknown_proofs, unpacked,
@@ -79,6 +79,15 @@ impl Network {
         let store = Replicas::new(&all, move |place| network.one(place.as_ref(), &each))?;
         let name = store.cache_name();
         Ok(in_front_of(store, &name, &self.options))
+    }
+
+    /// How files are opened that another one names.
+    pub(crate) fn other_files(self: &Arc<Self>) -> OtherFiles {
+        let network = Arc::clone(self);
+        OtherFiles::new(move |of, name| {
+            // Replicas are other places of one file.
+            network.one(Path::new(&sapwood_store::found_beside(of, name)?), &network.options)
+        })
     }
 
     /// The store of one place, which may lie in a packed file.

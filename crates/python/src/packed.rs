@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sapwood_store::PackOptions;
 
-use crate::errors::run;
+use crate::errors::{raise, run};
 use crate::network::{Network, Place};
 
 /// Packs a file; gives its bytes, those of the packed file, how many blocks it has, and what to do where it gained
@@ -60,4 +60,10 @@ pub(crate) fn unpacked_name(place: &str) -> Option<&str> {
 pub(crate) fn member_end(target: &str) -> Option<usize> {
     let end = sapwood_store::member_end(target);
     end.and_then(|end| target.get(..end)).map(|name| name.chars().count())
+}
+
+/// The place of a file that the file `of` names.
+#[pyfunction]
+pub(crate) fn beside(of: &str, path: &str) -> PyResult<String> {
+    sapwood_store::beside(of, path).map_err(raise)
 }

@@ -18,8 +18,8 @@ pub(crate) struct Friend(query::Friend);
 
 #[pymethods]
 impl Friend {
-    /// Trees that follow one another, from entry `first` on: by the index of two expressions, by the stored one of a
-    /// single tree (`stored`), or by number of entry.
+    /// Trees that follow one another, from entry `first` on: by the index of two expressions, by those that are stored
+    /// with them (`stored`), or by number of entry.
     #[new]
     #[pyo3(signature = (name, parts, first=0, index=None, stored=false))]
     fn new(
@@ -31,19 +31,15 @@ impl Friend {
         stored: bool,
     ) -> PyResult<Self> {
         let sources = parts.iter().map(|part| source(part, None, &[])).collect::<PyResult<Vec<_>>>()?;
-        let only = match &parts[..] {
-            [only] if stored => only.cast::<Tree>().ok().map(|tree| tree.get().0.clone()),
-            _ => None,
-        };
         run(py, || {
-            let built = match (&index, only) {
-                (Some((major, minor)), _) => Some(TreeIndex::build(&sources, major, minor)?),
-                (None, Some(tree)) => TreeIndex::stored(&tree)?,
-                (None, None) => None,
+            let built = match &index {
+                Some((major, minor)) => Some(TreeIndex::build(&sources, major, minor)?),
+                None => None,
             };
             let friend = query::Friend::of_parts(name, sources, first)?;
             match built {
                 Some(index) => friend.by_index(index),
+                None if stored => friend.by_stored_index(),
                 None => Ok(friend),
             }
         })

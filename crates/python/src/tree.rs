@@ -147,11 +147,17 @@ impl Tree {
         let Some(branch) = self.0.branches().get(id) else { return Vec::new() };
         let rows = branch.baskets().iter().map(|basket| match basket.bytes {
             sapwood::tree::BasketBytes::Stored { seek, nbytes } => {
-                (basket.entries.start, basket.entries.end, Some(seek), nbytes)
+                (basket.entries.start, basket.entries.end, Some(sapwood::io::own_offset(seek)), nbytes)
             }
             sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
         });
         rows.collect()
+    }
+
+    /// Whether it brings an index along.
+    #[getter]
+    fn has_index(&self, py: Python<'_>) -> PyResult<bool> {
+        run(py, || Ok(matches!(self.0.object.members()?.get("fTreeIndex"), Some(sapwood::Value::Object(_)))))
     }
 
     /// Budget of its cache in bytes.

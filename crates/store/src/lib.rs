@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod cache;
 #[cfg(feature = "clouds")]
 mod cloud;
@@ -22,6 +23,7 @@ mod stopped;
 mod url;
 mod xrootd;
 
+pub use beside::{beside, found_beside};
 pub use cache::{
     BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Fetched, Notices, WholeCache, clear_cache, evictions,
     in_front_of, list_cache, verify_cache,

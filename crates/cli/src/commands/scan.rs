@@ -12,7 +12,8 @@ use sapwood::{Error, ErrorKind};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::scan_table::{Format, Item, Table, csv, items};
+use crate::scan_items::{Item, each_item};
+use crate::scan_table::{Format, Table, csv};
 use crate::source::{Dataset, Friends, LumiMaskOption, dataset_or_part};
 
 /// Print rows of a tree or RNTuple as a table.
@@ -178,23 +179,25 @@ impl Shown {
             let end = start.saturating_add(STEP).min(self.entries);
             let (entries, columns) = self.read(start..end)?;
             for (row, entry) in entries.iter().enumerate() {
-                let found = columns.iter().map(|column| items(column, row)).collect::<Outcome<Vec<_>>>()?;
-                let lists = found.iter().filter(|(_, is_single)| !is_single);
-                for turn in 0..lists.map(|(items, _)| items.len()).max().unwrap_or(1).max(1) {
-                    let at =
-                        |(items, is_single): &(Vec<Item>, bool)| items.get(if *is_single { 0 } else { turn }).cloned();
-                    let mut cells: Vec<Option<Item>> = found.iter().map(at).collect();
-                    let is_left_out =
-                        self.has_item_cut && cells.pop().flatten().is_none_or(|item| item.as_f64() == 0.0);
-                    if is_left_out {
-                        continue;
-                    }
+                let mut instance = 0;
+                each_item(&columns, row, &mut |cells| {
+                    let number = instance;
+                    instance += 1;
+                    let cells = match cells.split_last() {
+                        Some((cut, cells)) if self.has_item_cut => {
+                            if cut.as_ref().is_none_or(|item| item.as_f64() == 0.0) {
+                                return Ok(());
+                            }
+                            cells
+                        }
+                        _ => cells,
+                    };
                     if left == 0 {
                         return Ok(());
                     }
                     left -= 1;
-                    print(*entry, turn, &cells)?;
-                }
+                    print(*entry, number, cells)
+                })?;
             }
             start = end;
         }

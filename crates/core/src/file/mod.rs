@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crate::container::{Directory, Free, Header, Key, Record};
 pub(crate) use crate::error::distance;
 use crate::error::{Error, Result, nearest};
-use crate::io::{ByteRange, Identity, LocalFile, Store, load};
+use crate::io::{ByteRange, Identity, Joined, LocalFile, OtherFiles, Store, load};
 use crate::ntuple::NTuple;
 use crate::perf::Perf;
 use crate::schema::{Registry, StreamerInfo};
@@ -41,11 +41,18 @@ pub struct OpenOptions {
     pub session: Session,
     /// Budget of each tree's cache in bytes; 0 switches it off.
     pub cache_bytes: u64,
+    /// How files are opened that this one names for baskets of its branches.
+    pub other_files: OtherFiles,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES }
+        Self {
+            limits: Limits::default(),
+            session: Session::default(),
+            cache_bytes: CACHE_BYTES,
+            other_files: OtherFiles::default(),
+        }
     }
 }
 
@@ -175,6 +182,31 @@ impl File {
         };
         inner.load_root().map_err(within)?;
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// The same file with others behind it that it names: see [`offset_in`](crate::io::offset_in). They are opened when
+    /// they are first read.
+    pub(crate) fn with_others(&self, names: Vec<Arc<str>>) -> Self {
+        let inner = &*self.0;
+        let own = Arc::clone(&inner.store);
+        let store = Joined::new(own, Arc::clone(&inner.identity.name), names, inner.options.other_files.clone());
+        Self(Arc::new(Inner {
+            store: Arc::new(store),
+            perf: inner.perf.clone(),
+            identity: inner.identity.clone(),
+            options: inner.options.clone(),
+            header: inner.header.clone(),
+            head: inner.head.clone(),
+            tail: inner.tail.clone(),
+            root: inner.root.clone(),
+            root_key: inner.root_key.clone(),
+            keys: Arc::clone(&inner.keys),
+            recovered: inner.recovered,
+            registry: inner.registry.clone(),
+            directories: RwLock::default(),
+            trees: RwLock::default(),
+            ntuples: RwLock::default(),
+        }))
     }
 
     /// The header.

@@ -146,7 +146,9 @@ impl Layout {
         let ranges = tree.clusters();
         let mut clusters: Vec<ClusterLayout> = ranges.into_iter().map(ClusterLayout::empty).collect();
         let (mut branches, mut baskets) = (Vec::new(), Vec::new());
-        for branch in tree.branches().iter().filter(|branch| !branch.baskets().is_empty()) {
+        for branch in
+            tree.branches().iter().filter(|branch| !branch.baskets().is_empty() && branch.file_name.is_empty())
+        {
             let place = branches.len();
             let before = baskets.len();
             let (mut embedded, mut spanning, mut sizes) = (0, 0, Vec::new());

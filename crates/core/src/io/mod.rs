@@ -6,6 +6,7 @@
 mod atomic_file;
 mod coalesce;
 mod fetch;
+mod joined;
 mod local;
 mod memory;
 mod recording;
@@ -24,6 +25,10 @@ pub use atomic_file::AtomicFile;
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
 #[doc(hidden)]
 pub use fetch::{Arrival, Fetcher, Ticket};
+pub use joined::OtherFiles;
+#[doc(hidden)]
+pub use joined::own_offset;
+pub(crate) use joined::{Joined, offset_in};
 pub use local::LocalFile;
 pub use memory::{MemorySink, MemoryStore};
 pub use recording::{Call, Recorded};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::gather::{Loaded, Run, gather, of_parts, present, push};
+use super::gather::Loaded;
 use super::table::{Found, Table};
 use super::tree_index::TreeIndex;
 use crate::column::Kind;
@@ -237,7 +237,7 @@ impl Source {
     }
 
     /// The name of a column, by which it is found in a tree of the same columns.
-    fn name_of(&self, id: usize) -> Result<String> {
+    pub(super) fn name_of(&self, id: usize) -> Result<String> {
         match self.owner(id)? {
             Owner::Own(id) => self.table.name_of(id),
             Owner::Of(friend, id) => {
@@ -331,6 +331,14 @@ impl Source {
         self.table.place(error)
     }
 
+    /// The tree, if it is one.
+    pub(super) fn tree(&self) -> Option<&Arc<Tree>> {
+        match &self.table {
+            Table::Tree(tree) => Some(tree),
+            Table::NTuple(_) | Table::Columns(_) => None,
+        }
+    }
+
     /// The threads and memory of its file.
     pub(super) fn session(&self) -> Option<&crate::Session> {
         self.table.session()
@@ -352,10 +360,10 @@ impl Source {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Friend {
-    name: Arc<str>,
+    pub(super) name: Arc<str>,
     /// Trees of the same columns, one after another.
-    parts: Vec<Source>,
-    join: Join,
+    pub(super) parts: Vec<Source>,
+    pub(super) join: Join,
 }
 
 /// What the two expressions of an index are for entries of a tree.
@@ -365,246 +373,9 @@ pub(super) trait Keys: std::fmt::Debug + Send + Sync {
 
 /// Which entry of a friend belongs to one of its tree.
 #[derive(Clone, Debug)]
-enum Join {
+pub(super) enum Join {
     /// The one with the same number, counted from this one.
     Entry(u64),
     /// The one for which two expressions have the same values; those of the tree once it is known.
     Index(Arc<TreeIndex>, Option<Arc<dyn Keys>>),
-}
-
-impl Friend {
-    /// A friend by number of entry, or by the index that its tree brings along: see [`stored`](Self::stored).
-    pub fn new(name: &str, source: impl Into<Source>) -> Self {
-        Self { name: name.into(), parts: vec![source.into()], join: Join::Entry(0) }
-    }
-
-    /// Trees that follow one another, of which entry `first` belongs to the first entry of the tree.
-    ///
-    /// # Errors
-    ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for no trees.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("nano.root");
-    /// use sapwood::query::{Friend, Query, Source};
-    /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// let part = || Source::from(&tree);
-    /// let two = Friend::of_parts("two", vec![part(), part()], 5)?;
-    /// let found = Query::new(part().with_friend(two)?).value("two.nJet")?.read(0..10)?;
-    /// let jets = Query::new(&tree).value("nJet")?.read(0..10)?.columns[0].numbers::<u32>()?;
-    /// assert_eq!(found.columns[0].numbers::<u32>()?, [&jets[5..], &jets[..5]].concat());
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn of_parts(name: &str, parts: Vec<Source>, first: u64) -> Result<Self> {
-        match parts.is_empty() {
-            true => Err(Error::mismatch(format!("the friend {name:?} has no tree"))),
-            false => Ok(Self { name: name.into(), parts, join: Join::Entry(first) }),
-        }
-    }
-
-    /// The same by an index: an entry of the friend belongs to those of the tree for which the two expressions of the
-    /// index have the same values.
-    ///
-    /// # Errors
-    ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an index with entries that the friend does not have.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("nano.root");
-    /// use sapwood::query::{Friend, Query, Source, TreeIndex};
-    /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// let index = TreeIndex::build(&[Source::from(&tree)], "nJet", "0")?;
-    /// let friend = Friend::new("first", &tree).by_index(index)?;
-    /// let query = Query::new(Source::from(&tree).with_friend(friend)?).value("first.nJet == nJet")?;
-    /// assert!(query.read(0..10)?.columns[0].numbers::<bool>()?.iter().all(|is_same| *is_same));
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn by_index(self, index: TreeIndex) -> Result<Self> {
-        let entries = self.entries();
-        if let Some(last) = index.last().filter(|last| *last >= entries) {
-            let words = format!("the index of the friend {:?} has entries that it lacks", self.name);
-            return Err(Error::mismatch(words).wanted(entries, last + 1));
-        }
-        Ok(Self { join: Join::Index(Arc::new(index), None), ..self })
-    }
-
-    /// A tree by the index that is stored with it, and without one by number of entry: what ROOT does.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TreeIndex::stored`].
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("nano.root");
-    /// use sapwood::query::{Friend, Source};
-    /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// assert!(Source::from(&tree).with_friend(Friend::stored("twin", &tree)?).is_ok());
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn stored(name: &str, tree: &Arc<Tree>) -> Result<Self> {
-        let friend = Self::new(name, tree);
-        match TreeIndex::stored(tree)? {
-            Some(index) => friend.by_index(index),
-            None => Ok(friend),
-        }
-    }
-
-    /// Its index, if it has one, and its name.
-    pub(super) fn index(&self) -> Option<&TreeIndex> {
-        match &self.join {
-            Join::Entry(_) => None,
-            Join::Index(index, _) => Some(index),
-        }
-    }
-
-    /// The name by which expressions know it.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The same, with what the two expressions of its index are for the entries of a tree.
-    pub(super) fn with_keys(self, keys: Arc<dyn Keys>) -> Self {
-        match self.join {
-            Join::Index(index, _) => Self { join: Join::Index(index, Some(keys)), ..self },
-            Join::Entry(_) => self,
-        }
-    }
-
-    /// Whose columns its own are, by number.
-    fn first(&self) -> Option<&Source> {
-        self.parts.first()
-    }
-
-    /// Entries of all of its trees.
-    fn entries(&self) -> u64 {
-        self.parts.iter().map(Source::entries).fold(0, u64::saturating_add)
-    }
-
-    /// Columns for entries of the tree.
-    fn columns(
-        &self,
-        ids: &[usize],
-        entries: &Selection,
-        most_bytes: u64,
-        progress: &mut dyn FnMut(Progress) -> Result<()>,
-    ) -> Result<Vec<Loaded>> {
-        let (wanted, rows) = self.wanted(entries)?;
-        let mut parts = self.read(ids, &wanted, progress)?;
-        // Columns of the parts, by part: as columns by number.
-        let count = parts.len();
-        let is_same = count == 1 && rows.iter().all(|run| matches!(run, Run::Of(..))) && rows.len() <= 1;
-        let is_same = is_same && wanted.len() == entries.len();
-        let mut found = Vec::with_capacity(ids.len());
-        if is_same {
-            return Ok(parts.pop().unwrap_or_default());
-        }
-        for place in 0..ids.len() {
-            let of: Vec<&Loaded> = parts.iter().filter_map(|part| part.get(place)).collect();
-            let columns: Vec<_> = of.iter().map(|loaded| loaded.column.clone()).collect();
-            let runs = of_parts(&rows, &columns.iter().map(|column| column.len).collect::<Vec<_>>());
-            let column = gather(&columns, &runs, most_bytes).map_err(|error| error.in_object(&self.name))?;
-            let is_whole = of.iter().all(|loaded| loaded.present.is_none());
-            let present = match is_whole && runs.iter().all(|run| matches!(run, Run::Of(..))) {
-                true => None,
-                false => Some(runs.iter().flat_map(|run| present(run, &of)).collect::<Arc<[bool]>>()),
-            };
-            found.push(Loaded { column, present });
-        }
-        Ok(found)
-    }
-
-    /// The entries of the friend that belong to some of the tree, and which of their rows belong to each of these.
-    fn wanted(&self, entries: &Selection) -> Result<(Selection, Vec<Run>)> {
-        let total = self.entries();
-        let mut runs = Vec::new();
-        let (index, keys) = match &self.join {
-            Join::Entry(first) => {
-                let mut row = 0;
-                let mut ranges = Vec::new();
-                for range in entries.ranges() {
-                    let place = |entry: u64| entry.saturating_add(*first).min(total);
-                    let there = place(range.start)..place(range.end);
-                    let count = (there.end - there.start) as usize;
-                    push(&mut runs, Run::Of(0, row..row + count));
-                    push(&mut runs, Run::Missing((range.end - range.start) as usize - count));
-                    row += count;
-                    ranges.push(there);
-                }
-                return Ok((Selection::of_ranges(ranges)?, runs));
-            }
-            Join::Index(index, keys) => (index, keys),
-        };
-        let keys = keys.as_ref().ok_or_else(|| Error::internal("a friend has no tree"))?;
-        let keys = keys.of(entries)?;
-        let found: Vec<Option<u64>> = keys.into_iter().map(|(major, minor)| index.entry(major, minor)).collect();
-        let mut all: Vec<u64> = found.iter().copied().flatten().collect();
-        all.sort_unstable();
-        all.dedup();
-        let wanted = Selection::of_entries(all)?;
-        for entry in found {
-            push(
-                &mut runs,
-                match entry.and_then(|entry| wanted.row(entry)) {
-                    Some(row) => Run::Of(0, row as usize..row as usize + 1),
-                    None => Run::Missing(1),
-                },
-            );
-        }
-        Ok((wanted, runs))
-    }
-
-    /// Columns of some of its entries, for each of its trees that has any; of the first one where none has.
-    fn read(
-        &self,
-        ids: &[usize],
-        wanted: &Selection,
-        progress: &mut dyn FnMut(Progress) -> Result<()>,
-    ) -> Result<Vec<Vec<Loaded>>> {
-        let mut found = Vec::new();
-        let mut first = 0;
-        for (number, part) in self.parts.iter().enumerate() {
-            let end = first + part.entries();
-            let rows = wanted.before(first)..wanted.before(end);
-            if rows.is_empty() && !(wanted.is_empty() && number == 0) {
-                first = end;
-                continue;
-            }
-            let ranges = wanted.part(rows);
-            let own = Selection::of_ranges(ranges.ranges().map(|range| range.start - first..range.end - first))?;
-            let ids = ids.iter().map(|&id| self.id_in(part, number, id)).collect::<Result<Vec<_>>>()?;
-            found.push(part.columns(&ids, &own, progress).map_err(|error| error.in_object(&self.name))?);
-            first = end;
-        }
-        Ok(found)
-    }
-
-    /// The number of a column of the first tree in another one.
-    fn id_in(&self, part: &Source, number: usize, id: usize) -> Result<usize> {
-        let Some(first) = self.first().filter(|_| number > 0) else { return Ok(id) };
-        let name = first.name_of(id)?;
-        match part.find_exact(&name)? {
-            Some(found) if found.member.is_none() => {
-                // Expressions are bound to the types of the first.
-                let (first, other) = (first.kind(id)?, part.kind(found.id)?);
-                if first == other {
-                    return Ok(found.id);
-                }
-                let words = format!(
-                    "the friend {:?} has branches {name:?} of different types: {first:?}, {other:?}",
-                    self.name
-                );
-                Err(part.place(Error::mismatch(words)))
-            }
-            _ => {
-                let words = format!("the friend {:?} lacks the branch {name:?} in one of its trees", self.name);
-                Err(part.place(Error::not_found(words)))
-            }
-        }
-    }
 }

@@ -105,6 +105,11 @@ impl TreeIndex {
         self.rows.get(at).filter(|row| (row.0, row.1) == (major, minor)).map(|row| row.2)
     }
 
+    /// Both values and the entry of each row.
+    pub(super) fn into_rows(self) -> Vec<(i64, i64, u64)> {
+        self.rows
+    }
+
     /// Its largest entry.
     pub(super) fn last(&self) -> Option<u64> {
         self.rows.iter().map(|row| row.2).max()

@@ -59,9 +59,6 @@ impl<'t> Scan<'t> {
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         let place = |error: Error| tree.place(error.in_object(&branch.path).in_object(&tree.name));
         let interpretation = tree.interpretation(id)?;
-        if !branch.file_name.is_empty() {
-            return Err(place(Error::unsupported(format!("its baskets are in another file, {:?}", branch.file_name))));
-        }
         let (has, wanted) = (branch.entry_range(), selection.span());
         if !selection.is_empty() && (has.start > wanted.start || has.end < wanted.end) {
             let message = format!("the branch has entries {} to {}", has.start, has.end);
@@ -135,8 +132,15 @@ impl<'t> Scan<'t> {
         self.name(error.in_basket(basket as u32))
     }
 
+    /// Where its file ends; of another file only the store knows.
+    pub(super) fn file_end(&self) -> u64 {
+        if self.branch.file_name.is_empty() { self.tree.file().identity().len } else { u64::MAX }
+    }
+
     /// Adds which branch it is.
     pub(super) fn name(&self, error: Error) -> Error {
+        let is_here = self.branch.file_name.is_empty();
+        let error = if is_here { error } else { error.in_file(Arc::clone(&self.branch.file_name)) };
         self.tree.place(error.in_object(&self.branch.path).in_object(&self.tree.name))
     }
 }

@@ -13,6 +13,7 @@ use super::workspaces::Workspaces;
 use crate::codec::Scratch;
 use crate::column::{Part, Prim, decode_numbers};
 use crate::error::{Error, Result};
+use crate::io::own_offset;
 use crate::schema::Objects;
 use crate::session::Session;
 use crate::tree::{Basket, BasketBytes};
@@ -33,7 +34,7 @@ pub(super) fn origin(scans: &[Scan<'_>], segment: &Segment) -> Result<Origin> {
     let scan = &scans[segment.scan];
     let place = scan.place(segment.basket);
     let BasketBytes::Stored { seek, nbytes } = place.bytes else { return Ok(Origin::Here(Bytes::new())) };
-    let (range, len) = (seek..seek.saturating_add(u64::from(nbytes)), scan.tree.file().identity().len);
+    let (range, len) = (seek..seek.saturating_add(u64::from(nbytes)), scan.file_end());
     if range.end > len {
         let error = Error::malformed("a basket reaches beyond the end of the file");
         return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
@@ -192,6 +193,7 @@ fn prepare(
         BasketBytes::Stored { seek, .. } => {
             let basket = Basket::read(record, &scan.tree.file().options().limits)?;
             // ROOT checks this word, too: the record may be something else.
+            let seek = own_offset(seek);
             if basket.key.seek_key != seek {
                 return Err(Error::malformed("a basket's key names another offset")
                     .at(seek)

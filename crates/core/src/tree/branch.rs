@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::record_view::{Row, View};
 use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::io::offset_in;
 use crate::object::Object;
 
 /// Number of a branch in its [`Tree`](super::Tree), depth first.
@@ -65,6 +66,8 @@ pub struct Branch {
     pub zip_bytes: u64,
     /// `fFileName`: the file that holds the baskets, if it is another one.
     pub file_name: Arc<str>,
+    /// Which of the files that its tree names that is: 0 for the tree's own.
+    pub(super) file_number: usize,
     /// What `TBranchElement` adds.
     pub element: Option<ElementBranch>,
     /// Class of a `TBranchObject`.
@@ -188,7 +191,7 @@ impl BasketPlace {
 pub enum BasketBytes {
     /// A record of the file.
     Stored {
-        /// `fBasketSeek`.
+        /// `fBasketSeek`. Where the branch names another file, the high 16 bits say which of those that its tree names.
         seek: u64,
         /// `fBasketBytes`; 0 if the writer left it out.
         nbytes: u32,
@@ -203,7 +206,14 @@ impl Branch {
         self.baskets.get_or_init(|| {
             let Some(record) = &self.record else { return Vec::new() };
             let view = View::new(record.table());
-            view.get(record.id()).map_or_else(Vec::new, |row| self.read_baskets(row, &view))
+            let mut baskets = view.get(record.id()).map_or_else(Vec::new, |row| self.read_baskets(row, &view));
+            for basket in baskets.iter_mut().filter(|_| self.file_number > 0) {
+                if let BasketBytes::Stored { seek, .. } = &mut basket.bytes {
+                    // What is too large for an offset is in no file.
+                    *seek = offset_in(self.file_number, *seek).unwrap_or(u64::MAX);
+                }
+            }
+            baskets
         })
     }
 

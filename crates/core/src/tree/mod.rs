@@ -129,7 +129,9 @@ impl Tree {
             .filter_map(|leaf| builder.leaves.get(leaf))
             .map(|&(branch, _)| branch)
             .collect();
-        let branches = builder.branches;
+        let mut branches = builder.branches;
+        let others = number_files(&mut branches);
+        let file = &if others.is_empty() { file.clone() } else { file.with_others(others) };
         let aliases = view.get(row.pointer("fAliases")).map_or_else(Vec::new, |list| {
             list.items()
                 .iter()
@@ -271,6 +273,20 @@ impl Tree {
     pub(crate) fn place(&self, error: Error) -> Error {
         self.file.name(error)
     }
+}
+
+/// Numbers the other files that hold baskets of branches, and returns their names.
+fn number_files(branches: &mut [Branch]) -> Vec<Arc<str>> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for branch in branches.iter_mut().filter(|branch| !branch.file_name.is_empty()) {
+        let known = names.iter().position(|name| *name == branch.file_name);
+        let number = known.unwrap_or_else(|| {
+            names.push(Arc::clone(&branch.file_name));
+            names.len() - 1
+        });
+        branch.file_number = number + 1;
+    }
+    names
 }
 
 /// Builds the list of branches from the objects of the record.

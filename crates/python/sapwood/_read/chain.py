@@ -6,6 +6,7 @@ import numbers
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,15 @@ import numpy as np
 from sapwood import file as files_module
 from sapwood import network, session
 from sapwood._read import friends as friends_module
+from sapwood._read import reading
+from sapwood._read.compat_kwargs import ignore
 from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import paths
 from sapwood.directory import RNTUPLES, TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
+from sapwood.filters import Filter
 from sapwood.iteration import within
 
 
@@ -58,38 +62,73 @@ class Chain:
 
     def __init__(
         self,
+        caller: str,
         files: Any,
-        options: dict[str, Any],
-        limits: dict[str, Any],
+        options: Mapping[str, Any],
         *,
+        threads: int = 0,
         allow_missing: bool = False,
         fill: Mapping[str, Any] | None = None,
+        widen: bool = True,
         friends: Mapping[str, Any] | None = None,
         lumi_mask: Any = None,
     ) -> None:
-        over = network.take_options(options)
+        """``options`` are what is left of the arguments of ``caller``: how files are opened. Unknown ones are
+        refused."""
+        rest = dict(options)
+        over = network.take_options(rest)
+        limits = {name: rest.pop(name) for name in ("object_limit", "answer_limit") if name in rest}
         files = from_chain(files)
         self.sources = paths.expand(paths.with_options(files, over), network=over)
-        self.opening = {**files_module.check_options(**{"threads": 0, **limits}), "network": over}
+        opening = files_module.check_options(rest.pop("threads", threads), **limits)
+        self.opening = {**opening, "network": over}
         self.allow_missing = allow_missing
         self.fill = check_fill(fill)
         self.mask = LumiMask.of(lumi_mask)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
+        self._widths = Widths(widen)
+        ignore(rest, caller, stacklevel=4)
+
+    def plan(
+        self,
+        member: Member,
+        expressions: Any,
+        cut: str | None,
+        filters: tuple[Filter, Filter, Any] = (None, None, None),
+        aliases: Mapping[str, str] | None = None,
+        ak_add_doc: Any = False,
+    ) -> reading.Plan:
+        """What is wanted of one of the trees."""
+        named, friends = self.aliases(member.tree, aliases), self.friends_of(member)
+        plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
+        self._widths.check(
+            member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None}
+        )
+        return plan
+
+    def close(self) -> None:
+        """Closes the files of friends."""
+        for friend in self.friends:
+            friend.close()
 
     def members(self, sources: Iterable[paths.Source] | None = None) -> Iterator[Member]:
-        """The trees, one after another; each is closed when the next one is asked for."""
+        """The trees, one after another; each is closed when the next one is asked for, and what friends have
+        opened at the end."""
         offset = 0
-        for source, tree in self._opened(self.sources if sources is None else sources):
-            try:
-                member = self._member_if_there(source, tree, offset)
-                if member is not None:
-                    yield member
-                offset += tree.tree.num_entries
-            finally:
-                close(source, tree)
+        try:
+            for source, tree in self._opened(self.sources if sources is None else sources):
+                try:
+                    member = self._member_if_there(source, tree, offset)
+                    if member is not None:
+                        yield member
+                    offset += tree.tree.num_entries
+                finally:
+                    close(source, tree)
+        finally:
+            self.close()
 
     def kept(self) -> Iterator[Member]:
-        """The same, and whoever takes them closes them."""
+        """The same, and the caller closes them, and the chain at the end."""
         offset = 0
         for source, tree in self._opened(self.sources):
             total = tree.tree.num_entries
@@ -197,15 +236,18 @@ class _Files:
         self.name, self.index = friends_module.check_name(name), friends_module.check_index(index)
         self.sources = paths.expand(of, network=opening["network"])
         self.opening = opening
+        #: Whether entries are matched by an index; not known before the first file is open.
+        self.by_index: bool | None = True if self.index else index
         self._open: list[tuple[int, int, paths.Source, Any]] = []
         self._next = self._end = 0
         self._whole: Friend | None = None
 
     def over(self, first: int, stop: int) -> Friend:
         """The friend of entries ``first`` to ``stop`` of all files."""
-        if self.index:
+        if self._is_by_index():
             if self._whole is None:
-                trees = [open_tree(source, self.opening) for source in self.sources]
+                self._hold()
+                trees = [tree for _, _, _, tree in self._open]
                 self._whole = Friend(self.name, trees, 0, self.index)
             return self._whole
         held = self._held(first, stop)
@@ -213,30 +255,61 @@ class _Files:
 
     def span(self, first: int, stop: int) -> FriendSpan:
         """The same, as what a worker opens itself."""
-        if self.index:
+        if self._is_by_index():
             return FriendSpan(self.name, self.sources, 0, self.index)
         held = self._held(first, stop)
         return FriendSpan(self.name, [source for _, _, source, _ in held], first - held[0][0], False)
 
     def _held(self, first: int, stop: int) -> list[tuple[int, int, paths.Source, Any]]:
         """The trees with these entries: those before are closed. At least one, so that names have types."""
-        while self._end < stop and self._next < len(self.sources):
-            source = self.sources[self._next]
-            tree = open_tree(source, self.opening)
-            self._open.append((self._end, self._end + tree.tree.num_entries, source, tree))
-            self._end, self._next = self._open[-1][1], self._next + 1
+        self._hold(stop)
         while len(self._open) > 1 and self._open[0][1] <= first:
             _, _, source, tree = self._open.pop(0)
             close(source, tree)
         return self._open
 
+    def close(self) -> None:
+        """Closes its files. What is asked for later opens them again."""
+        for _, _, source, tree in self._open:
+            close(source, tree)
+        self._open, self._next, self._end, self._whole = [], 0, 0, None
 
-def opened(spans: list[FriendSpan], opening: dict[str, Any]) -> list[Friend]:
-    """Friends that a worker opens."""
-    return [
-        Friend(span.name, [open_tree(source, opening) for source in span.sources], span.first, span.by)
-        for span in spans
-    ]
+    def _is_by_index(self) -> bool:
+        if self.by_index is None:
+            self._hold(1)
+            self.by_index = friends_module.has_index(self._open[0][3])
+        return self.by_index
+
+    def _hold(self, stop: int | None = None) -> None:
+        """Opens the files of entries up to this one, or all."""
+        while self._next < len(self.sources) and (stop is None or self._end < stop):
+            source = self.sources[self._next]
+            tree = open_tree(source, self.opening)
+            self._open.append((self._end, self._end + tree.tree.num_entries, source, tree))
+            self._end, self._next = self._open[-1][1], self._next + 1
+            if self.index is None and self.by_index is False and friends_module.has_index(tree):
+                raise MismatchError(
+                    f"the friend {self.name!r} has a tree with an index in {source.file}, and none in its first "
+                    f"file: {{{self.name!r}: (files, ('run', 'event'))}} builds one, and (files, False) matches "
+                    "entries by number"
+                )
+
+
+@contextmanager
+def opened(spans: list[FriendSpan], opening: dict[str, Any]) -> Iterator[list[Friend]]:
+    """Friends that a worker opens, and that are closed behind it."""
+    trees: list[tuple[paths.Source, Any]] = []
+    try:
+        found = []
+        for span in spans:
+            first = len(trees)
+            for source in span.sources:
+                trees.append((source, open_tree(source, opening)))
+            found.append(Friend(span.name, [tree for _, tree in trees[first:]], span.first, span.by))
+        yield found
+    finally:
+        for source, tree in trees:
+            close(source, tree)
 
 
 def open_tree(source: paths.Source, options: dict[str, Any]) -> Any:

@@ -38,8 +38,8 @@ class Foreign(TypedDict, total=False):
     uuid_function: Any
 
 
-def ignore(others: Mapping[str, Any], what: str) -> None:
-    """Warns of arguments without use; raises ``TypeError`` for unknown ones."""
+def ignore(others: Mapping[str, Any], what: str, stacklevel: int = 3) -> None:
+    """Warns of arguments without use, at the caller's caller; raises ``TypeError`` for unknown ones."""
     for name in others:
         if name not in Foreign.__annotations__:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
@@ -49,5 +49,5 @@ def ignore(others: Mapping[str, Any], what: str) -> None:
         warnings.warn(
             f"{what}() has no use for {names}: sapwood.open(threads=...) sets all",
             UnusedArgument,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

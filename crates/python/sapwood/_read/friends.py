@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, session
 from sapwood._remote import paths, urls
-from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, not_found, place
+from sapwood.errors import MismatchError, SapwoodError, not_found, place
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree
@@ -30,7 +30,7 @@ class Friend:
         if self._engine is None or self._generation != session.generation():
             pair = self.index if isinstance(self.index, tuple) else None
             cores = [tree._core for tree in self.trees]
-            is_stored = self.index is None and len(cores) == 1
+            is_stored = self.index is None
             self._engine = _core.Friend(self.name, cores, self.first, pair, is_stored)
             self._generation = session.generation()
         return self._engine
@@ -44,6 +44,11 @@ def check_index(index: Any) -> Index:
     if isinstance(pair, (tuple, list)) and len(pair) in (1, 2) and all(isinstance(one, str) for one in pair):
         return (pair[0], pair[1] if len(pair) == 2 else "0")
     raise TypeError(f"an index is one or two expressions, as in ('run', 'event'), or False, not {index!r}")
+
+
+def has_index(tree: Any) -> bool:
+    """Does a tree bring an index along?"""
+    return bool(getattr(tree.tree._core, "has_index", False))
 
 
 def check_name(name: Any) -> str:
@@ -91,32 +96,10 @@ def _open(tree: Tree, path: str) -> Any:
 
 
 def place_of(of_tree: str, path: str) -> str:
-    """Where a file is that a file at some place names, for a friend or in a chain.
+    """Where a file is that a file at some place names, for a friend or in a chain. A path is tried as it is
+    first, as ROOT does.
 
     A file cannot make this process ask another server than its own.
     """
-    folder = of_tree.rpartition("/")[0]
-    # What a chain of file systems asks stands behind its first link.
-    if urls.is_chain(path) or (urls.is_chain(of_tree) and urls.is_url(path)):
-        raise UnsupportedError(f"{urls.shown(path)!r} leads through several file systems: open it by hand")
-    if not urls.is_url(of_tree):
-        if urls.is_url(path):
-            raise UnsupportedError(
-                f"{path!r} is on a server, and the file that names it is not: open it by hand"
-            )
-        beside = f"{folder}/{path}" if folder else path
-        return path if os.path.isabs(path) or os.path.exists(path) else beside
-    if not urls.is_url(path):
-        if os.path.isabs(path):
-            raise UnsupportedError("its path is one of another machine: open it by hand")
-        return f"{folder}/{path}"
-    if _server(path) != _server(of_tree):
-        raise UnsupportedError(
-            f"{urls.shown(path)!r} is on another server than the file that names it: open it by hand"
-        )
-    return path
-
-
-def _server(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0]}"
+    is_near = not urls.is_url(of_tree) and not urls.is_url(path)
+    return path if is_near and os.path.exists(path) else _core.beside(of_tree, path)

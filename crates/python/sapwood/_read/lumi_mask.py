@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -68,15 +69,21 @@ def _file(path: Any) -> Any:
 
 
 def _whole(value: Any) -> int:
-    try:
+    """A whole number, which JSON has as text where it is a key."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)):
         return int(value)
-    except (TypeError, ValueError):
-        raise MismatchError(f"a run of a luminosity mask is a whole number, not {value!r}") from None
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    raise MismatchError(f"a luminosity mask has whole numbers for runs and sections, not {value!r}")
 
 
 def _ranges(run: Any, ranges: Any) -> list[tuple[int, int]]:
     try:
-        return [(int(first), int(last)) for first, last in ranges]
+        pairs = [(first, last) for first, last in ranges]
     except (TypeError, ValueError):
         words = f"luminosity sections of run {run} are [[first, last], ...], not {ranges!r}"
         raise MismatchError(words) from None
+    return [(_whole(first), _whole(last)) for first, last in pairs]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood import iteration, objects
 from sapwood._read import drawing, reading
 from sapwood._read import progress as progress_bar
-from sapwood._read.chain import Chain, Member, Widths, close
-from sapwood._read.compat_kwargs import ignore
+from sapwood._read.chain import Chain, Member, close
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError
@@ -73,71 +72,60 @@ def iterate(
     >>> for arrays in sapwood.iterate("run*.root:events", ["px"], step_size="10 MB"):  # doctest: +SKIP
     ...     fill(arrays.px)
     """
-    options = cast("dict[str, Any]", others)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
     chain = Chain(
+        "iterate",
         files,
-        options,
-        limits,
+        {**others, **limits},
         allow_missing=allow_missing,
         fill=fill,
+        widen=widen,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    ignore(options, "iterate")
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
-    widths = Widths(widen)
     filters = (filter_name, filter_typename, filter_branch)
+    last: Member | None = None
 
     def steps() -> Iterator[tuple[reading.Plan, Selection, Range, int]]:
-        last: Member | None = None
+        nonlocal last
         for member in progress_bar.each(chain.kept(), len(chain.sources), progress, "files", "files"):
             try:
-                plan = _plan(chain, member, widths, expressions, cut, filters, aliases, ak_add_doc)
+                plan = chain.plan(member, expressions, cut, filters, aliases, ak_add_doc)
             except NotFoundError as error:
                 close(member.source, member.tree)
                 chain.left_out(member.source, error)
                 continue
+            before, last = last, member
             for start, stop in member.ranges:
                 for step in iteration.steps(plan, start, stop, step_size):
                     selection = member.select(*step)
                     if member.rows is not None and len(selection) == 0:
                         continue
                     yield plan, selection, step, member.offset
-                    if last is not None:
+                    if before is not None:
                         # Its last step is no longer in use, nor the report of it, which needs the file.
-                        close(last.source, last.tree)
-                        last = None
-            if last is not None:
-                close(last.source, last.tree)
-            last = member
+                        close(before.source, before.tree)
+                        before = None
+            if before is not None:
+                close(before.source, before.tree)
 
     def read(one: tuple[reading.Plan, Selection, Range, int]) -> Any:
         plan, selection, step, offset = one
         answer = to.counted_from(reading.read(plan, selection, to, how, False), offset)
         return (answer, Report(plan.over, *step, offset)) if report else answer
 
-    return iteration.ahead(steps(), read)
+    def all_steps() -> Iterator[Any]:
+        try:
+            yield from iteration.ahead(steps(), read)
+        finally:
+            if last is not None:
+                close(last.source, last.tree)
+            chain.close()
 
-
-def _plan(
-    chain: Chain,
-    member: Member,
-    widths: Widths,
-    expressions: Any,
-    cut: str | None,
-    filters: tuple[Filter, Filter, Any],
-    aliases: dict[str, str] | None,
-    ak_add_doc: Any,
-) -> reading.Plan:
-    """What is wanted of one of many trees."""
-    named = chain.aliases(member.tree, aliases)
-    friends = chain.friends_of(member)
-    plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
-    widths.check(member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None})
-    return plan
+    return all_steps()
 
 
 def concatenate(
@@ -174,24 +162,22 @@ def concatenate(
     >>> import sapwood
     >>> sapwood.concatenate({"run*.root": "events"}, ["px", "py"], cut="px > 0")  # doctest: +SKIP
     """
-    options = cast("dict[str, Any]", others)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
     chain = Chain(
+        "concatenate",
         files,
-        options,
-        limits,
+        {**others, **limits},
         allow_missing=allow_missing,
         fill=fill,
+        widen=widen,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    ignore(options, "concatenate")
     to = as_library(library)
-    widths = Widths(widen)
-    filters = (filter_name, filter_typename, filter_branch)
 
     def plan_of(member: Member) -> reading.Plan:
-        return _plan(chain, member, widths, expressions, cut, filters, aliases, ak_add_doc)
+        filters = (filter_name, filter_typename, filter_branch)
+        return chain.plan(member, expressions, cut, filters, aliases, ak_add_doc)
 
     # Entries that a file's own ranges leave out do not count.
     first, last = entry_start or 0, MOST if entry_stop is None else entry_stop
@@ -250,18 +236,16 @@ def draw(
     >>> sapwood.draw("run*.root:events", "px>>h(100, -5, 5)", "py > 0")  # doctest: +SKIP
     """
     drawing.check_library(library)
-    options = cast("dict[str, Any]", others)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
     chain = Chain(
+        "draw",
         files,
-        options,
-        limits,
+        {**others, **limits},
         allow_missing=allow_missing,
         fill=fill,
         friends=friends,
         lumi_mask=lumi_mask,
     )
-    ignore(options, "draw")
     list_name = drawing.list_name(expression)
     lists: dict[tuple[str, str], Any] = {}
     filled: list[Any] | None = None
@@ -321,10 +305,7 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     >>> [(tree, entries) for _, tree, entries in sapwood.num_entries({path: "t"})]
     [('t', 3)]
     """
-    names = ("threads", "object_limit", "answer_limit")
-    limits = {name: options.pop(name) for name in names if name in options}
-    chain = Chain(files, options, limits)
-    ignore(options, "num_entries")
+    chain = Chain("num_entries", files, options)
 
     def counted() -> Iterator[tuple[str, str, int]]:
         for member in chain.members():

@@ -106,9 +106,9 @@ class Read(ColumnProjectionMixin):
             length = len(selection)
             found: dict[str, Any] = {}
             if wanted:
-                friends = chain_module.opened(unit.friends, self.opening)
-                plan = reading.Plan(tree, wanted, self.cut, aliases=unit.aliases, friends=friends)
-                arrays = reading.read(plan, selection, "ak", None, False)
+                with chain_module.opened(unit.friends, self.opening) as friends:
+                    plan = reading.Plan(tree, wanted, self.cut, aliases=unit.aliases, friends=friends)
+                    arrays = reading.read(plan, selection, "ak", None, False)
                 found, length = {name: arrays[name].layout for name in wanted}, len(arrays)
         finally:
             chain_module.close(unit.source, tree)
@@ -125,9 +125,9 @@ class Read(ColumnProjectionMixin):
         """One column of a partition in NumPy's form."""
         tree = chain_module.open_tree(unit.source, self.opening)
         try:
-            friends = chain_module.opened(unit.friends, self.opening)
-            plan = reading.Plan(tree, [name], self.cut, aliases=unit.aliases, friends=friends)
-            arrays = reading.read(plan, unit.selection(tree.tree.num_entries), "np", None, False)
+            with chain_module.opened(unit.friends, self.opening) as friends:
+                plan = reading.Plan(tree, [name], self.cut, aliases=unit.aliases, friends=friends)
+                arrays = reading.read(plan, unit.selection(tree.tree.num_entries), "np", None, False)
         finally:
             chain_module.close(unit.source, tree)
         found: np.ndarray[Any, Any] = arrays[name]

@@ -17,6 +17,7 @@ use sapwood::io::Store;
 
 pub use pack::{PackOptions, PackReport, pack, packed_name, unpack, unpacked_name};
 pub use place::member_end;
+pub(crate) use place::member_start;
 pub use store::{Inflated, PackedStore};
 
 /// Opens a place that may lie in a packed file: `x.root.zst`, `image.sqfs:path/x.root`, `archive.zip:path/x.root`, and

@@ -88,12 +88,17 @@ fn whole(path: &str, place: String) -> Result<(String, Vec<Layer>)> {
 /// assert_eq!(member_end("x.root:tree"), None);
 /// ```
 pub fn member_end(target: &str) -> Option<usize> {
-    if !is_url(target) && Path::new(target).exists() {
+    let last = member_start(target)?;
+    Some(target[last..].find(':').map_or(target.len(), |at| last + at))
+}
+
+/// Where the name of a file within an archive begins; none of all other names.
+pub(crate) fn member_start(place: &str) -> Option<usize> {
+    if !is_url(place) && Path::new(place).exists() {
         return None;
     }
-    let path_at = if is_url(target) { path_start(target)? } else { 0 };
-    let last = marks(target, path_at).into_iter().next_back()?.colon + 1;
-    Some(target[last..].find(':').map_or(target.len(), |at| last + at))
+    let path_at = if is_url(place) { path_start(place)? } else { 0 };
+    Some(marks(place, path_at).into_iter().next_back()?.colon + 1)
 }
 
 struct Mark {

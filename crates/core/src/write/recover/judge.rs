@@ -122,7 +122,7 @@ impl<'f> Judge<'f> {
 
     fn tree(&mut self, key: &Key, behind: u64) -> Result<()> {
         let tree = self.file.tree_at(key)?;
-        for branch in tree.branches() {
+        for branch in tree.branches().iter().filter(|branch| branch.file_name.is_empty()) {
             for basket in branch.baskets().iter() {
                 let BasketBytes::Stored { seek, nbytes } = basket.bytes else { continue };
                 if seek < behind {

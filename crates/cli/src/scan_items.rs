@@ -1,0 +1,151 @@
+//! The items of lists on rows of their own, as `TTree::Scan` has them.
+
+use sapwood::Error;
+use sapwood::column::{Kind, Number};
+use sapwood::read::Column;
+
+use crate::output::{self, Outcome};
+
+/// One item of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Item {
+    Number(f64),
+    Whole(i64),
+    Unsigned(u64),
+    Text(String),
+}
+
+fn number_at(bytes: &[u8], number: Number, row: usize) -> Item {
+    macro_rules! read {
+        ($type:ty) => {
+            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
+                Some(chunk) => <$type>::from_ne_bytes(*chunk),
+                None => return Item::Number(f64::NAN),
+            }
+        };
+    }
+    match number {
+        Number::Bool => Item::Unsigned(u64::from(read!(u8) != 0)),
+        Number::I8 => Item::Whole(read!(i8).into()),
+        Number::U8 => Item::Unsigned(read!(u8).into()),
+        Number::I16 => Item::Whole(read!(i16).into()),
+        Number::U16 => Item::Unsigned(read!(u16).into()),
+        Number::I32 => Item::Whole(read!(i32).into()),
+        Number::U32 => Item::Unsigned(read!(u32).into()),
+        Number::I64 => Item::Whole(read!(i64)),
+        Number::U64 => Item::Unsigned(read!(u64)),
+        Number::F32 => Item::Number(read!(f32).into()),
+        Number::F64 => Item::Number(read!(f64)),
+    }
+}
+
+impl Item {
+    pub(crate) fn as_f64(&self) -> f64 {
+        match self {
+            Self::Number(value) => *value,
+            Self::Whole(value) => *value as f64,
+            Self::Unsigned(value) => *value as f64,
+            Self::Text(_) => f64::NAN,
+        }
+    }
+
+    pub(crate) fn as_json(&self) -> serde_json::Value {
+        match self {
+            Self::Number(value) => output::number(*value),
+            Self::Whole(value) => (*value).into(),
+            Self::Unsigned(value) => (*value).into(),
+            Self::Text(text) => text.clone().into(),
+        }
+    }
+}
+
+/// Where a row is in one of its columns.
+#[derive(Clone, Copy)]
+struct Place<'c> {
+    column: &'c Column,
+    kind: &'c Kind,
+    /// The number of the value; nothing where the lists above have too few items.
+    at: Option<usize>,
+}
+
+impl Place<'_> {
+    fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::List { .. } | Kind::Fixed { .. }) && self.at.is_some()
+    }
+
+    fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Number { .. } | Kind::Text { .. }) && self.at.is_some()
+    }
+
+    /// How many items a list has.
+    fn len(&self) -> usize {
+        match (self.kind, self.at) {
+            (Kind::List { offsets, .. }, Some(at)) => self.column.bounds(*offsets, at).len(),
+            (Kind::Fixed { len, .. }, Some(_)) => *len,
+            _ => 0,
+        }
+    }
+
+    /// An item of a list; a single value is the same for all items of others.
+    fn item(self, number: usize) -> Self {
+        let (first, len, kind) = match (self.kind, self.at) {
+            (Kind::List { offsets, item, .. }, Some(at)) => {
+                let bounds = self.column.bounds(*offsets, at);
+                (bounds.start, bounds.len(), item)
+            }
+            (Kind::Fixed { len, item }, Some(at)) => (at * len, *len, item),
+            _ => return self,
+        };
+        Self { kind, at: (number < len).then(|| first + number), ..self }
+    }
+
+    fn value(&self) -> Outcome<Option<Item>> {
+        let Some(at) = self.at else { return Ok(None) };
+        Ok(match self.kind {
+            Kind::Number { buffer, number } => Some(number_at(&self.column.buffer(*buffer), *number, at)),
+            Kind::Text { offsets, bytes } => {
+                let bytes = self.column.buffer(*bytes);
+                let text = sapwood::wire::text(bytes.get(self.column.bounds(*offsets, at)).unwrap_or(&[]));
+                Some(Item::Text(text))
+            }
+            Kind::List { .. } | Kind::Fixed { .. } => None,
+            Kind::Record { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => {
+                let words = "records have no items to be put on lines: name a member of them";
+                return Err(Error::mismatch(words).into());
+            }
+        })
+    }
+}
+
+/// Calls `print` for each item of the lists of an entry. Lists of several columns are matched index by index from the
+/// outside in, so that an item stands beside those of the same indices, and beside what holds it in a column of fewer
+/// lists. An entry without items has one row.
+pub(crate) fn each_item(columns: &[Column], row: usize, print: &mut dyn FnMut(&[Option<Item>]) -> Outcome) -> Outcome {
+    let places: Vec<Place<'_>> =
+        columns.iter().map(|column| Place { column, kind: &column.kind, at: Some(row) }).collect();
+    let mut any = false;
+    below(&places, &[], &mut |cells| {
+        any = true;
+        print(cells)
+    })?;
+    if any {
+        return Ok(());
+    }
+    let of = |place: &Place<'_>| if place.is_list() { Ok(None) } else { place.value() };
+    print(&places.iter().map(of).collect::<Outcome<Vec<_>>>()?)
+}
+
+/// [`each_item`] of the lists at some places, which are items of those `above`.
+fn below(places: &[Place<'_>], above: &[Place<'_>], print: &mut dyn FnMut(&[Option<Item>]) -> Outcome) -> Outcome {
+    let items = places.iter().filter(|place| place.is_list()).map(Place::len).max();
+    for number in 0..items.unwrap_or(0) {
+        let items: Vec<Place<'_>> = places.iter().map(|place| place.item(number)).collect();
+        below(&items, places, print)?;
+    }
+    // An item of one column stands alone where another one has an empty list for it.
+    let ends_here = || above.iter().zip(places).any(|(above, place)| above.is_list() && place.is_single());
+    if items.is_none() || items == Some(0) && ends_here() {
+        print(&places.iter().map(Place::value).collect::<Outcome<Vec<_>>>()?)?;
+    }
+    Ok(())
+}
