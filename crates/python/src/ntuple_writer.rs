@@ -10,6 +10,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyList, PyTuple};
 use sapwood::Error;
 use sapwood::column::{Field, Kind, ListOf, Number};
+use sapwood::memory::Memory;
 use sapwood::read::Column;
 use sapwood::write::FieldSpec;
 
@@ -43,18 +44,18 @@ impl NTupleWriter {
 
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given<'_>>) -> PyResult<()> {
+        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
         let mut given = Vec::with_capacity(values.len());
         for (name, kind, rows, buffers) in &values {
             // Python's memory may change as soon as others run.
             let buffers =
-                buffers.iter().map(|buffer| buffer.to_vec(py).map(Bytes::from)).collect::<PyResult<Vec<_>>>()?;
+                buffers.iter().map(|buffer| copied(py, buffer, writer.memory())).collect::<PyResult<Vec<_>>>()?;
             given.push(match typed(kind)? {
                 Some(values) => (&**name, Values::Typed(values.extract::<Objects>()?.0)),
                 None => (&**name, Values::Plain(Column::from_buffers(kind_of(kind)?, *rows, buffers))),
             });
         }
-        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
         run(py, || {
             let field = |name: &str| writer.fields().iter().find(|field| *field.name == *name);
             let columns = given.into_iter().map(|(name, values)| match (values, field(name)) {
@@ -83,6 +84,13 @@ impl NTupleWriter {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::close)).map_err(raise)
     }
+}
+
+/// A copy of Python's memory.
+fn copied(py: Python<'_>, buffer: &PyBuffer<u8>, memory: &Memory) -> PyResult<Bytes> {
+    let mut copy = memory.take(buffer.item_count());
+    buffer.copy_to_slice(py, &mut copy)?;
+    Ok(memory.lend(copy))
 }
 
 /// Values of a field.

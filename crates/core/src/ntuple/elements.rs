@@ -281,6 +281,14 @@ fn unsuitable(from: Number, to: Number) -> Error {
     Error::malformed(format!("a field of numbers of type {to} has a column of type {from}"))
 }
 
+/// Whether a page has the elements of such a column as they are in memory, as [`encode`] takes them.
+pub(crate) fn is_plain(kind: ColumnType) -> bool {
+    use ColumnType::{Char, Int8, Switch, UInt8};
+    // Halves are floats in memory.
+    let is_little = cfg!(target_endian = "little") && kind != ColumnType::Real16;
+    kind.arrangement() == Arrangement::Plain && (is_little || matches!(kind, Char | Int8 | UInt8 | Switch))
+}
+
 /// Appends elements, native-endian as in memory, the way a page of their column has them before compression.
 ///
 /// Ends of lists are as wide in memory as in the page, and switches as there. Halves and truncated reals are floats in
@@ -391,21 +399,30 @@ fn plain<const W: usize, T>(elements: &[u8], page: &mut Vec<u8>, from: fn([u8; W
     page.extend(elements.as_chunks().0.iter().flat_map(|element| to(from(*element))));
 }
 
+/// Appends all first bytes of the elements, then all second bytes, and so on.
 fn split<const W: usize, T>(
     elements: &[u8],
     page: &mut Vec<u8>,
     from: fn([u8; W]) -> T,
     mut to: impl FnMut(T) -> [u8; W],
 ) {
+    /// Elements whose bytes are put into one plane after the other: the compiler makes vector instructions of that.
+    const BLOCK: usize = 256;
     let (elements, start) = (elements.as_chunks::<W>().0, page.len());
-    let count = elements.len();
-    page.resize(start + W * count, 0);
-    let mut planes = page[start..].chunks_exact_mut(count.max(1));
+    page.resize(start + W * elements.len(), 0);
+    let mut planes = page[start..].chunks_exact_mut(elements.len().max(1));
     let mut planes: [&mut [u8]; W] = std::array::from_fn(|_| planes.next().unwrap_or_default());
-    for (at, element) in elements.iter().enumerate() {
-        let bytes = to(from(*element));
-        for (plane, byte) in planes.iter_mut().zip(bytes) {
-            plane[at] = byte;
+    let mut block = [[0; W]; BLOCK];
+    for (number, given) in elements.chunks(BLOCK).enumerate() {
+        let block = &mut block[..given.len()];
+        for (made, element) in block.iter_mut().zip(given) {
+            *made = to(from(*element));
+        }
+        for (at, plane) in planes.iter_mut().enumerate() {
+            let plane = &mut plane[number * BLOCK..number * BLOCK + given.len()];
+            for (byte, made) in plane.iter_mut().zip(&*block) {
+                *byte = made[at];
+            }
         }
     }
 }

@@ -110,22 +110,25 @@ impl Output {
         state: &mut State,
         index: usize,
         rows: u64,
-        sealed: SealedCluster,
+        sealed: &mut SealedCluster<'_>,
         compression: Compression,
     ) -> Result<()> {
-        let mut columns = sealed.columns;
+        let mut columns = std::mem::take(&mut sealed.columns);
         let most = ntuple(state, index)?.max_key_bytes;
         // As many pages in a blob as a key can hold.
         let (mut next, mut start) = (0, 0_u64);
         while next < sealed.pages.len() {
             let (first, mut bytes) = (next, 0_u64);
             while let Some(page) = sealed.pages.get(next)
-                && (next == first || bytes + page.len() as u64 <= most)
+                && (next == first || bytes + page.stored(sealed.with_checksums) <= most)
             {
-                bytes += page.len() as u64;
+                bytes += page.stored(sealed.with_checksums);
                 next += 1;
             }
-            let parts: Vec<&[u8]> = sealed.pages[first..next].iter().map(Vec::as_slice).collect();
+            let parts: Vec<&[u8]> = match sealed.with_checksums {
+                true => sealed.pages[first..next].iter().flat_map(|page| [&page.bytes, &page.checksum[..]]).collect(),
+                false => sealed.pages[first..next].iter().map(|page| &*page.bytes).collect(),
+            };
             let (at, _) = self.write_blob(state, &parts, bytes, most)?;
             let moved = start..start + bytes;
             for page in columns.iter_mut().flat_map(|column| &mut column.pages) {

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use crate::codec::{Algorithm, Compression};
 use crate::error::{Error, Result};
 use crate::file::distance;
+use crate::memory::Memory;
 use crate::ntuple::{Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
 use crate::write::options::{MAX_KEY_BYTES, NTupleOptions};
 use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
-use crate::write::page::seal::{Sealing, seal};
+use crate::write::page::seal::{Recycler, Sealing, seal};
 use crate::write::page::state::NTupleState;
 
 /// Takes rows of an RNTuple.
@@ -62,6 +63,7 @@ pub struct NTupleWriter {
     layout: Arc<Layout>,
     buffer: ClusterBuffer,
     sealing: Sealing,
+    recycler: Recycler,
     options: NTupleOptions,
     /// Stored bytes, and bytes in memory, of the clusters so far.
     sizes: (u64, u64),
@@ -146,7 +148,8 @@ impl NTupleWriter {
         };
         let buffer = ClusterBuffer::new(&layout.plans);
         let (sizes, unsaved, taken, is_closed) = ((0, 0), 0, 0, false);
-        Self { output, index, layout, buffer, sealing, options, sizes, unsaved, taken, is_closed, is_context }
+        let recycler = Recycler::default();
+        Self { output, index, layout, buffer, sealing, recycler, options, sizes, unsaved, taken, is_closed, is_context }
     }
 
     /// The same RNTuple, to be filled by many threads. No row was taken yet.
@@ -163,6 +166,12 @@ impl NTupleWriter {
     /// The fields.
     pub fn fields(&self) -> &[FieldSpec] {
         &self.layout.fields
+    }
+
+    /// Recycled memory, for values on their way.
+    #[doc(hidden)]
+    pub fn memory(&self) -> &Memory {
+        self.output.options.session.memory()
     }
 
     /// Rows taken so far, buffered ones included.
@@ -191,7 +200,7 @@ impl NTupleWriter {
             let within = start..rows.min(start.saturating_add(most));
             let end = end_of_cluster(&sources, within, left).map_err(in_ntuple)?;
             for (node, column) in &sources {
-                self.buffer.append(node, column, start..end).map_err(in_ntuple)?;
+                self.buffer.append(node, column, start..end, end < rows).map_err(in_ntuple)?;
             }
             self.buffer.rows += (end - start) as u64;
             start = end;
@@ -214,11 +223,14 @@ impl NTupleWriter {
             return Ok(());
         }
         let in_memory = self.buffer.bytes() as u64;
-        let sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, &self.output.options.session)
+        let session = &self.output.options.session;
+        let mut sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, session, &self.recycler)
             .map_err(|error| self.output.in_file(error.in_object(&self.layout.name)))?;
         let stored = sealed.stored;
         let mut state = self.output.open_state()?;
-        self.output.commit_cluster(&mut state, self.index, self.buffer.rows, sealed, self.sealing.compression)?;
+        let (rows, compression) = (self.buffer.rows, self.sealing.compression);
+        self.output.commit_cluster(&mut state, self.index, rows, &mut sealed, compression)?;
+        self.recycler.give_back(sealed);
         self.buffer.clear();
         self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
         self.unsaved += stored;

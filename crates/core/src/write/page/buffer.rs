@@ -5,13 +5,14 @@ use std::ops::Range;
 use crate::column::BufferId;
 use crate::error::{Error, Result};
 use crate::read::Column;
+use crate::write::page::buffered::Buffered;
 use crate::write::page::field::{ColumnPlan, Node, SWITCH_BYTES};
 
 /// The elements of all columns of a cluster that is being filled, as in memory: ends of lists count from the beginning
 /// of the cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterBuffer {
-    pub(crate) columns: Vec<Vec<u8>>,
+    pub(crate) columns: Vec<Buffered>,
     wide: Vec<usize>,
     pub(crate) rows: u64,
 }
@@ -19,17 +20,18 @@ pub(crate) struct ClusterBuffer {
 impl ClusterBuffer {
     pub(crate) fn new(plans: &[ColumnPlan]) -> Self {
         let wide: Vec<usize> = plans.iter().map(|plan| plan.wide).collect();
-        Self { columns: vec![Vec::new(); plans.len()], wide, rows: 0 }
+        let columns = plans.iter().map(|_| Buffered::default()).collect();
+        Self { columns, wide, rows: 0 }
     }
 
     /// Bytes of all elements.
     pub(crate) fn bytes(&self) -> usize {
-        self.columns.iter().map(Vec::len).sum()
+        self.columns.iter().map(Buffered::len).sum()
     }
 
     /// Forgets the rows, and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
+        self.columns.iter_mut().for_each(Buffered::clear);
         self.rows = 0;
     }
 
@@ -37,31 +39,26 @@ impl ClusterBuffer {
         (self.columns[column].len() / self.wide[column]) as u64
     }
 
-    /// Adds rows of a field.
+    /// Adds rows of a field. `is_full` says that the cluster ends with them.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where buffers are too short: check a column with
     /// [`check`](Self::check) first, so that no part of a row is added.
-    pub(crate) fn append(&mut self, node: &Node, values: &Column, rows: Range<usize>) -> Result<()> {
+    pub(crate) fn append(&mut self, node: &Node, values: &Column, rows: Range<usize>, is_full: bool) -> Result<()> {
         match node {
             Node::Numbers { buffer, number, column } => {
                 let wide = number.bytes();
-                let bytes = values.buffer(*buffer);
-                let bytes = bytes.get(rows.start * wide..rows.end * wide).ok_or_else(short)?;
-                self.columns[*column].extend_from_slice(bytes);
-                Ok(())
+                self.append_bytes(*column, values, *buffer, rows.start * wide..rows.end * wide, is_full)
             }
             Node::Text { offsets, bytes, ends, chars } => {
                 let items = self.append_ends(values, *offsets, *ends, self.elements(*chars), rows)?;
-                let bytes = values.buffer(*bytes);
-                self.columns[*chars].extend_from_slice(bytes.get(items).ok_or_else(short)?);
-                Ok(())
+                self.append_bytes(*chars, values, *bytes, items, is_full)
             }
             Node::List { offsets, ends, item } => {
                 let before = self.last_end(*ends);
                 let items = self.append_ends(values, *offsets, *ends, before, rows)?;
-                self.append(item, values, items)
+                self.append(item, values, items, is_full)
             }
             Node::Optional { tags, ends, item } => {
                 let bytes = values.buffer(*tags);
@@ -71,14 +68,33 @@ impl ClusterBuffer {
                 let start = end;
                 for &tag in here {
                     end += u64::from(tag as i8 >= 0);
-                    self.columns[*ends].extend_from_slice(&end.to_ne_bytes());
+                    self.columns[*ends].tail().extend_from_slice(&end.to_ne_bytes());
                 }
-                self.append(item, values, first..first + (end - start) as usize)
+                self.append(item, values, first..first + (end - start) as usize, is_full)
             }
-            Node::Variant { tags, switch, items } => self.append_variant(values, *tags, *switch, items, &rows),
-            Node::Fixed { len, item } => self.append(item, values, rows.start * len..rows.end * len),
-            Node::Record { members } => members.iter().try_for_each(|member| self.append(member, values, rows.clone())),
+            Node::Variant { tags, switch, items } => self.append_variant(values, *tags, *switch, items, &rows, is_full),
+            Node::Fixed { len, item } => self.append(item, values, rows.start * len..rows.end * len, is_full),
+            Node::Record { members } => {
+                members.iter().try_for_each(|member| self.append(member, values, rows.clone(), is_full))
+            }
         }
+    }
+
+    /// Adds a range of the bytes of a buffer to a column.
+    fn append_bytes(
+        &mut self,
+        column: usize,
+        values: &Column,
+        buffer: BufferId,
+        range: Range<usize>,
+        is_full: bool,
+    ) -> Result<()> {
+        let bytes = values.buffer(buffer);
+        if range.end > bytes.len() {
+            return Err(short());
+        }
+        self.columns[column].append(&bytes, range, is_full);
+        Ok(())
     }
 
     fn append_variant(
@@ -88,6 +104,7 @@ impl ClusterBuffer {
         switch: usize,
         items: &[Node],
         rows: &Range<usize>,
+        is_full: bool,
     ) -> Result<()> {
         let bytes = values.buffer(tags);
         let (before, here) = split_tags(&bytes, rows)?;
@@ -99,7 +116,7 @@ impl ClusterBuffer {
         }
         // How many values of each type the cluster has is seen from its switch column.
         let mut places = vec![0_u64; items.len()];
-        for element in self.columns[switch].as_chunks::<SWITCH_BYTES>().0 {
+        for element in self.columns[switch].tail().as_chunks::<SWITCH_BYTES>().0 {
             let tag = u32::from_le_bytes([element[8], element[9], element[10], element[11]]);
             if let Some(place) = (tag as usize).checked_sub(1).and_then(|tag| places.get_mut(tag)) {
                 *place += 1;
@@ -115,18 +132,19 @@ impl ClusterBuffer {
                 }
                 None => (0, 0),
             };
-            self.columns[switch].extend_from_slice(&place.to_le_bytes());
-            self.columns[switch].extend_from_slice(&number.to_le_bytes());
+            let elements = self.columns[switch].tail();
+            elements.extend_from_slice(&place.to_le_bytes());
+            elements.extend_from_slice(&number.to_le_bytes());
         }
         for ((item, first), count) in items.iter().zip(first).zip(counts) {
-            self.append(item, values, first..first + count)?;
+            self.append(item, values, first..first + count, is_full)?;
         }
         Ok(())
     }
 
     /// The last end of a column of ends.
-    fn last_end(&self, column: usize) -> u64 {
-        self.columns[column].last_chunk::<8>().map_or(0, |end| u64::from_ne_bytes(*end))
+    fn last_end(&mut self, column: usize) -> u64 {
+        self.columns[column].tail().last_chunk::<8>().map_or(0, |end| u64::from_ne_bytes(*end))
     }
 
     /// Adds ends of lists, and returns which items these have in their column.
@@ -140,16 +158,12 @@ impl ClusterBuffer {
     ) -> Result<Range<usize>> {
         let bytes = values.buffer(offsets);
         let (first, ends) = ends_of(&bytes, &rows)?;
-        let mut last = first;
-        let out = &mut self.columns[column];
-        out.reserve(8 * ends.len());
-        for end in ends {
-            let end = i64::from_ne_bytes(*end);
-            if end < last {
-                return Err(Error::mismatch("the offsets of lists or strings fall"));
-            }
-            last = end;
-            out.extend_from_slice(&(before + (end - first) as u64).to_ne_bytes());
+        let last = checked_last(first, ends)?;
+        let out = self.columns[column].tail();
+        let start = out.len();
+        out.resize(start + 8 * ends.len(), 0);
+        for (out, end) in out[start..].as_chunks_mut().0.iter_mut().zip(ends) {
+            *out = (before + (i64::from_ne_bytes(*end) - first) as u64).to_ne_bytes();
         }
         Ok(first as usize..last as usize)
     }
@@ -260,15 +274,18 @@ fn checked_bounds(values: &Column, offsets: BufferId, rows: &Range<usize>) -> Re
 fn checked_items(values: &Column, offsets: BufferId, rows: &Range<usize>) -> Result<Range<usize>> {
     let bytes = values.buffer(offsets);
     let (first, ends) = ends_of(&bytes, rows)?;
-    let mut last = first;
+    Ok(first as usize..checked_last(first, ends)? as usize)
+}
+
+/// The last of ends that follow `first`, once it is checked that none falls.
+fn checked_last(first: i64, ends: &[[u8; 8]]) -> Result<i64> {
+    let (mut last, mut falls) = (first, false);
     for end in ends {
         let end = i64::from_ne_bytes(*end);
-        if end < last {
-            return Err(Error::mismatch("the offsets of lists or strings fall"));
-        }
+        falls |= end < last;
         last = end;
     }
-    Ok(first as usize..last as usize)
+    if falls { Err(Error::mismatch("the offsets of lists or strings fall")) } else { Ok(last) }
 }
 
 /// Tags of the rows before, and of the rows.

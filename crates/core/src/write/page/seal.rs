@@ -2,6 +2,7 @@
 //!
 //! Source: `RPageSink::SealPage`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +12,7 @@ use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate};
 use crate::error::Result;
-use crate::ntuple::{ColumnPages, Locator, Page, encode};
+use crate::ntuple::{ColumnPages, Locator, Page, encode, is_plain};
 use crate::session::Session;
 use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::ColumnPlan;
@@ -25,11 +26,28 @@ pub(crate) struct Sealing {
     pub(crate) with_checksums: bool,
 }
 
+/// A page as it is stored, without its checksum: elements that are stored as in memory stay where they are.
+#[derive(Debug)]
+pub(crate) struct SealedPage<'b> {
+    pub(crate) bytes: Cow<'b, [u8]>,
+    /// XXH3 of the bytes.
+    pub(crate) checksum: [u8; 8],
+}
+
+impl SealedPage<'_> {
+    /// Stored bytes, with those of the checksum if that is stored, too.
+    pub(crate) fn stored(&self, with_checksum: bool) -> u64 {
+        self.bytes.len() as u64 + if with_checksum { self.checksum.len() as u64 } else { 0 }
+    }
+}
+
 /// The pages of a cluster, one after another, and where each column's are from the first byte on.
 #[derive(Debug, Default)]
-pub(crate) struct SealedCluster {
-    /// Sealed pages, each with its checksum.
-    pub(crate) pages: Vec<Vec<u8>>,
+pub(crate) struct SealedCluster<'b> {
+    /// Sealed pages.
+    pub(crate) pages: Vec<SealedPage<'b>>,
+    /// Whether each page is followed by its checksum.
+    pub(crate) with_checksums: bool,
     /// Pages of each column; positions count from the first byte of the first page.
     pub(crate) columns: Vec<ColumnPages>,
     /// Stored bytes, and bytes before compression.
@@ -38,58 +56,77 @@ pub(crate) struct SealedCluster {
 }
 
 /// One page to seal.
-struct Job {
+struct Job<'b> {
     column: usize,
     elements: Range<usize>,
-    sealed: Result<Vec<u8>>,
+    sealed: Result<SealedPage<'b>>,
     unpacked: usize,
 }
 
-#[derive(Default)]
+/// What sealing needs again for the next cluster: fresh memory costs more than filling it.
+#[derive(Debug, Default)]
+pub(crate) struct Recycler {
+    /// Memory of pages.
+    pages: Mutex<Vec<Vec<u8>>>,
+    workspaces: Mutex<Vec<Workspace>>,
+}
+
+#[derive(Debug, Default)]
 struct Workspace {
     scratch: Scratch,
     encoded: Vec<u8>,
 }
 
+impl Recycler {
+    /// Takes back the memory of pages that are written.
+    pub(crate) fn give_back(&self, cluster: SealedCluster<'_>) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.extend(cluster.pages.into_iter().rev().filter_map(|page| match page.bytes {
+            Cow::Owned(mut bytes) => {
+                bytes.clear();
+                Some(bytes)
+            }
+            Cow::Borrowed(_) => None,
+        }));
+    }
+
+    /// Runs `work` with a workspace and memory for a page.
+    fn with<T>(&self, work: impl FnOnce(&mut Workspace, Vec<u8>) -> T) -> T {
+        let page = taken(&self.pages);
+        let mut workspace = taken(&self.workspaces);
+        let done = work(&mut workspace, page);
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+        done
+    }
+}
+
+fn taken<T: Default>(kept: &Mutex<Vec<T>>) -> T {
+    kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+}
+
 /// Seals the buffered elements. The same elements give the same bytes, whatever the threads.
-pub(crate) fn seal(
+pub(crate) fn seal<'b>(
     plans: &[ColumnPlan],
-    buffer: &ClusterBuffer,
+    buffer: &'b ClusterBuffer,
     how: &Sealing,
     session: &Session,
-) -> Result<SealedCluster> {
+    recycler: &Recycler,
+) -> Result<SealedCluster<'b>> {
     let mut jobs = Vec::new();
     for (column, plan) in plans.iter().enumerate() {
         let count = buffer.columns[column].len() / plan.wide;
         let step = (how.page_bytes / plan.memory_bytes()).max(1);
         for start in (0..count).step_by(step) {
             let elements = start..count.min(start + step);
-            jobs.push(Job { column, elements, sealed: Ok(Vec::new()), unpacked: 0 });
+            let nothing = SealedPage { bytes: Cow::Borrowed(&[]), checksum: [0; 8] };
+            jobs.push(Job { column, elements, sealed: Ok(nothing), unpacked: 0 });
         }
     }
-    let workspaces: Vec<Mutex<Workspace>> = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
-    let work = |job: &mut Job| {
-        let own = rayon::current_thread_index().unwrap_or(0) % workspaces.len();
-        // A workspace holds nothing that a panic could leave inconsistent.
-        let mut workspace = workspaces[own].lock().unwrap_or_else(PoisonError::into_inner);
+    let work = |job: &mut Job<'b>| {
         let plan = &plans[job.column];
-        let elements = &buffer.columns[job.column][job.elements.start * plan.wide..job.elements.end * plan.wide];
-        let Workspace { scratch, encoded } = &mut *workspace;
-        encoded.clear();
-        encode(plan.kind, plan.bits, plan.range, elements, encoded);
-        job.unpacked = encoded.len();
-        let mut stored = Vec::new();
+        let elements = buffer.columns[job.column].range(job.elements.start * plan.wide..job.elements.end * plan.wide);
         let compression = plan.compression.unwrap_or(how.compression);
-        job.sealed = deflate(encoded, compression, &mut stored, scratch).map(|smaller| {
-            if !smaller {
-                stored.extend_from_slice(encoded);
-            }
-            if how.with_checksums {
-                let checksum = XxHash3_64::oneshot(&stored);
-                stored.extend_from_slice(&checksum.to_le_bytes());
-            }
-            stored
-        });
+        (job.sealed, job.unpacked) = seal_page(plan, elements, compression, recycler);
     };
     match session.pool() {
         Some(pool) if jobs.len() > 1 => pool.install(|| jobs.par_iter_mut().with_max_len(1).for_each(work)),
@@ -98,24 +135,62 @@ pub(crate) fn seal(
     place(plans, jobs, how)
 }
 
+/// A page, and its bytes before compression.
+fn seal_page<'b>(
+    plan: &ColumnPlan,
+    elements: Cow<'b, [u8]>,
+    compression: Compression,
+    recycler: &Recycler,
+) -> (Result<SealedPage<'b>>, usize) {
+    let is_plain = is_plain(plan.kind);
+    if is_plain && compression.level == 0 {
+        let unpacked = elements.len();
+        return (Ok(sealed_page(elements)), unpacked);
+    }
+    recycler.with(|Workspace { scratch, encoded }, mut stored| {
+        let payload = match is_plain {
+            true => &elements[..],
+            false => {
+                encoded.clear();
+                encode(plan.kind, plan.bits, plan.range, &elements, encoded);
+                &encoded[..]
+            }
+        };
+        let sealed = deflate(payload, compression, &mut stored, scratch).map(|smaller| {
+            if !smaller {
+                stored.extend_from_slice(payload);
+            }
+            sealed_page(Cow::Owned(stored))
+        });
+        (sealed, payload.len())
+    })
+}
+
+fn sealed_page(bytes: Cow<'_, [u8]>) -> SealedPage<'_> {
+    let checksum = XxHash3_64::oneshot(&bytes).to_le_bytes();
+    SealedPage { bytes, checksum }
+}
+
 /// Gives pages their places. Equal pages are stored once, as ROOT does.
-fn place(plans: &[ColumnPlan], jobs: Vec<Job>, how: &Sealing) -> Result<SealedCluster> {
+fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<SealedCluster<'b>> {
     let of_column = |plan: &ColumnPlan| {
         let compression = plan.compression.unwrap_or(how.compression).to_root() as u32;
         ColumnPages { pages: Vec::new(), first_element: Some(0), compression }
     };
-    let mut cluster = SealedCluster { columns: plans.iter().map(of_column).collect(), ..Default::default() };
-    let mut known: HashMap<(u64, usize), Vec<(usize, u64)>> = HashMap::new();
+    let columns = plans.iter().map(of_column).collect();
+    let mut cluster = SealedCluster { columns, with_checksums: how.with_checksums, ..Default::default() };
+    let mut known: HashMap<([u8; 8], usize), Vec<(usize, u64)>> = HashMap::new();
     for job in jobs {
         let sealed = job.sealed?;
         cluster.unpacked += job.unpacked as u64;
-        let bytes = sealed.len() as u64 - if how.with_checksums { 8 } else { 0 };
-        let same = known.entry((XxHash3_64::oneshot(&sealed), sealed.len())).or_default();
-        let found = same.iter().find(|(page, _)| cluster.pages.get(*page) == Some(&sealed)).map(|&(_, at)| at);
+        let bytes = sealed.bytes.len() as u64;
+        let same = known.entry((sealed.checksum, sealed.bytes.len())).or_default();
+        let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.bytes == sealed.bytes);
+        let found = same.iter().find(|(page, _)| is_same(*page)).map(|&(_, at)| at);
         let at = found.unwrap_or_else(|| {
             let at = cluster.stored;
             same.push((cluster.pages.len(), at));
-            cluster.stored += sealed.len() as u64;
+            cluster.stored += sealed.stored(how.with_checksums);
             cluster.pages.push(sealed);
             at
         });

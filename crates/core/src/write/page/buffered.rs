@@ -1,0 +1,113 @@
+//! Elements of one column that wait for the end of their cluster.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Elements of a column as in memory: large stretches that were given stay where they are, others are copied.
+#[derive(Debug, Default)]
+pub(crate) struct Buffered {
+    /// Complete stretches, each with the position of its first byte.
+    stretches: Vec<(usize, Bytes)>,
+    /// What follows them.
+    tail: Vec<u8>,
+    /// Where the tail begins.
+    tail_start: usize,
+}
+
+impl Buffered {
+    /// Shorter stretches are copied: that costs less than to keep track of them.
+    const LEAST_SHARED_BYTES: usize = 64 << 10;
+
+    /// Bytes of all elements.
+    pub(crate) fn len(&self) -> usize {
+        self.tail_start + self.tail.len()
+    }
+
+    /// Forgets the elements.
+    pub(crate) fn clear(&mut self) {
+        self.stretches.clear();
+        self.tail.clear();
+        self.tail_start = 0;
+    }
+
+    /// Where elements are appended that are computed. A column of such elements has no stretches.
+    pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.tail
+    }
+
+    /// Appends a range of given bytes, without a copy where the range is large. `is_full` says that the cluster ends
+    /// with it: if not, the given bytes are kept for as long as the cluster is buffered, and most must be needed.
+    pub(crate) fn append(&mut self, given: &Bytes, range: Range<usize>, is_full: bool) {
+        let most_is_needed = is_full || range.len() >= given.len() / 2;
+        if range.len() < Self::LEAST_SHARED_BYTES || !most_is_needed {
+            return self.tail.extend_from_slice(&given[range]);
+        }
+        if !self.tail.is_empty() {
+            let tail = std::mem::take(&mut self.tail);
+            self.push(tail.into());
+        }
+        self.push(given.slice(range));
+    }
+
+    fn push(&mut self, stretch: Bytes) {
+        let start = self.tail_start;
+        self.tail_start += stretch.len();
+        self.stretches.push((start, stretch));
+    }
+
+    /// A range of the elements; joined where it reaches over several stretches.
+    pub(crate) fn range(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        if range.start >= self.tail_start {
+            return Cow::Borrowed(&self.tail[range.start - self.tail_start..range.end - self.tail_start]);
+        }
+        let first = self.stretches.partition_point(|(start, bytes)| start + bytes.len() <= range.start);
+        let parts = self.stretches[first..].iter().map(|(start, bytes)| (*start, &bytes[..]));
+        let mut parts = parts.chain(std::iter::once((self.tail_start, &self.tail[..])));
+        let mut joined = Vec::new();
+        for (start, bytes) in parts.by_ref() {
+            let wanted = range.start.max(start) - start..range.end.min(start + bytes.len()) - start;
+            if wanted.len() == range.len() {
+                return Cow::Borrowed(&bytes[wanted]);
+            }
+            if joined.is_empty() {
+                joined.reserve_exact(range.len());
+            }
+            joined.extend_from_slice(&bytes[wanted]);
+            if joined.len() == range.len() {
+                break;
+            }
+        }
+        Cow::Owned(joined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_one_column_whether_copied_or_not() {
+        let given: Bytes = (0..400_000_u32).map(|byte| byte as u8).collect::<Vec<_>>().into();
+        let (mut column, mut expected) = (Buffered::default(), Vec::new());
+        for (range, is_full) in
+            [(0..100, false), (100..300_000, false), (7..80_000, true), (0..70_000, false), (5..9, true)]
+        {
+            column.append(&given, range.clone(), is_full);
+            expected.extend_from_slice(&given[range]);
+        }
+        column.tail().extend_from_slice(&[1, 2, 3]);
+        expected.extend_from_slice(&[1, 2, 3]);
+        assert_eq!((column.len(), column.stretches.len()), (expected.len(), 3));
+        for start in (0..expected.len()).step_by(9_973) {
+            for end in [start, start + 1, start + 100_000, expected.len()] {
+                let end = end.min(expected.len());
+                assert_eq!(column.range(start..end), &expected[start..end], "{start}..{end}");
+            }
+        }
+        assert!(matches!(column.range(200..1_000), Cow::Borrowed(_)), "a stretch is not copied");
+        column.clear();
+        assert_eq!((column.len(), column.range(0..0).len()), (0, 0));
+    }
+}
