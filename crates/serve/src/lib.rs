@@ -8,6 +8,7 @@
 
 mod access;
 mod answer;
+mod connections;
 mod file_prefetch;
 mod files;
 mod folder;
