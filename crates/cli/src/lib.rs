@@ -21,8 +21,8 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy, recover,
-    rewrite, rm, scan, show, verify,
+    browse, cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy,
+    recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -45,6 +45,7 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Draw(draw::Arguments),
+    Browse(browse::Arguments),
     Dump(dump::Arguments),
     Makeproject(makeproject::Arguments),
     Layout(layout::Arguments),
@@ -74,6 +75,7 @@ impl Command {
             Self::Show(arguments) => &arguments.remote,
             Self::Scan(arguments) => &arguments.remote,
             Self::Draw(arguments) => &arguments.remote,
+            Self::Browse(arguments) => &arguments.remote,
             Self::Dump(arguments) => &arguments.remote,
             Self::Makeproject(arguments) => &arguments.remote,
             Self::Layout(arguments) => &arguments.remote,
@@ -130,6 +132,7 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Draw(arguments) => draw::run(arguments, out),
+        Command::Browse(arguments) => browse::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
         Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Layout(arguments) => layout::run(arguments, out),

@@ -9,7 +9,7 @@ use sapwood::{Error, Result};
 use sapwood_store::{NetOptions, Notices, environment};
 
 /// How remote files are read.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Remote {
     /// Keep what is read of remote files on this machine: its `blocks`, or the `whole` file before it is read.
     #[arg(long, value_parser = ["blocks", "whole"])]

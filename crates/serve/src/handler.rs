@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::stream::unfold;
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::header::{
@@ -23,14 +22,12 @@ use twox_hash::XxHash64;
 
 use crate::access::Secret;
 use crate::answer::{Answer, Part};
+use crate::connections::{Body, Event, Handle};
 use crate::files::{Files, Supply};
 use crate::opened::Opened;
 use crate::path::Path;
 use crate::prefetch::Prefetcher;
 use crate::ranges::{MOST, Wanted, wanted};
-
-/// A body of any answer.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Error>;
 
 /// What answers requests, for all connections.
 pub(crate) struct Handler {
@@ -48,8 +45,8 @@ struct Asked {
     headers: HeaderMap,
 }
 
-impl Handler {
-    pub(crate) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+impl Handle for Handler {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let response = match self.answer(request).await {
             Ok(response) | Err(response) => response,
         };
@@ -57,6 +54,26 @@ impl Handler {
         response
     }
 
+    fn busy(&self) -> Response<Body> {
+        let mut response = self.refuse(StatusCode::SERVICE_UNAVAILABLE, "the proxy has too many connections");
+        put(&mut response, CONNECTION, "close");
+        response
+    }
+
+    fn note(&self, event: Event) {
+        let metrics = &self.supply.metrics;
+        match event {
+            Event::Accepted => {
+                metrics.accepted.add(1);
+                metrics.connections.add(1);
+            }
+            Event::Ended => metrics.connections.sub(1),
+            Event::Refused => metrics.refused.add(1),
+        }
+    }
+}
+
+impl Handler {
     /// The numbers, as Prometheus reads them.
     pub(crate) fn metrics(&self) -> String {
         self.supply.metrics.text(evictions(&self.cache_dir))
@@ -212,13 +229,6 @@ impl Handler {
             StatusCode::SERVICE_UNAVAILABLE => put(&mut response, RETRY_AFTER, "1"),
             _ => {}
         }
-        response
-    }
-
-    /// For connections beyond the limit.
-    pub(crate) fn busy(&self) -> Response<Body> {
-        let mut response = self.refuse(StatusCode::SERVICE_UNAVAILABLE, "the proxy has too many connections");
-        put(&mut response, CONNECTION, "close");
         response
     }
 }

@@ -1,5 +1,6 @@
-//! A caching range proxy: files of a server or a folder for any client that reads ranges over http.
+//! Two servers: a caching range proxy ([`Proxy`]), and a browser for ROOT files ([`Browser`]).
 //!
+//! The proxy serves files of a server or a folder to any client that reads ranges over http.
 //! Blocks that were read once are kept on disk by the [cache of `sapwood-store`](sapwood_store::BlockCache). A block
 //! that many wait for is asked for once. And since trees are known here, the next cluster of the branches that a client
 //! reads is fetched ahead.
@@ -8,6 +9,8 @@
 
 mod access;
 mod answer;
+mod browse;
+mod connections;
 mod file_prefetch;
 mod files;
 mod folder;
@@ -24,5 +27,6 @@ mod upstream;
 mod upstream_reads;
 mod write_timeout;
 
+pub use browse::{BrowseOptions, Browser, Opener};
 pub use options::ProxyOptions;
 pub use server::{Proxy, raise_open_files};

@@ -1,25 +1,19 @@
-//! The server: connections, how many there may be, and an end in order.
+//! The proxy as a server: it begins, and ends in order.
 
-use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use sapwood::{Error, Result};
 use sapwood_store::Notices;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use crate::access::Access;
+use crate::connections::Acceptor;
 use crate::files::{Files, Supply};
 use crate::handler::Handler;
 use crate::metrics::Metrics;
@@ -28,18 +22,11 @@ use crate::prefetch::Prefetcher;
 use crate::tls::acceptor;
 use crate::upstream::Upstream;
 use crate::upstream_reads::{self, UpstreamReads};
-use crate::write_timeout::WriteTimeout;
 
 /// Threads that move bytes.
 const THREADS: usize = 2;
 /// Threads that read the cache. Reads of the upstream have threads of their own, so that these never wait for a server.
 const CACHE_READS: usize = 32;
-/// The head of a request, and what is written at once.
-const BUFFER_BYTES: usize = 64 << 10;
-const MOST_HEADERS: usize = 64;
-/// Connections beyond the limit that are told so; those beyond these are closed.
-const REFUSALS: usize = 64;
-const REFUSAL_TIME: Duration = Duration::from_secs(5);
 /// More files are open at no time.
 const OPEN_FILES: u64 = 65_536;
 /// How long answers that are being sent may take once the proxy is to end.
@@ -115,14 +102,7 @@ impl Proxy {
         let permits = Arc::new(Semaphore::new(connections));
         let (stop, stopped) = watch::channel(false);
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let acceptor = Acceptor {
-            handler: Arc::clone(&handler),
-            tls,
-            permits: Arc::clone(&permits),
-            refusals: Arc::new(Semaphore::new(REFUSALS)),
-            idle: options.idle,
-            stopped,
-        };
+        let acceptor = Acceptor::new(Arc::clone(&handler), tls, Arc::clone(&permits), options.idle, stopped);
         runtime.spawn(acceptor.accept(listener));
         Ok(Self { address, scheme, handler, notices, stop, connections, permits, runtime: Some(runtime) })
     }
@@ -199,90 +179,5 @@ pub fn raise_open_files() {
     let most = now.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
     if now.current.is_some_and(|current| current < most) {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });
-    }
-}
-
-/// Accepts connections.
-struct Acceptor {
-    handler: Arc<Handler>,
-    tls: Option<TlsAcceptor>,
-    permits: Arc<Semaphore>,
-    refusals: Arc<Semaphore>,
-    idle: Duration,
-    stopped: watch::Receiver<bool>,
-}
-
-impl Acceptor {
-    async fn accept(self, listener: tokio::net::TcpListener) {
-        let acceptor = Arc::new(self);
-        let mut stopped = acceptor.stopped.clone();
-        loop {
-            let accepted = match select(pin!(listener.accept()), pin!(stopped.changed())).await {
-                Either::Left((accepted, _)) => accepted,
-                Either::Right(_) => return,
-            };
-            match accepted {
-                Ok((stream, _)) => acceptor.receive(stream),
-                // Out of files, or a client that left: the next may do.
-                Err(_) => sleep(Duration::from_millis(20)).await,
-            }
-        }
-    }
-
-    fn receive(self: &Arc<Self>, stream: TcpStream) {
-        let acceptor = Arc::clone(self);
-        let _ = stream.set_nodelay(true);
-        let metrics = &self.handler.supply.metrics;
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            metrics.accepted.add(1);
-            metrics.connections.add(1);
-            tokio::spawn(async move {
-                acceptor.secure(stream, true).await;
-                acceptor.handler.supply.metrics.connections.sub(1);
-                drop(permit);
-            });
-            return;
-        }
-        metrics.refused.add(1);
-        if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
-            tokio::spawn(async move {
-                let _ = timeout(REFUSAL_TIME, acceptor.secure(stream, false)).await;
-                drop(permit);
-            });
-        }
-    }
-
-    async fn secure(&self, stream: TcpStream, admitted: bool) {
-        let stream = WriteTimeout::new(stream, self.idle);
-        match &self.tls {
-            None => self.serve(stream, admitted).await,
-            Some(tls) => {
-                if let Ok(Ok(stream)) = timeout(self.idle, tls.accept(stream)).await {
-                    self.serve(stream, admitted).await;
-                }
-            }
-        }
-    }
-
-    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: S, admitted: bool) {
-        let handler = service_fn(|request| async move {
-            let response = if admitted { self.handler.respond(request).await } else { self.handler.busy() };
-            Ok::<_, Infallible>(response)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.idle)
-            .max_buf_size(BUFFER_BYTES)
-            .max_headers(MOST_HEADERS)
-            // Old clients know headers in this spelling alone.
-            .title_case_headers(true)
-            .serve_connection(TokioIo::new(stream), handler);
-        let mut connection = pin!(connection);
-        let mut stopped = self.stopped.clone();
-        // A client that leaves, or is too slow, is no error of the server.
-        if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Sub-commands, one file each.
 
+pub(crate) mod browse;
 pub(crate) mod cache;
 pub(crate) mod compression;
 pub(crate) mod cp;

@@ -182,6 +182,21 @@ impl Draw {
         Ok(self)
     }
 
+    /// Numbers of the branches or fields that are read, each once: [`Query::needed`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Draw;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// assert_eq!(Draw::new(&tree, "Jet_pt", "nJet > 2")?.needed().len(), 2);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn needed(&self) -> Vec<usize> {
+        self.query.needed()
+    }
+
     /// The name of the histogram.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,0 +1,65 @@
+//! `sapwood browse`: files as a local web page.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use sapwood_serve::{BrowseOptions, Browser};
+
+use crate::output::Outcome;
+use crate::remote::Remote;
+
+/// Browse files in a web browser: folders, histograms of expressions, tables, objects, and how files are laid out.
+///
+/// The page is on this machine alone: the address that is printed has a token, without which nothing is answered. Files
+/// are read only, and of remote ones only what is looked at. It ends with SIGINT or SIGTERM.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sapwood browse events.root\n  \
+                        sapwood browse https://example.org/data/run1.root ~/data --no-open\n\n\
+                        On another machine: sapwood browse events.root --no-open --port 8787 there, and here\n\
+                        ssh -L 8787:127.0.0.1:8787 THERE; then open the address that was printed.")]
+pub(crate) struct Arguments {
+    /// Files, URLs, and folders of files.
+    #[arg(required = true, value_name = "FILE|URL|FOLDER")]
+    targets: Vec<String>,
+    /// Port to listen on; 0 for any that is free.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Do not open the page, only print its address.
+    #[arg(long)]
+    no_open: bool,
+    /// Threads that decode; 0 for all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    arguments.remote.is_for(arguments.targets.iter().map(String::as_str))?;
+    let remote = arguments.remote.clone();
+    let browser = Browser::start(BrowseOptions {
+        targets: arguments.targets.clone(),
+        port: arguments.port,
+        threads: arguments.threads,
+        opener: Arc::new(move |path: &Path| remote.open(path)),
+    })?;
+    writeln!(out, "{}", browser.url())?;
+    out.flush()?;
+    if !arguments.no_open {
+        open(&browser.ticket_url());
+    }
+    browser.wait()?;
+    Ok(())
+}
+
+/// Opens an address in the user's web browser, where there is one; the address was printed anyway.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Ok(mut child) = command.spawn() {
+        std::thread::spawn(move || child.wait());
+    }
+}

@@ -1,0 +1,120 @@
+// The room of objects: histograms, graphs and efficiencies are drawn here, everything else by jsroot.
+
+import { ask, type Drawn } from "./api";
+import type { App, Room } from "./app";
+import { copy } from "./draw";
+import { button, h } from "./dom";
+import { toCsv, toPng, toSvg } from "./export";
+import { Frame } from "./jsroot";
+import { plot } from "./plot";
+import * as python from "./python";
+import type { View } from "./view";
+import { Work } from "./work";
+
+interface Answer {
+  state: number;
+  class: string;
+  name: string;
+  title: string;
+  object: Drawn | null;
+}
+
+export class ObjectRoom implements Room {
+  private readonly work = new Work();
+  private readonly head = h("h2", {});
+  private readonly figure = h("figure", { class: "plot" });
+  private readonly checks = ["x", "y", "z"].map((letter) => {
+    const check = h("input", { type: "checkbox", value: letter, change: () => this.app.keep({ log: this.log() }) });
+    check.addEventListener("change", () => this.paint());
+    return check;
+  });
+  private readonly tools: HTMLElement;
+  private readonly frame = new Frame();
+  readonly element: HTMLElement;
+  private drawn: Drawn | null = null;
+  private found: Answer | null = null;
+  private shown = "";
+
+  constructor(private readonly app: App) {
+    const name = (): string => (this.found?.name ?? "object").replace(/\W+/g, "_");
+    const out = (of: (drawn: Drawn) => void) => () => this.drawn && of(this.drawn);
+    const logs = this.checks.map((check) => h("label", { class: "check" }, check, h("span", {}, `log ${check.value}`)));
+    this.tools = h(
+      "div",
+      { class: "tools", hidden: true },
+      h("span", { class: "own" }, ...logs,
+        button("SVG", out((drawn) => toSvg(drawn, this.log(), name()))),
+        button("PNG", out((drawn) => void toPng(drawn, this.log(), name()))),
+        button("CSV", out((drawn) => toCsv(drawn, name())))),
+      button("Draw with jsroot", () => void this.byJsroot()),
+      button("Copy link", () => void copy(location.href, "the link")),
+      button("Copy Python", () => {
+        const view = this.app.view;
+        void copy(python.object(this.app.name(view.file), view), "the lines of Python");
+      }),
+    );
+    this.element = h("section", { "aria-label": "Object" }, this.head, this.work.element, this.tools, this.figure, this.frame.element);
+  }
+
+  show(view: View): void {
+    for (const check of this.checks) check.checked = view.log.includes(check.value);
+    const wanted = `${view.file}\n${view.path}`;
+    if (!view.path) this.head.textContent = "Choose an object with a double click or Enter.";
+    else if (wanted === this.shown) this.paint();
+    else void this.load(view, wanted);
+  }
+
+  restyle(): void {
+    this.paint();
+  }
+
+  private log(): string {
+    return this.checks.filter((check) => check.checked).map((check) => check.value).join("");
+  }
+
+  private async load(view: View, wanted: string): Promise<void> {
+    this.shown = wanted;
+    this.drawn = null;
+    this.frame.clear();
+    this.figure.replaceChildren();
+    this.tools.hidden = true;
+    this.head.textContent = view.path;
+    const answer = await this.work.run<Answer>("object", { file: view.file, path: view.path });
+    if (!answer) {
+      this.shown = "";
+      return;
+    }
+    this.app.state(view.file, answer.state);
+    this.found = answer;
+    this.head.textContent = `${answer.name} · ${answer.class}${answer.title ? ` · ${answer.title}` : ""}`;
+    this.drawn = answer.object;
+    this.tools.hidden = false;
+    for (const own of this.tools.querySelectorAll<HTMLElement>(".own")) own.hidden = answer.object === null;
+    if (answer.object) this.paint();
+    else await this.byJsroot();
+  }
+
+  private paint(): void {
+    if (!this.drawn) return;
+    const width = Math.max(420, Math.min(1100, this.element.clientWidth - 24));
+    const look = { dark: this.app.dark(), log: this.log(), turn: 30, width, height: Math.max(320, width * 0.6) };
+    this.figure.replaceChildren(plot(this.drawn, look).svg);
+  }
+
+  private async byJsroot(): Promise<void> {
+    const about = await ask<{ jsroot: boolean }>("about", {});
+    if (!about.jsroot) {
+      this.work.fail(
+        "this build has no jsroot, which draws objects of this class: with npm, `npm ci && npm run jsroot` in " +
+          "crates/serve/page and another build bring it. The members of the object are in the tree at the left.",
+      );
+      return;
+    }
+    const { file, path } = this.app.view;
+    try {
+      await this.frame.draw(file, this.app.name(file), path, this.app.dark());
+    } catch (error) {
+      this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}

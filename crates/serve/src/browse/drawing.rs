@@ -1,0 +1,191 @@
+//! Histograms of expressions for the page.
+
+use std::sync::Arc;
+
+use sapwood::hist::Histogram;
+use sapwood::inspect::perf::PerfStats;
+use sapwood::io::MemorySink;
+use sapwood::query::{Draw, draw_with};
+use sapwood::read::Progress;
+use sapwood::write::{FileWriter, WriteOptions};
+use sapwood::{Error, Result};
+use serde_json::{Value, json};
+
+use super::opened::{Dataset, Opened};
+use super::page_query::PageQuery;
+use super::picture;
+use super::reply::{Done, Work};
+use super::room;
+use super::shelf::Shelf;
+
+/// The most bins of a histogram that is filled for a page.
+const MOST_CELLS: f64 = 4e6;
+
+/// The histogram that a query describes, as data that the page draws. With `record` also how it was read.
+pub(super) fn draw(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
+    let opened = shelf.open(query.text("file"))?;
+    let dataset = dataset(shelf, &opened, query)?;
+    let mut answer = json!({ "state": opened.state });
+    let file = match &dataset {
+        Dataset::Tree(tree) => tree.file(),
+        Dataset::NTuple(ntuple) => ntuple.file(),
+    };
+    if query.flag("record") {
+        file.perf().start();
+    }
+    let histogram = filled(&dataset, query, work)?;
+    if query.flag("record") {
+        file.perf().stop();
+        let run = match &dataset {
+            Dataset::Tree(tree) => PerfStats::of(tree),
+            Dataset::NTuple(ntuple) => PerfStats::of_ntuple(ntuple)?,
+        };
+        answer["run"] = room::run_json(&run);
+    }
+    answer["object"] = picture::histogram(&histogram)?;
+    Ok(Done::Json(answer))
+}
+
+/// The same histogram as a ROOT file.
+pub(super) fn save(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
+    let opened = shelf.open(query.text("file"))?;
+    let histogram = filled(&dataset(shelf, &opened, query)?, query, work)?;
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "histogram.root", WriteOptions::default())?;
+    let name = histogram.name();
+    file.write(&name, histogram.into_draft())?;
+    file.close()?;
+    Ok(Done::Bytes(sink.to_bytes(), "application/octet-stream"))
+}
+
+/// What has the entries: opened apart where its reads are to be recorded.
+fn dataset(shelf: &Shelf, opened: &Opened, query: &PageQuery) -> Result<Dataset> {
+    let path = query.text("path");
+    match query.flag("record") {
+        true => {
+            let file = shelf.apart(opened)?;
+            let dataset = Dataset::of(&file, &file.key(path)?)?;
+            if let Dataset::NTuple(ntuple) = &dataset {
+                // Page lists are no part of the run.
+                ntuple.clusters()?;
+            }
+            Ok(dataset)
+        }
+        false => opened.dataset_of(path),
+    }
+}
+
+fn filled(dataset: &Dataset, query: &PageQuery, work: &Work) -> Result<Histogram> {
+    let axes = [query.text("z"), query.text("y"), query.text("x")].map(str::trim);
+    let axes: Vec<&str> = axes.into_iter().skip_while(|words| words.is_empty()).collect();
+    if axes.is_empty() || axes.contains(&"") {
+        return Err(Error::mismatch("say what is drawn along x, then along y, then along z"));
+    }
+    let bins = bins(query.text("bins"))?;
+    let name = match query.text("name") {
+        "" => "h",
+        name => name,
+    };
+    if name.contains(['(', ')', '>', ';', '/']) {
+        return Err(Error::mismatch(format!("{name:?} is no name of a histogram")));
+    }
+    let words = format!("{}>>{name}{bins}", axes.join(":"));
+    let draw = Draw::new(dataset.source(), &words, &selection(query))?;
+    let draw = if query.flag("profile") { draw.profile()? } else { draw };
+    let all = dataset.entries();
+    let from = query.number("from", 0_u64)?.min(all);
+    let to = query.number("to", all)?.clamp(from, all);
+    let mut told = Told { total: stored_bytes(dataset, &draw.needed(), to - from), ..Told::default() };
+    let progress = |progress: Progress| work.is_at(told.part(progress));
+    let found = draw_with(std::slice::from_ref(&draw), &(from..to).try_into()?, None, progress)?;
+    found.into_iter().next().ok_or_else(|| Error::internal("nothing was drawn"))
+}
+
+/// The cut, times the weight.
+fn selection(query: &PageQuery) -> String {
+    let (cut, weight) = (query.text("cut").trim(), query.text("weight").trim());
+    match (cut.is_empty(), weight.is_empty()) {
+        (_, true) => cut.to_owned(),
+        (true, false) => weight.to_owned(),
+        (false, false) => format!("({weight}) * ({cut})"),
+    }
+}
+
+/// `100,0,50,40,,` for each axis from x on: how many, from where to where. Nothing means bins around the values.
+fn bins(text: &str) -> Result<String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    let number = |word: &str| match word.trim() {
+        "" => Ok(0.0),
+        word => word.parse::<f64>().map_err(|_| Error::mismatch(format!("bins are numbers, and {word:?} is none"))),
+    };
+    let numbers: Vec<f64> = text.split(',').map(number).collect::<Result<_>>()?;
+    let cells = numbers.iter().step_by(3).product::<f64>();
+    if cells > MOST_CELLS {
+        return Err(Error::limit("too many bins for a page", MOST_CELLS as u64, cells as u64));
+    }
+    let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    Ok(format!("({})", words.join(",")))
+}
+
+/// Bytes of what is read for some of the entries, about.
+fn stored_bytes(dataset: &Dataset, ids: &[usize], entries: u64) -> f64 {
+    let all: u64 = match dataset {
+        Dataset::Tree(tree) => {
+            ids.iter().filter_map(|&id| tree.branches().get(id)).map(|branch| branch.zip_bytes).sum()
+        }
+        Dataset::NTuple(ntuple) => ids.iter().filter_map(|&id| ntuple.field_bytes(id).ok()).map(|of| of.stored).sum(),
+    };
+    all as f64 * (entries as f64 / dataset.entries().max(1) as f64)
+}
+
+/// How far all steps of a read are, of each of which the reader says how far it is.
+#[derive(Default)]
+struct Told {
+    total: f64,
+    /// Bytes of the steps before.
+    before: u64,
+    last: u64,
+}
+
+impl Told {
+    fn part(&mut self, progress: Progress) -> f64 {
+        if progress.done_bytes < self.last {
+            self.before += self.last;
+        }
+        self.last = progress.done_bytes;
+        (self.before + self.last) as f64 / self.total.max(1.0)
+    }
+}
+
+/// An object of a file, as data that the page draws; null where it cannot.
+pub(super) fn object(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
+    let opened = shelf.open(query.text("file"))?;
+    let key = opened.file.key(query.text("path"))?;
+    let object = opened.object(&key)?;
+    Ok(json!({
+        "state": opened.state, "class": &*key.class, "title": &*key.title, "name": &*key.name, "seek": key.seek_key,
+        "object": picture::object(&object)?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_are_numbers_and_not_too_many() {
+        assert_eq!(bins("").unwrap(), "");
+        assert_eq!(bins("100,0,50.5,40,,").unwrap(), "(100,0,50.5,40,0,0)");
+        assert!(bins("100,zero,1").is_err());
+        assert!(bins("3000,0,1,3000,0,1").is_err());
+    }
+
+    #[test]
+    fn progress_adds_up_the_steps() {
+        let mut told = Told { total: 100.0, ..Told::default() };
+        let parts = [10, 40, 5, 60].map(|done_bytes| told.part(Progress { done_bytes, total_bytes: 60 }));
+        assert_eq!(parts, [0.1, 0.4, 0.45, 1.0]);
+    }
+}

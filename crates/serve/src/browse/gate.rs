@@ -1,0 +1,187 @@
+//! Which requests are answered: those of programs of this machine that know the token.
+//!
+//! A page from elsewhere can send requests to this address, and its owner can give a name of its own this address. It
+//! does not know the token, which is a part of every path; and a browser says in each request to which host it goes and
+//! which site asks.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::sync::Mutex;
+
+use hyper::header::{HOST, HeaderName, ORIGIN};
+use hyper::{Method, Request, StatusCode};
+use sapwood::Result;
+
+/// Bytes of a token: more than can be guessed.
+const TOKEN_BYTES: usize = 24;
+
+/// What may be asked.
+pub(super) struct Gate {
+    token: String,
+    /// What a browser is started with: it is good for one request, so that a list of processes tells nothing.
+    ticket: Mutex<Option<String>>,
+    /// The names of this server, with its port.
+    hosts: [String; 3],
+}
+
+/// A request that may be answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// For a path below the token.
+    Path(String),
+    /// With the ticket: it is told the token.
+    Ticket,
+}
+
+/// Why a request is not answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) words: &'static str,
+}
+
+impl Gate {
+    pub(super) fn new(port: u16) -> Result<Self> {
+        Ok(Self {
+            token: random()?,
+            ticket: Mutex::new(Some(random()?)),
+            hosts: ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")),
+        })
+    }
+
+    /// What stands before all paths.
+    pub(super) fn prefix(&self) -> String {
+        format!("/{}/", self.token)
+    }
+
+    /// The path that is good for one request.
+    pub(super) fn ticket(&self) -> Option<String> {
+        let ticket = self.ticket.lock().ok()?;
+        ticket.as_ref().map(|ticket| format!("/open/{ticket}"))
+    }
+
+    /// Looks at everything of a request but what it asks for.
+    pub(super) fn admit<B>(&self, request: &Request<B>) -> std::result::Result<Admitted, Refused> {
+        let refuse = |status, words| Err(Refused { status, words });
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return refuse(StatusCode::METHOD_NOT_ALLOWED, "files are read only: GET and HEAD");
+        }
+        let text = |name: HeaderName| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
+        let host = text(HOST).unwrap_or_default();
+        if !self.hosts.iter().any(|known| known == host) {
+            return refuse(StatusCode::MISDIRECTED_REQUEST, "this is no name of the browser's host");
+        }
+        let path = request.uri().path();
+        let below = path[1.min(path.len())..].split_once('/');
+        let admitted = match below {
+            Some(("open", ticket)) if self.takes(ticket) => Admitted::Ticket,
+            Some((token, below)) if is_same(token, &self.token) => Admitted::Path(below.to_owned()),
+            _ => return refuse(StatusCode::FORBIDDEN, "the address lacks the token that `sapwood browse` printed"),
+        };
+        if text(ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) && !is_frame(&admitted) {
+            return refuse(StatusCode::FORBIDDEN, "pages of other origins are not answered");
+        }
+        let fetch = |name| text(HeaderName::from_static(name));
+        let is_own = fetch("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+        // A link in another page opens this one; it cannot look into it.
+        let is_link = fetch("sec-fetch-mode") == Some("navigate") && fetch("sec-fetch-dest") == Some("document");
+        let opens = admitted == Admitted::Ticket || admitted == Admitted::Path(String::new());
+        if !is_own && !(is_link && opens) && !is_frame(&admitted) {
+            return refuse(StatusCode::FORBIDDEN, "pages of other sites are not answered");
+        }
+        Ok(admitted)
+    }
+
+    /// Uses up the ticket, if this is it.
+    fn takes(&self, ticket: &str) -> bool {
+        let Ok(mut held) = self.ticket.lock() else { return false };
+        held.take_if(|held| is_same(held, ticket)).is_some()
+    }
+}
+
+/// Whether it is for the program in the frame of jsroot, whose origin is none. It holds nothing of any file.
+fn is_frame(admitted: &Admitted) -> bool {
+    matches!(admitted, Admitted::Path(path) if matches!(&**path, "frame.js" | "jsroot.js"))
+}
+
+/// Whether both are the same, in a time that does not tell where they differ.
+fn is_same(one: &str, two: &str) -> bool {
+    one.len() == two.len() && one.bytes().zip(two.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+/// Letters and digits that nobody can guess.
+fn random() -> Result<String> {
+    let mut bytes = [0_u8; TOKEN_BYTES];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(gate: &Gate, path: &str, headers: &[(&str, &str)]) -> std::result::Result<Admitted, StatusCode> {
+        let mut request = Request::get(path);
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header("host", "127.0.0.1:80");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        gate.admit(&request.body(()).unwrap()).map_err(|refused| refused.status)
+    }
+
+    #[test]
+    fn only_who_knows_the_token_is_answered() {
+        let gate = Gate::new(80).unwrap();
+        let at = |below: &str| format!("{}{below}", gate.prefix());
+        assert_eq!(ask(&gate, &at("api/list"), &[]), Ok(Admitted::Path("api/list".into())));
+        assert_eq!(ask(&gate, &at(""), &[("host", "localhost:80")]), Ok(Admitted::Path(String::new())));
+        let wrong = format!("/{}/", "0".repeat(2 * TOKEN_BYTES));
+        for path in ["/", "/api/list", &wrong, gate.prefix().trim_end_matches('/')] {
+            assert_eq!(ask(&gate, path, &[]), Err(StatusCode::FORBIDDEN), "{path}");
+        }
+        assert_ne!(Gate::new(80).unwrap().prefix(), gate.prefix());
+    }
+
+    #[test]
+    fn other_hosts_and_other_sites_are_refused() {
+        let gate = Gate::new(80).unwrap();
+        let page = gate.prefix();
+        let list = format!("{page}api/list");
+        for host in ["evil.example", "evil.example:80", "127.0.0.1:81", "", "127.0.0.1:80.evil.example"] {
+            assert_eq!(ask(&gate, &list, &[("host", host)]), Err(StatusCode::MISDIRECTED_REQUEST), "{host}");
+        }
+        for origin in ["http://evil.example", "null", "https://127.0.0.1:80", "http://localhost:80"] {
+            assert_eq!(ask(&gate, &list, &[("origin", origin)]), Err(StatusCode::FORBIDDEN), "{origin}");
+        }
+        assert!(ask(&gate, &list, &[("origin", "http://127.0.0.1:80"), ("sec-fetch-site", "same-origin")]).is_ok());
+        for site in ["cross-site", "same-site"] {
+            assert_eq!(ask(&gate, &list, &[("sec-fetch-site", site)]), Err(StatusCode::FORBIDDEN));
+            let link = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+            assert!(ask(&gate, &page, &link).is_ok(), "a link opens the page");
+            assert!(ask(&gate, &list, &link).is_err(), "and nothing else");
+            assert!(ask(&gate, &page, &[link[0], link[1], ("sec-fetch-dest", "iframe")]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_good_once() {
+        let gate = Gate::new(80).unwrap();
+        let ticket = gate.ticket().unwrap();
+        assert_eq!(ask(&gate, "/open/00", &[]), Err(StatusCode::FORBIDDEN));
+        assert_eq!(ask(&gate, &ticket, &[]), Ok(Admitted::Ticket));
+        assert_eq!(ask(&gate, &ticket, &[]), Err(StatusCode::FORBIDDEN));
+        assert_eq!(gate.ticket(), None);
+    }
+
+    #[test]
+    fn nothing_is_written() {
+        let gate = Gate::new(80).unwrap();
+        let request = Request::post(gate.prefix()).header("host", "127.0.0.1:80").body(()).unwrap();
+        assert_eq!(gate.admit(&request).unwrap_err().status, StatusCode::METHOD_NOT_ALLOWED);
+    }
+}

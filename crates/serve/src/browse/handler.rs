@@ -1,0 +1,122 @@
+//! From a request to its answer.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{LOCATION, RANGE};
+use hyper::{Request, Response, StatusCode};
+use sapwood::{Error, Result};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+
+use super::gate::{Admitted, Gate};
+use super::page_query::PageQuery;
+use super::reply::{Done, Work, document, failed, put, reply, whole};
+use super::shelf::Shelf;
+use super::{assets, drawing, live, nodes, raw, room, search, table};
+use crate::connections::{Body, Handle};
+
+/// Draws and tables at a time; everything else does not wait for them.
+const LONG: usize = 4;
+const SHORT: usize = 16;
+
+/// What answers the requests of the page.
+pub(super) struct Handler {
+    pub(super) gate: Gate,
+    shelf: Arc<Shelf>,
+    long: Arc<Semaphore>,
+    short: Arc<Semaphore>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Handle for Handler {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        let response = match self.gate.admit(&request) {
+            Ok(Admitted::Path(path)) => self.answer(&path, &request).await,
+            Ok(Admitted::Ticket) => {
+                let mut response = document(StatusCode::SEE_OTHER, "", "text/plain");
+                put(&mut response, LOCATION, &self.gate.prefix());
+                response
+            }
+            Err(refused) => document(refused.status, format!("{}\n", refused.words), "text/plain; charset=utf-8"),
+        };
+        assets::guarded(response)
+    }
+
+    fn busy(&self) -> Response<Body> {
+        let words = "too many connections: close pages that are not needed\n";
+        assets::guarded(document(StatusCode::SERVICE_UNAVAILABLE, words, "text/plain; charset=utf-8"))
+    }
+}
+
+impl Handler {
+    pub(super) fn new(gate: Gate, shelf: Shelf, stopped: watch::Receiver<bool>) -> Self {
+        let lane = |count| Arc::new(Semaphore::new(count));
+        Self { gate, shelf: Arc::new(shelf), long: lane(LONG), short: lane(SHORT), stopped }
+    }
+
+    async fn answer(&self, path: &str, request: &Request<Incoming>) -> Response<Body> {
+        if let Some(asset) = assets::asset(path) {
+            return asset;
+        }
+        let query = match PageQuery::parse(request.uri().query().unwrap_or_default()) {
+            Ok(query) => query,
+            Err(error) => return failed(&error),
+        };
+        match path {
+            "api/about" => self.json(query, |_, _| Ok(about())).await,
+            "api/list" => self.json(query, nodes::level).await,
+            "api/search" => self.json(query, search::search).await,
+            "api/object" => self.json(query, drawing::object).await,
+            "api/layout" => self.json(query, room::layout).await,
+            "api/run" => self.json(query, room::run).await,
+            "api/draw" => self.work(query, drawing::draw).await,
+            "api/table" => self.work(query, table::table).await,
+            "api/save" => {
+                let shelf = Arc::clone(&self.shelf);
+                whole(&self.long, move |work| heeded(&shelf, &query, |shelf| drawing::save(shelf, &query, work))).await
+            }
+            "api/live" => live::live(&self.shelf, &self.stopped),
+            "api/raw" => self.raw(query, request).await,
+            _ => failed(&Error::not_found(format!("the browser has no {path:?}"))),
+        }
+    }
+
+    /// Short work.
+    async fn json(&self, query: PageQuery, of: fn(&Shelf, &PageQuery) -> Result<Value>) -> Response<Body> {
+        let shelf = Arc::clone(&self.shelf);
+        reply(&self.short, move |_| heeded(&shelf, &query, |shelf| of(shelf, &query).map(Done::Json))).await
+    }
+
+    /// Work that may be long.
+    async fn work(&self, query: PageQuery, of: fn(&Shelf, &PageQuery, &Work) -> Result<Done>) -> Response<Body> {
+        let shelf = Arc::clone(&self.shelf);
+        reply(&self.long, move |work| heeded(&shelf, &query, |shelf| of(shelf, &query, work))).await
+    }
+
+    async fn raw(&self, query: PageQuery, request: &Request<Incoming>) -> Response<Body> {
+        let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).map(str::to_owned);
+        let shelf = Arc::clone(&self.shelf);
+        let Ok(permit) = Arc::clone(&self.short).acquire_owned().await else {
+            return failed(&Error::internal("the browser has ended"));
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            heeded(&shelf, &query, |shelf| raw::raw(shelf, &query, range.as_deref()))
+        });
+        match done.await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => failed(&error),
+            Err(_) => failed(&Error::internal("the work for a page has failed")),
+        }
+    }
+}
+
+/// Does something with the file of a request, and closes a file that has changed meanwhile.
+fn heeded<T>(shelf: &Shelf, query: &PageQuery, of: impl FnOnce(&Shelf) -> Result<T>) -> Result<T> {
+    of(shelf).inspect_err(|error| shelf.heed(query.text("file"), error))
+}
+
+fn about() -> Value {
+    json!({ "version": env!("CARGO_PKG_VERSION"), "jsroot": assets::has_jsroot() })
+}

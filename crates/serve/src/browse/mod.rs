@@ -1,0 +1,26 @@
+//! The browser: ROOT files as a local web page.
+//!
+//! Only programs of this machine reach it, and only those that know its token ([`gate`]). A request names a file of the
+//! [`shelf`] and what is wanted of it; its answer is one JSON document in columns, of bounded size. Long work says how
+//! far it is, and ends when the page that asked for it leaves ([`reply`]).
+
+mod assets;
+mod counted;
+mod drawing;
+mod gate;
+mod handler;
+mod live;
+mod members;
+mod nodes;
+mod opened;
+mod page_query;
+mod picture;
+mod raw;
+mod reply;
+mod room;
+mod search;
+mod server;
+mod shelf;
+mod table;
+
+pub use server::{BrowseOptions, Browser, Opener};

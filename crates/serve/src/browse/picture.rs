@@ -1,0 +1,94 @@
+//! Histograms, graphs and efficiencies as data that the page draws.
+
+use sapwood::hist::{Axis, Efficiency, Graph, Histogram};
+use sapwood::{Error, Object, Result};
+use serde_json::{Value, json};
+
+/// More numbers than a page can show.
+const MOST_NUMBERS: usize = 1 << 20;
+
+/// A number; JSON has none that is infinite or none at all.
+pub(super) fn number(value: f64) -> Value {
+    match serde_json::Number::from_f64(value) {
+        Some(number) => number.into(),
+        None if value.is_nan() => "NaN".into(),
+        None if value > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
+    }
+}
+
+fn numbers(values: &[f64]) -> Vec<Value> {
+    values.iter().copied().map(number).collect()
+}
+
+/// What the page draws of an object; null for what it leaves to jsroot.
+pub(super) fn object(object: &Object) -> Result<Value> {
+    let class = object.class();
+    if class == "TEfficiency" {
+        return efficiency(&Efficiency::from_object(object)?);
+    }
+    if class.starts_with("TGraph") && !matches!(class, "TGraphTime" | "TGraphPolar") {
+        return graph(&Graph::from_object(object)?);
+    }
+    // Classes that are derived from a histogram count, too.
+    match Histogram::from_object(object) {
+        Ok(found) => histogram(&found),
+        Err(error) if class.starts_with("TH") || class.starts_with("TProfile") => Err(error),
+        Err(_) => Ok(Value::Null),
+    }
+}
+
+fn axis(axis: &Axis) -> Value {
+    json!({
+        "title": axis.title(), "bins": axis.bins(), "min": number(axis.min()), "max": number(axis.max()),
+        "edges": axis.has_edges().then(|| numbers(&axis.edges())), "labels": axis.labels(),
+        "time": axis.time_format(),
+    })
+}
+
+/// A histogram: the values of all cells, flow included, x fastest; and its statistics.
+pub(super) fn histogram(histogram: &Histogram) -> Result<Value> {
+    let values = histogram.values();
+    if values.len() > MOST_NUMBERS {
+        return Err(Error::limit("too many bins for a page", MOST_NUMBERS as u64, values.len() as u64));
+    }
+    let axes = histogram.axes();
+    let of_axes = |of: &dyn Fn(usize) -> Result<f64>| -> Result<Vec<Value>> {
+        (0..axes.len()).map(|place| of(place).map(number)).collect()
+    };
+    let has_errors = histogram.sumw2().is_some() || histogram.is_profile();
+    Ok(json!({
+        "kind": "histogram", "class": histogram.class(), "name": histogram.name(), "title": histogram.title(),
+        "axes": axes.iter().map(axis).collect::<Vec<_>>(), "values": numbers(&values),
+        "errors": has_errors.then(|| numbers(&histogram.errors())), "is_profile": histogram.is_profile(),
+        "entries": number(histogram.entries()), "mean": of_axes(&|place| histogram.mean(place))?,
+        "std_dev": of_axes(&|place| histogram.std_dev(place))?, "integral": number(histogram.integral()),
+    }))
+}
+
+fn graph(graph: &Graph) -> Result<Value> {
+    if graph.points() > MOST_NUMBERS / 4 {
+        return Err(Error::limit("too many points for a page", MOST_NUMBERS as u64 / 4, graph.points() as u64));
+    }
+    let values = (0..graph.axes()).map(|axis| Ok(numbers(&graph.values(axis)?))).collect::<Result<Vec<_>>>()?;
+    let errors = |axis: usize| -> Result<Value> {
+        Ok(match graph.errors(axis)? {
+            Some((low, high)) => json!([numbers(&low), numbers(&high)]),
+            None => Value::Null,
+        })
+    };
+    let errors = (0..graph.axes()).map(errors).collect::<Result<Vec<_>>>()?;
+    Ok(json!({
+        "kind": "graph", "class": graph.class(), "title": graph.title(), "values": values, "errors": errors,
+        "points": graph.points(),
+    }))
+}
+
+fn efficiency(efficiency: &Efficiency) -> Result<Value> {
+    let (alpha, beta) = efficiency.prior();
+    Ok(json!({
+        "kind": "efficiency", "class": "TEfficiency", "passed": histogram(efficiency.passed())?,
+        "total": histogram(efficiency.total())?, "level": efficiency.confidence_level(),
+        "interval": efficiency.interval().as_str(), "prior": [alpha, beta],
+    }))
+}

@@ -1,0 +1,137 @@
+//! The browser as a server: it begins, waits, and ends.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::select;
+use sapwood::io::Store;
+use sapwood::{Error, Result};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+
+use super::gate::Gate;
+use super::handler::Handler;
+use super::shelf::Shelf;
+use crate::connections::Acceptor;
+
+/// Threads that move bytes, and those that read files.
+const THREADS: usize = 2;
+const READS: usize = 64;
+/// Pages have few connections each.
+const CONNECTIONS: usize = 256;
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Opens a path or a URL.
+pub type Opener = Arc<dyn Fn(&Path) -> Result<Arc<dyn Store>> + Send + Sync>;
+
+/// How to browse.
+#[derive(Clone)]
+pub struct BrowseOptions {
+    /// Files, URLs and folders.
+    pub targets: Vec<String>,
+    /// Where to listen on the loopback interface; 0 for any port that is free.
+    pub port: u16,
+    /// Threads that decode; 0 for all cores.
+    pub threads: usize,
+    /// How files are opened.
+    pub opener: Opener,
+}
+
+/// A local web page about files. It ends when this is dropped.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood_serve::{BrowseOptions, Browser};
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let browser = Browser::start(BrowseOptions {
+///     targets: vec![path.to_owned()],
+///     port: 0,
+///     threads: 1,
+///     opener: Arc::new(|path| sapwood_store::environment::open(path, Default::default())),
+/// })?;
+/// // The address has the token. Another one, for starting a program with, is good for one request.
+/// assert!(browser.url().starts_with("http://127.0.0.1:"));
+/// assert_ne!(browser.url(), browser.ticket_url());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct Browser {
+    address: SocketAddr,
+    handler: Arc<Handler>,
+    stop: watch::Sender<bool>,
+    runtime: Option<Runtime>,
+}
+
+impl Browser {
+    /// Listens on the loopback interface, and answers from then on. Files are opened when a page asks for them.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](sapwood::ErrorKind::NotFound) for a local file that is not there; what listening reports.
+    pub fn start(options: BrowseOptions) -> Result<Self> {
+        let shelf = Shelf::new(&options.targets, options.opener, options.threads)?;
+        let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
+        let listening =
+            |error: std::io::Error| Error::mismatch(format!("{wanted} cannot be listened on")).because(error);
+        let listener = TcpListener::bind(wanted).map_err(listening)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let handler = Arc::new(Handler::new(Gate::new(address.port())?, shelf, stopped.clone()));
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(READS)
+            .thread_name("sapwood-browse")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        runtime.spawn(Acceptor::new(Arc::clone(&handler), None, permits, IDLE, stopped).accept(listener));
+        Ok(Self { address, handler, stop, runtime: Some(runtime) })
+    }
+
+    /// The address of the page.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.handler.gate.prefix())
+    }
+
+    /// An address that leads to the page once: others see what a program was started with.
+    pub fn ticket_url(&self) -> String {
+        match self.handler.gate.ticket() {
+            Some(ticket) => format!("http://{}{ticket}", self.address),
+            None => self.url(),
+        }
+    }
+
+    /// Waits for SIGINT or SIGTERM.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no signals.
+    pub fn wait(&self) -> Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        runtime.block_on(async {
+            let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            select(pin!(interrupt.recv()), pin!(terminate.recv())).await;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

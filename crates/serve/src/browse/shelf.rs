@@ -1,0 +1,166 @@
+//! What is browsed: files, URLs and folders, and those files that are open.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use sapwood::{Error, ErrorKind, File, Limits, OpenOptions, Result, Session};
+use sapwood_store::{is_url, redact};
+
+use super::counted::{Counted, Counts};
+use super::opened::Opened;
+use super::server::Opener;
+
+/// Files that are open at a time; the one that was not used for longest is closed first.
+const MOST_FILES: usize = 16;
+/// The budget of a tree's cache. Twice as much may be in memory.
+const CACHE_BYTES: u64 = 16 << 20;
+/// The most bytes that one read may take: columns of a table, of a cut.
+const ANSWER_BYTES: u64 = 512 << 20;
+
+/// What the command line named.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// A path, or a URL.
+    pub(super) target: String,
+    pub(super) is_folder: bool,
+}
+
+/// Files and folders, numbered from 0. A file is known by that number, with the path below a folder behind it.
+pub(super) struct Shelf {
+    pub(super) roots: Vec<Root>,
+    opener: Opener,
+    session: Session,
+    /// The one that was used last is the last.
+    opened: Mutex<Vec<Arc<Opened>>>,
+    states: AtomicU64,
+}
+
+/// When a local file is another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    bytes: u64,
+    modified: Option<SystemTime>,
+    inode: u64,
+}
+
+impl Shelf {
+    pub(super) fn new(targets: &[String], opener: Opener, threads: usize) -> Result<Self> {
+        let root = |target: &String| {
+            let is_folder = !is_url(target) && Path::new(target).is_dir();
+            if !is_folder && !is_url(target) && sapwood_store::member_end(target).is_none() {
+                let missing = |error: std::io::Error| Error::from(error).in_file(target.as_str());
+                std::fs::metadata(target).map_err(missing)?;
+            }
+            Ok(Root { target: target.clone(), is_folder })
+        };
+        Ok(Self {
+            roots: targets.iter().map(root).collect::<Result<_>>()?,
+            opener,
+            session: Session::with_threads(threads),
+            opened: Mutex::default(),
+            states: AtomicU64::new(1),
+        })
+    }
+
+    /// The path or URL of what an id names.
+    pub(super) fn target(&self, id: &str) -> Result<(PathBuf, &Root)> {
+        let missing = || Error::not_found(format!("nothing that is browsed has the id {id:?}"));
+        let (number, below) = id.split_once('/').map_or((id, None), |(number, below)| (number, Some(below)));
+        let root = number.parse().ok().and_then(|number: usize| self.roots.get(number)).ok_or_else(missing)?;
+        let Some(below) = below else { return Ok((PathBuf::from(&root.target), root)) };
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if !root.is_folder || !Path::new(below).components().all(is_plain) {
+            return Err(missing());
+        }
+        Ok((Path::new(&root.target).join(below), root))
+    }
+
+    /// What a file is called, without secrets that its URL may hold.
+    pub(super) fn name(&self, id: &str) -> Result<String> {
+        let (path, _) = self.target(id)?;
+        Ok(redact(&path.to_string_lossy()).into_owned())
+    }
+
+    /// An open file: the one that was opened before, unless it has changed.
+    pub(super) fn open(&self, id: &str) -> Result<Arc<Opened>> {
+        let (path, _) = self.target(id)?;
+        let stamp = Stamp::of(&path);
+        let mut opened = self.opened();
+        if let Some(place) = opened.iter().position(|known| known.id == id) {
+            let known = opened.remove(place);
+            if known.stamp == stamp {
+                opened.push(Arc::clone(&known));
+                return Ok(known);
+            }
+        }
+        drop(opened);
+        let fresh = Arc::new(self.fresh(id, &path, stamp)?);
+        let mut opened = self.opened();
+        opened.retain(|known| known.id != id);
+        while opened.len() >= MOST_FILES {
+            opened.remove(0);
+        }
+        opened.push(Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    fn fresh(&self, id: &str, path: &Path, stamp: Option<Stamp>) -> Result<Opened> {
+        let counts = Arc::new(Counts::default());
+        let store = Arc::new(Counted { inner: (self.opener)(path)?, counts: Arc::clone(&counts) });
+        let file = File::from_store(store, self.options())?;
+        let state = self.states.fetch_add(1, Ordering::Relaxed);
+        Ok(Opened {
+            id: id.to_owned(),
+            file,
+            counts,
+            state,
+            stamp,
+            objects: Mutex::default(),
+            datasets: Mutex::default(),
+        })
+    }
+
+    fn options(&self) -> OpenOptions {
+        let limits = Limits { answer_bytes: ANSWER_BYTES, ..Limits::default() };
+        OpenOptions { limits, session: self.session.clone(), cache_bytes: CACHE_BYTES }
+    }
+
+    /// The same file once more, so that what it reads is recorded apart from everything else.
+    pub(super) fn apart(&self, opened: &Opened) -> Result<File> {
+        File::from_store(Arc::clone(opened.file.store()), self.options())
+    }
+
+    /// Closes a file whose store says that it has changed: the next request opens it anew.
+    pub(super) fn heed(&self, id: &str, error: &Error) {
+        if error.kind() == ErrorKind::Changed {
+            self.opened().retain(|known| known.id != id);
+        }
+    }
+
+    /// The files that are open, and whether each is still what it was.
+    pub(super) fn all(&self) -> Vec<(Arc<Opened>, bool)> {
+        let all: Vec<Arc<Opened>> = self.opened().iter().map(Arc::clone).collect();
+        let is_same = |known: &Opened| {
+            known.stamp.is_none() || self.target(&known.id).is_ok_and(|(path, _)| Stamp::of(&path) == known.stamp)
+        };
+        all.into_iter().map(|known| (Arc::clone(&known), is_same(&known))).collect()
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Vec<Arc<Opened>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stamp {
+    /// Of a local file; none of others.
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        if path.to_str().is_some_and(is_url) {
+            return None;
+        }
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self { bytes: found.len(), modified: found.modified().ok(), inode: found.ino() })
+    }
+}

@@ -1,0 +1,186 @@
+//! Entries as a table: values of expressions, lists included.
+
+use sapwood::column::{Kind, Number};
+use sapwood::query::Query;
+use sapwood::read::Column;
+use sapwood::{Error, Result};
+use serde_json::{Map, Value, json};
+
+use super::opened::Dataset;
+use super::page_query::PageQuery;
+use super::picture::number;
+use super::reply::{Done, Work};
+use super::shelf::Shelf;
+
+/// The most rows and columns of one answer, and items of a list in it.
+const MOST_ROWS: u64 = 1_000;
+const MOST_COLUMNS: usize = 100;
+const MOST_ITEMS: usize = 50;
+/// Entries that are looked at together where a cut may leave few of them.
+const STEP: u64 = 1 << 14;
+
+/// Some entries, from `from` on, that pass a cut: values of `columns`, which are separated by line breaks.
+pub(super) fn table(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
+    let opened = shelf.open(query.text("file"))?;
+    let dataset = opened.dataset_of(query.text("path"))?;
+    let names: Vec<&str> = query.text("columns").lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.len() > MOST_COLUMNS {
+        return Err(Error::limit("too many columns for a page", MOST_COLUMNS as u64, names.len() as u64));
+    }
+    let mut rows = Rows::of(&dataset, &names, query.text("cut").trim())?;
+    let all = dataset.entries();
+    let most = query.number("count", 100)?.min(MOST_ROWS);
+    let mut from = query.number("from", 0_u64)?.min(all);
+    let start = from;
+    while from < all && (rows.entries.len() as u64) < most {
+        work.is_at((from - start) as f64 / (all - start) as f64)?;
+        let left = most - rows.entries.len() as u64;
+        let end = all.min(from + if rows.is_cut { STEP } else { left });
+        from = rows.read(from..end, left)?;
+    }
+    Ok(Done::Json(json!({
+        "state": opened.state, "total": all, "next": from, "entries": rows.entries, "names": names,
+        "columns": rows.columns, "types": rows.types, "failures": rows.failures,
+    })))
+}
+
+/// Rows that were read so far.
+struct Rows {
+    /// A query for each column, so that one that cannot be computed does not hide the others; none for what no
+    /// expression can be.
+    queries: Vec<Option<Query>>,
+    is_cut: bool,
+    cut: Query,
+    entries: Vec<u64>,
+    columns: Vec<Vec<Value>>,
+    types: Vec<String>,
+    failures: Vec<Option<String>>,
+}
+
+impl Rows {
+    fn of(dataset: &Dataset, names: &[&str], cut: &str) -> Result<Self> {
+        let source = dataset.source();
+        let plain = Query::new(source.clone());
+        let with_cut = if cut.is_empty() { plain } else { plain.cut(cut)? };
+        let mut failures = vec![None; names.len()];
+        let queries = names.iter().zip(&mut failures).map(|(name, failure)| {
+            let query = Query::new(source.clone());
+            // What an expression cannot be made of, records and lists of them, is a column all the same.
+            match query.clone().value(name) {
+                Ok(query) => Some(query),
+                Err(error) => match id_of(dataset, name) {
+                    Some(id) => Some(query.column(id)),
+                    None => {
+                        *failure = Some(error.message().to_owned());
+                        None
+                    }
+                },
+            }
+        });
+        Ok(Self {
+            queries: queries.collect(),
+            is_cut: !cut.is_empty(),
+            cut: with_cut,
+            entries: Vec::new(),
+            columns: vec![Vec::new(); names.len()],
+            types: vec![String::new(); names.len()],
+            failures,
+        })
+    }
+
+    /// Reads up to `most` rows of some entries; gives the first entry that was not looked at.
+    fn read(&mut self, entries: std::ops::Range<u64>, most: u64) -> Result<u64> {
+        let passing = self.cut.passing(entries.clone())?;
+        let next = match passing.len() > most {
+            true => passing.entry(most).unwrap_or(entries.end),
+            false => entries.end,
+        };
+        let passing = passing.part(0..most.min(passing.len()));
+        self.entries.extend(passing.ranges().flatten());
+        for (place, query) in self.queries.iter().enumerate() {
+            let column = query.as_ref().map(|query| query.read(passing.clone()));
+            match column {
+                Some(Ok(mut found)) => {
+                    if let Some(column) = found.columns.pop().or_else(|| found.plain.pop()) {
+                        self.types[place] = column.kind.to_string();
+                        self.columns[place].extend((0..column.len).map(|row| cell(&column, &column.kind, row)));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.failures[place] = Some(error.message().to_owned());
+                    self.columns[place].resize(self.entries.len(), Value::Null);
+                }
+                None => self.columns[place].resize(self.entries.len(), Value::Null),
+            }
+        }
+        Ok(next)
+    }
+}
+
+fn id_of(dataset: &Dataset, name: &str) -> Option<usize> {
+    match dataset {
+        Dataset::Tree(tree) => tree.branch(&name.replace('.', "/")).or_else(|_| tree.branch(name)).ok().map(|of| of.id),
+        Dataset::NTuple(ntuple) => ntuple.field(name).ok().map(|field| field.id),
+    }
+}
+
+/// One value. A list that is too long for a cell ends with how many items it has.
+fn cell(column: &Column, kind: &Kind, row: usize) -> Value {
+    let list = |rows: std::ops::Range<usize>, item: &Kind| -> Value {
+        let count = rows.len();
+        let mut items: Vec<Value> = rows.take(MOST_ITEMS).map(|row| cell(column, item, row)).collect();
+        if count > MOST_ITEMS {
+            items.push(json!({ "count": count }));
+        }
+        items.into()
+    };
+    match kind {
+        Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
+        Kind::Text { offsets, bytes } => {
+            let bytes = column.buffer(*bytes);
+            let text = bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]);
+            String::from_utf8_lossy(&text[..text.len().min(1_000)]).into()
+        }
+        Kind::Opaque { offsets, .. } => format!("({} bytes)", column.bounds(*offsets, row).len()).into(),
+        Kind::List { offsets, item, .. } => list(column.bounds(*offsets, row), item),
+        Kind::Fixed { len, item } => list(row * len..(row + 1) * len, item),
+        Kind::Record { .. } => {
+            let members = kind.shown_members().into_iter();
+            members.map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect::<Map<_, _>>().into()
+        }
+        Kind::Pointer { class, .. } => format!("({class})").into(),
+        Kind::OneOf { .. } => Value::Null,
+    }
+}
+
+fn number_at(bytes: &[u8], of: Number, row: usize) -> Value {
+    macro_rules! read {
+        ($type:ty) => {
+            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
+                Some(chunk) => <$type>::from_ne_bytes(*chunk),
+                None => return Value::Null,
+            }
+        };
+    }
+    match of {
+        Number::Bool => (read!(u8) != 0).into(),
+        Number::I8 => read!(i8).into(),
+        Number::U8 => read!(u8).into(),
+        Number::I16 => read!(i16).into(),
+        Number::U16 => read!(u16).into(),
+        Number::I32 => read!(i32).into(),
+        Number::U32 => read!(u32).into(),
+        // JSON in a browser has 53 bits.
+        Number::I64 => whole(i128::from(read!(i64))),
+        Number::U64 => whole(i128::from(read!(u64))),
+        Number::F32 => number(read!(f32).to_string().parse().unwrap_or(f64::NAN)),
+        Number::F64 => number(read!(f64)),
+    }
+}
+
+fn whole(value: i128) -> Value {
+    match i64::try_from(value) {
+        Ok(small) if small.unsigned_abs() < 1 << 53 => small.into(),
+        _ => value.to_string().into(),
+    }
+}
