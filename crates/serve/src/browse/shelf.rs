@@ -124,7 +124,7 @@ impl Shelf {
 
     fn options(&self) -> OpenOptions {
         let limits = Limits { answer_bytes: ANSWER_BYTES, ..Limits::default() };
-        OpenOptions { limits, session: self.session.clone(), cache_bytes: CACHE_BYTES }
+        OpenOptions { limits, session: self.session.clone(), cache_bytes: CACHE_BYTES, ..OpenOptions::default() }
     }
 
     /// The same file once more, so that what it reads is recorded apart from everything else.
