@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -512,3 +513,76 @@ def test_many_threads_open_a_tree_once(numbers: Path) -> None:
             with pytest.raises(ValueError, match="closed"):
                 use()
     assert sapwood.open(numbers)["t"].num_entries == 42
+
+
+def test_forms_stand_for_types(tmp_path: Path) -> None:
+    data = ak.Array([{"x": 1.5, "v": [1, 2], "s": "a"}, {"x": 2.5, "v": [], "s": "bc"}])
+    for form in (data.layout.form, data[[1, 0]].layout.form):
+        with sapwood.recreate(tmp_path / "a.root") as file:
+            file.mkrntuple("n", form).extend(data)
+            file.mktree("t", form).extend(data)
+            file["empty"] = form
+            file.mkrntuple("shaped", {"a": ("i4", (2,))}).extend({"a": np.arange(6).reshape(3, 2)})
+        with sapwood.open(tmp_path / "a.root") as file:
+            assert file["n"].arrays().to_list() == data.to_list()
+            assert file["t"].arrays(["x", "v", "s"]).to_list() == data.to_list()
+            assert file["empty"].num_entries == 0 and {"x", "v", "s"} <= set(file["empty"].keys())
+            assert file["shaped"].arrays()["a"].to_list() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_branches_are_read_into_arrays_that_are_there(numbers: Path) -> None:
+    with sapwood.open(numbers)["t"] as tree:
+        room = np.zeros(5)
+        found = tree["x"].array(tree["x"].interpretation.inplace(room), library="np")
+        wanted = tree["x"].array(library="np")
+        assert found.base is room and room[: len(wanted)].tolist() == wanted.tolist() and not room[len(wanted) :].any()
+        room[:] = 0
+        tree.arrays({"x": tree["x"].interpretation.inplace(room)}, library="np")
+        assert room[: len(wanted)].tolist() == wanted.tolist()
+        with pytest.raises(TypeError, match="cannot be read into an array of"):
+            tree["x"].interpretation.inplace(np.zeros(5, "i4"))
+        with pytest.raises(TypeError, match="cannot be read into"):
+            tree["v"].interpretation.inplace(room)
+        with pytest.raises(sapwood.errors.MismatchError, match="do not fit"):
+            tree["x"].array(tree["x"].interpretation.inplace(np.zeros(1)))
+
+
+def test_interpretations_have_their_classes(numbers: Path) -> None:
+    with sapwood.open(numbers)["t"] as tree:
+        assert isinstance(tree["x"].interpretation, sapwood.AsDtype)
+        assert isinstance(tree["v"].interpretation, sapwood.AsJagged)
+        assert tree["v"].interpretation.awkward_form(tree.file).type == tree["v"].array().layout.form.type
+        assert tree["x"].cache_key == f"{tree.file.hex_uuid}:/t;1:x({tree['x'].index})"
+
+
+def test_what_only_tunes_uproot_is_taken_without_a_word(numbers: Path, recwarn: pytest.WarningsRecorder) -> None:
+    with sapwood.open(numbers, handler=None, num_workers=3, use_threads=False, object_cache=None, array_cache=100) as file:
+        assert file["t"].num_entries == 2
+    assert [str(one.message) for one in recwarn] == []
+
+
+def test_classes_know_what_they_are_made_of(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"] = np.histogram([1, 2], bins=3)
+    with sapwood.open(tmp_path / "a.root") as file:
+        needed = file.streamer_dependencies("TH1D")
+        assert needed[-1] == ("TH1D", file.streamer_named("TH1D").class_version)
+        names = [name for name, _ in needed]
+        assert names.index("TObject") < names.index("TNamed") < names.index("TH1") < names.index("TH1D")
+        assert len(set(names)) == len(names) and {"TAxis", "TArrayD"} <= set(names)
+        described = json.loads(json.dumps(file.streamer_named("TAxis").tojson()))
+        assert described["fName"] == "TAxis" and described["fElements"][0]["fName"] == "TNamed"
+        with pytest.raises(KeyError, match="Nope"):
+            file.streamer_dependencies("Nope")
+
+
+def test_the_anchor_of_an_rntuple_has_members(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file.mkrntuple("n", {"x": [1, 2]})
+    ours, theirs = (module.open(tmp_path / "a.root")["n"] for module in (sapwood, uproot))
+    names = ["fVersionEpoch", "fVersionPatch", "fSeekHeader", "fNBytesHeader", "fLenHeader", "fSeekFooter", "fNBytesFooter"]
+    for name in [*names, "fLenFooter", "fMaxKeySize"]:
+        assert ours.member(name) == theirs.member(name), name
+    with pytest.raises(KeyError, match="fSeekHeader"):
+        ours.member("fSeekHeder")

@@ -19,6 +19,7 @@ from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
+from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings
 from sapwood.iteration import Report
 from sapwood.lazy import dask, dask_write
 from sapwood.merging import Merged, merge
@@ -43,6 +44,10 @@ __all__ = [
     "LZMA",
     "ZLIB",
     "ZSTD",
+    "AsDtype",
+    "AsJagged",
+    "AsObjects",
+    "AsStrings",
     "Branch",
     "Compression",
     "Directory",

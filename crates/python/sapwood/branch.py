@@ -11,7 +11,7 @@ from sapwood._read.branches import HasBranches
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood.compression import Compression, or_none
 from sapwood.errors import SapwoodError
-from sapwood.interpretation import Grouped, Interpretation, Unknown
+from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
 from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
@@ -82,6 +82,11 @@ class Branch(HasBranches):
         return self.path
 
     @property
+    def cache_key(self) -> str:
+        """Text that tells it from branches of all other files: the file's own number, and its place."""
+        return f"{self.parent.cache_key}:{self.name}({self.index})"
+
+    @property
     def object_path(self) -> str:
         """Its path in the file."""
         return f"{self._tree.object_path}:{self.path}"
@@ -141,7 +146,7 @@ class Branch(HasBranches):
         except SapwoodError as error:
             # Without the way that it took, which holds the tree.
             return Unknown(error.with_traceback(None))
-        return Interpretation(interpretation.typename(name, kind), kind)
+        return interpretation.interpret(interpretation.typename(name, kind), kind)
 
     def _declared_type(self) -> str | None:
         """The class that a branch with branches below it is declared with; ``None`` where nothing says it."""
@@ -251,7 +256,8 @@ class Branch(HasBranches):
     ) -> Any:
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
-        ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as
+        ``interpretation`` may be a NumPy type to look at the numbers with, of the same size, or
+        ``branch.interpretation.inplace(array)`` to read into an array. The rest is as
         in :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of
         objects where entries are no plain numbers.
 
@@ -261,6 +267,8 @@ class Branch(HasBranches):
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries
         selection = reading.select(total, entry_start, entry_stop, as_numbers(entries, self._tree))
+        if isinstance(interpretation, InPlace):
+            return interpretation.fill(reading.read_branch(self, selection, "np", progress))
         dtype = reading.dtype_of(interpretation)
         if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)

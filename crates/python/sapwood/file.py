@@ -18,7 +18,7 @@ from sapwood.compression import Compression, or_none
 from sapwood.directory import RNTUPLES, Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.ntuple import NTuple
-from sapwood.streamers import StreamerInfo, gather
+from sapwood.streamers import StreamerInfo, dependencies, gather
 from sapwood.tree import Tree
 
 if TYPE_CHECKING:
@@ -182,6 +182,16 @@ class File(Directory):
         if version == "min":
             return versions[min(versions)]
         return versions.get(int(version))
+
+    def streamer_dependencies(self, classname: str, version: int | str = "max") -> list[tuple[str, int]]:
+        """Name and version of a class, and before it those of all classes that it is made of.
+
+        Raises :class:`~sapwood.errors.NotFoundError` where it says nothing.
+        """
+        found = self.streamer_named(classname, version)
+        if found is None:
+            raise not_found(f"the file describes no class {classname!r} (version {version})", self._name)
+        return dependencies(self._known_streamers, found)
 
     def show_streamers(
         self, classname: str | None = None, version: int | str = "max", stream: TextIO | None = None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sapwood._read import layout
+from sapwood.errors import MismatchError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _DIMENSIONS_FIRST = re.compile(r"^(.*?)((?:\[\d+\])+)((?:\[\])+)$")
 _NUMPY_TO_CPP = {
@@ -57,10 +61,16 @@ class Interpretation:
             return np.dtype((kind[2], tuple(shape)))
         return np.dtype(object)
 
-    @property
-    def awkward_form(self) -> Any:
-        """Form of its Awkward Array."""
+    def awkward_form(self, *_: Any, **__: Any) -> Any:
+        """Form of its Awkward Array. uproot's arguments, a file and what is in its forms, change nothing."""
         return layout.form(self.kind)
+
+    def inplace(self, array: np.ndarray[Any, Any]) -> InPlace:
+        """The same, read into an array that is there: ``branch.array(branch.interpretation.inplace(array))``.
+
+        Raises ``TypeError`` for an array that does not hold its numbers.
+        """
+        return InPlace(self, array)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Interpretation) and (self.typename, self.kind) == (
@@ -72,14 +82,75 @@ class Interpretation:
         return hash(self.typename)
 
     def __repr__(self) -> str:
-        if _is_flat(self.kind):
-            return f"AsDtype({_dtype(self.kind)})"
-        if self.is_jagged:
-            header = ", header_bytes=10" if self.typename.startswith(("std::vector<", "vector<")) else ""
-            return f"AsJagged(AsDtype({_dtype(self.kind[3])}){header})"
-        if self.kind[0] == "text":
-            return "AsStrings()"
         return f"AsObjects({self.typename})"
+
+
+class AsDtype(Interpretation):
+    """Numbers, or fixed arrays of them, an entry."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"AsDtype({_dtype(self.kind)})"
+
+
+class AsJagged(Interpretation):
+    """A list of numbers, or of fixed arrays of them, an entry."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        header = ", header_bytes=10" if self.typename.startswith(("std::vector<", "vector<")) else ""
+        return f"AsJagged(AsDtype({_dtype(self.kind[3])}){header})"
+
+
+class AsStrings(Interpretation):
+    """Text."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AsStrings()"
+
+
+class AsObjects(Interpretation):
+    """All else: lists of lists, records, maps, objects."""
+
+    __slots__ = ()
+
+
+def interpret(typename: str, kind: tuple[Any, ...]) -> Interpretation:
+    """The interpretation of a type."""
+    if _is_flat(kind):
+        return AsDtype(typename, kind)
+    plain = Interpretation(typename, kind)
+    if plain.is_jagged:
+        return AsJagged(typename, kind)
+    return (AsStrings if kind[0] == "text" else AsObjects)(typename, kind)
+
+
+class InPlace(Interpretation):
+    """Numbers that are read into an array that is there."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, of: Interpretation, array: np.ndarray[Any, Any]) -> None:
+        super().__init__(of.typename, of.kind)
+        dtype = of.numpy_dtype
+        if dtype.hasobject or array.dtype.newbyteorder("=") != dtype.base:
+            raise TypeError(f"{of.typename} cannot be read into an array of {array.dtype}")
+        self.array = array
+
+    def fill(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Copies what was read, and gives the part of the array that it takes.
+
+        Raises :class:`~sapwood.errors.MismatchError` where it has no room.
+        """
+        taken = self.array[: len(values)]
+        if taken.shape != values.shape:
+            raise MismatchError(f"values of the shape {values.shape} do not fit into one of {self.array.shape}")
+        taken[...] = values
+        return taken
 
 
 class Grouped(Interpretation):
@@ -136,7 +207,11 @@ def _dtype(kind: tuple[Any, ...]) -> str:
     import numpy as np
 
     dtype = np.dtype(kind[2]).newbyteorder(">")
-    text = repr(dtype.str) if dtype.itemsize > 1 else repr(dtype.name)
+    if dtype.itemsize > 1:
+        text = repr(dtype.str)
+    else:
+        # In NumPy's words, whose codes in arrays are shorter.
+        text = repr(dtype.char if dtype.kind == "b" else dtype.str[1:]) if shape else repr(dtype.name)
     return f'"({text}, {tuple(shape)})"' if shape else text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sapwood import interpretation, session
 from sapwood.branch import Branch
-from sapwood.errors import SapwoodError, UnsupportedError, place
+from sapwood.errors import SapwoodError, UnsupportedError, near, not_found, place
 from sapwood.interpretation import Interpretation, Unknown
 from sapwood.tree import Tree
 
@@ -37,7 +37,7 @@ class Field(Branch):
         except SapwoodError as error:
             # Without the way that it took, which holds the tree.
             return Unknown(error.with_traceback(None))
-        return Interpretation(interpretation.typename(name, kind), kind)
+        return interpretation.interpret(interpretation.typename(name, kind), kind)
 
     @property
     def model(self) -> Any:
@@ -116,8 +116,25 @@ class NTuple(Tree):
 
     @property
     def model(self) -> Any:
-        """An RNTuple has no record with members by ROOT's names."""
+        """An RNTuple has no record with members by ROOT's names but its anchor: see :meth:`member`."""
         raise _no_record(self)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Members of its anchor: the version, and where header and footer are."""
+        return dict(self._core.anchor)
+
+    all_members = members
+
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
+        """A member of its anchor by ROOT's name, like ``fSeekHeader``.
+
+        Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
+        """
+        members = self.members
+        if name not in members and not none_if_missing:
+            raise not_found(f"an RNTuple has no member {name!r}{near(name, list(members))}")
+        return members.get(name)
 
     def optimize_baskets(self, *_: Any, **__: Any) -> Any:
         """An RNTuple has no baskets: raises :class:`UnsupportedError`."""

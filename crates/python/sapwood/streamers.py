@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,6 +54,26 @@ class StreamerInfo:
         """The member of that name; ``None`` where there is none."""
         return next((element for element in self.elements if element.name == name), None)
 
+    def tojson(self) -> dict[str, Any]:
+        """As a dictionary with ROOT's names of members, for JSON."""
+        elements = [
+            {
+                "fName": element.name,
+                "fTitle": element.title,
+                "fType": element.code,
+                "fTypeName": element.typename,
+                "fArrayLength": element.array_length,
+            }
+            for element in self.elements
+        ]
+        return {
+            "_typename": "TStreamerInfo",
+            "fName": self.name,
+            "fCheckSum": self.checksum,
+            "fClassVersion": self.class_version,
+            "fElements": elements,
+        }
+
     def show(self, stream: TextIO | None = None) -> None:
         """Writes the class and its members, a line each."""
         print("\n".join(self._lines()), file=stream or sys.stdout)
@@ -63,6 +84,28 @@ class StreamerInfo:
         for element in self.elements:
             if not element.is_base:
                 yield f"    {element.name}: {element.typename}"
+
+
+def dependencies(infos: dict[str, dict[int, StreamerInfo]], info: StreamerInfo) -> list[tuple[str, int]]:
+    """Names and versions of a class and of all others that its bases and members are made of, each after those
+    that it needs."""
+    found: list[tuple[str, int]] = []
+    begun: set[str] = set()
+
+    def add(one: StreamerInfo) -> None:
+        if one.name in begun:
+            return
+        begun.add(one.name)
+        for element in one.elements:
+            words = element.name if element.is_base else element.typename
+            for word in re.findall(r"[A-Za-z_][\w:]*", words):
+                versions = infos.get(word)
+                if versions:
+                    add(versions[max(versions)])
+        found.append((one.name, one.class_version))
+
+    add(info)
+    return found
 
 
 def gather(rows: list[Any]) -> dict[str, dict[int, StreamerInfo]]:

@@ -383,6 +383,11 @@ class Tree(HasBranches):
         return self._aliases
 
     @property
+    def cache_key(self) -> str:
+        """Text that tells it from trees of all other files: the file's own number, and its path."""
+        return f"{self.file.hex_uuid}:{self.object_path}"
+
+    @property
     def model(self) -> Model:
         """The tree's own record, with all members by ROOT's names."""
         found: Model = Model.of(self._core.object)

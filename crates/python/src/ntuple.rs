@@ -108,6 +108,12 @@ impl NTuple {
         (self.engine.version, &self.engine.writer)
     }
 
+    /// Members of its anchor by ROOT's names.
+    #[getter]
+    fn anchor(&self) -> Vec<(&'static str, u64)> {
+        self.engine.anchor_members()
+    }
+
     /// Names of its sets of attributes.
     #[getter]
     fn attribute_sets(&self) -> Vec<&str> {

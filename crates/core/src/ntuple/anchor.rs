@@ -2,7 +2,7 @@
 
 use twox_hash::XxHash3_64;
 
-use super::locator::Link;
+use super::locator::{Link, Locator};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{Reader, Writer};
 
@@ -27,6 +27,24 @@ const MEMBER_BYTES: usize = 64;
 const BYTE_COUNT_BIT: u32 = 0x4000_0000;
 
 impl Anchor {
+    /// The members by ROOT's names.
+    pub(crate) fn members(&self) -> Vec<(&'static str, u64)> {
+        let versions = ["fVersionEpoch", "fVersionMajor", "fVersionMinor", "fVersionPatch"];
+        let mut members: Vec<_> = versions.into_iter().zip(self.version.map(u64::from)).collect();
+        let names = [
+            ("fSeekHeader", "fNBytesHeader", "fLenHeader", &self.header),
+            ("fSeekFooter", "fNBytesFooter", "fLenFooter", &self.footer),
+        ];
+        for (seek, bytes, length, link) in names {
+            if let Locator::File { at, bytes: stored } = link.locator {
+                members.extend([(seek, at), (bytes, stored)]);
+            }
+            members.push((length, link.length));
+        }
+        members.push(("fMaxKeySize", self.max_key_bytes));
+        members
+    }
+
     /// Reads the payload of an anchor's key.
     ///
     /// # Errors

@@ -134,6 +134,14 @@ impl std::fmt::Debug for NTuple {
 }
 
 impl NTuple {
+    /// Members of its anchor by ROOT's names: the version of the format, and where header and footer are.
+    ///
+    /// Source: `ROOT::RNTuple`.
+    #[doc(hidden)]
+    pub fn anchor_members(&self) -> Vec<(&'static str, u64)> {
+        self.anchor.members()
+    }
+
     /// The file it is in.
     pub fn file(&self) -> &File {
         &self.file

@@ -6,8 +6,20 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-#: What only tunes uproot's own caches: no result depends on it.
-QUIET = frozenset(["array_cache", "minimal_ttree_metadata", "object_cache"])
+#: What only tunes how uproot fetches, caches and decodes: no result depends on it.
+QUIET = frozenset(
+    [
+        "array_cache",
+        "begin_chunk_size",
+        "handler",
+        "max_num_elements",
+        "minimal_ttree_metadata",
+        "num_fallback_workers",
+        "num_workers",
+        "object_cache",
+        "use_threads",
+    ]
+)
 
 
 class UnusedArgument(PendingDeprecationWarning):

@@ -24,7 +24,7 @@ from sapwood.errors import (
     place,
 )
 from sapwood.filters import Filter
-from sapwood.interpretation import Grouped, Interpretation, Unknown
+from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
@@ -122,6 +122,8 @@ class Plan:
     def _typed_output(self, text: Any, interpretation: Any) -> Output:
         """A branch that is looked at as another type; ``None`` for its own."""
         output = self._output(text)
+        if isinstance(interpretation, InPlace) and output.branch is not None:
+            return Output(output.name, output.branch, interpretation)
         dtype = dtype_of(interpretation)
         if dtype is None:
             return output
@@ -303,6 +305,9 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             continue  # asked for twice
         if output.branch is None:
             arrays[output.name] = to.column(values[output.name], selection)
+        elif isinstance(output.dtype, InPlace):
+            filled = output.dtype.fill(branch_value(output.branch, loaded, libraries.NUMPY, selection))
+            arrays[output.name] = to.convert(filled, selection)
         elif output.dtype is not None:
             flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
             arrays[output.name] = to.convert(view_as(output.branch, flat, output.dtype), selection)

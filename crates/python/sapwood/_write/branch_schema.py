@@ -209,11 +209,8 @@ def are_types(given: Any) -> bool:
 def _is_type(kind: Any) -> bool:
     if isinstance(kind, Mapping):
         return all(map(_is_type, kind.values()))
-    if isinstance(kind, (tuple, list)):  # of NumPy
-        try:
-            return len(kind) > 0 and not isinstance(kind[0], list) and bool(np.dtype(kind))
-        except (TypeError, ValueError, SyntaxError):
-            return False
+    if isinstance(kind, (tuple, list)):
+        return branch_types.is_shaped(kind)
     if isinstance(kind, (str, type, np.dtype)) or typing.get_origin(kind) or not hasattr(kind, "__iter__"):
         return True
     return type(kind).__module__.startswith("awkward.types")

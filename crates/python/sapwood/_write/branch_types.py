@@ -24,6 +24,32 @@ _WORD = re.compile(r"""\b(?:unsigned )?(?:long long|[A-Za-z_]\w*)\b(?!\s*["']?\s
 _OF_AWKWARD = {"var", "string", "bytes", "option", "union", "unknown"}
 
 
+def is_shaped(kind: Any) -> bool:
+    """Whether this is a type in NumPy's pairs, like ``("f4", (2, 3))``, and no data.
+
+    >>> is_shaped(("f4", (2, 3))), is_shaped(("f4", "i4")), is_shaped([1.5])
+    (True, False, False)
+    """
+    try:
+        return isinstance(kind, (tuple, list)) and not isinstance(kind[0], list) and bool(np.dtype(kind))
+    except (IndexError, TypeError, ValueError, SyntaxError):
+        return False
+
+
+def of_form(given: Any) -> Any:
+    """The types of the fields of an Awkward form of records, which stands for them; all else as it is.
+
+    >>> import awkward as ak
+    >>> of_form(ak.Array([{"x": 1.5, "v": [1, 2]}]).layout.form)
+    {'x': NumpyType('float64'), 'v': ListType(NumpyType('int64'))}
+    """
+    if type(given).__module__.startswith("awkward.forms."):
+        records = given.type
+        if type(records).__name__ == "RecordType":
+            return {name: records.content(name) for name in records.fields}
+    return given
+
+
 def as_type(kind: Any) -> Any:
     """A NumPy or Awkward type, or the words of a C++ vector.
 

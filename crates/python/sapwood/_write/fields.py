@@ -115,7 +115,9 @@ def are_types(given: Any) -> bool:
     return (
         isinstance(given, dict)
         and bool(given)
-        and all(isinstance(one, types) or is_declared(one) for one in given.values())
+        and all(
+            isinstance(one, types) or is_declared(one) or branch_types.is_shaped(one) for one in given.values()
+        )
     )
 
 

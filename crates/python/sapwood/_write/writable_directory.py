@@ -9,6 +9,7 @@ from sapwood import errors
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._read.key_listing import Listing
 from sapwood._write import branch_schema, lossless, tables, writable_ntuple
+from sapwood._write.branch_types import of_form
 from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
@@ -279,6 +280,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         ignore(others, "mktree")
         full = self._full(name, "the name of a tree")
+        branch_types = of_form(branch_types)
         sizes = (auto_flush, auto_save, cluster_bytes, basket_bytes)
         options = (compression, *sizes, split_level, member_wise, random_access)
         if branch_schema.are_types(branch_types):
@@ -345,7 +347,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
 
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
-        or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
+        or the form of an Awkward Array of records, or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
         compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one;
         a mapping from names or globs of fields to settings is allowed as for :meth:`mktree`.
         Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
@@ -369,7 +371,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         full = self._full(name, "the name of an RNTuple")
         options = (description, compression, cluster_bytes, page_bytes)
-        return writable_ntuple.begin(self.file, full, field_types, *options)
+        return writable_ntuple.begin(self.file, full, of_form(field_types), *options)
 
     def parallel_rntuple(
         self,
@@ -400,7 +402,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         full = self._full(name, "the name of an RNTuple")
         options = (description, compression, cluster_bytes, page_bytes)
-        return writable_ntuple.begin_parallel(self.file, full, field_types, *options)
+        return writable_ntuple.begin_parallel(self.file, full, of_form(field_types), *options)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol,
@@ -423,6 +425,10 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         [0.0, 1.0, 2.0, 0.0]
         """
         full = self._full(name)
+        types = of_form(value)
+        if types is not value:  # a form: no entries
+            (self.mkrntuple if self.file._format == "rntuple" else self.mktree)(name, types).close()
+            return
         draft = as_object(value)
         if draft is not None:
             if draft.has_member("fName") and (

@@ -1,0 +1,135 @@
+"""Runs uproot's own tests with Sapwood in its place: ``python -m tools.uproot_suite UPROOT DATA``.
+
+``UPROOT`` is a checkout of scikit-hep/uproot5, ``DATA`` the folder ``src/skhep_testdata/data`` of one of
+scikit-hep/scikit-hep-testdata. The tests run unchanged, warnings are errors as there, first with uproot
+and then with Sapwood as ``import uproot``. What passes with uproot is counted, by what a test is about;
+``--list KIND`` names what fails with Sapwood.
+
+Tests that use what uproot is made of (``uproot.models``, ``uproot.source``,
+``uproot.interpretation.identify``, ``uproot._util`` and so on) are no tests of public behaviour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+INSIDE = re.compile(
+    r"uproot\.(models|source|_util|_dask|sink|const|containers|streamers|serialization|deserialization|extras|futures|model\.|"
+    r"interpretation\.[a-z]|compression\.[a-z_]|writing\.(_|identify|writable)|cache\.|reading\.|behaviors?\b|register_interpretation)"
+    r"|\._(cascading|forth|complete_forth_code|file\b|source\b)|\.(header|footer)\.|\bpage_link_list\b|get_field_metadata|\.file\.source"
+)
+NETWORK = re.compile(r"root://|https?://|s3://|\bserver\b")
+OUTCOME = re.compile(r"(PASSED|FAILED|ERROR) (tests/\S+?\.py)::(\S+)")
+SETTINGS = """[pytest]
+filterwarnings =
+    error
+    ignore:unclosed transport
+markers = {marks}
+"""
+MARKS = ("slow", "network", "distributed", "pyodide", "kvikio", "cupy", "xrootd", "s3")
+
+
+def run(uproot: Path, data: Path, stand_in: bool) -> dict[tuple[str, str], str]:
+    """Outcome of each test."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder) / "pytest.ini"
+        settings.write_text(SETTINGS.format(marks="".join(f"\n    {mark}" for mark in MARKS)))
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-c",
+            settings,
+            "--rootdir",
+            uproot,
+            "-p",
+            "no:cacheprovider",
+        ]
+        command += [
+            "-q",
+            "-rA",
+            "--tb=no",
+            "--color=no",
+            "--continue-on-collection-errors",
+            "--timeout=60",
+            "tests",
+        ]
+        if stand_in:
+            command += ["-p", "uproot_is_sapwood"]
+        environment = {**os.environ, "SKHEP_DATA": str(data), "PYTHONPATH": str(HERE / "shim")}
+        done = subprocess.run(command, cwd=uproot, env=environment, capture_output=True, text=True)
+    found = {
+        (path, name): outcome for outcome, path, name in map(re.Match.groups, OUTCOME.finditer(done.stdout))
+    }
+    if not found:
+        raise SystemExit(f"no test ran:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return found
+
+
+@cache
+def _sources(path: Path) -> tuple[str, dict[str, str]]:
+    """Imports of uproot's modules by name, and the text of each function and class."""
+    text = path.read_text()
+    nodes = list(ast.walk(ast.parse(text)))
+    names = ""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uproot."):
+            names += "".join(f"{one.asname or one.name} {node.module}.\n" for one in node.names)
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return names, {
+        node.name: ast.get_source_segment(text, node) or "" for node in nodes if isinstance(node, kinds)
+    }
+
+
+def kind(uproot: Path, path: str, test: str) -> str:
+    """What a test is about."""
+    names, parts = _sources(uproot / path)
+    name = test.split("[")[0].split("::")[-1]
+    text = parts.get(name, "")
+    text += "".join(
+        part for other, part in parts.items() if other != name and re.search(rf"\b{other}\b", text)
+    )
+    for line in names.splitlines():
+        imported, module = line.split()
+        if re.search(rf"\b{imported}\b", text):
+            text += f"\n{module}"
+    if re.search(r"xrootd|http|network", path) or NETWORK.search(text):
+        return "network"
+    if INSIDE.search(text):
+        return "inside"
+    low = (path + text).lower()
+    return "rntuple" if "rntuple" in low else "dask" if "dask" in low else "public"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("uproot", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--list", action="append", default=[], metavar="KIND")
+    arguments = parser.parse_args()
+    theirs = run(arguments.uproot, arguments.data, stand_in=False)
+    ours = run(arguments.uproot, arguments.data, stand_in=True)
+    tests = {test: kind(arguments.uproot, *test) for test, outcome in theirs.items() if outcome == "PASSED"}
+    count, passed = (
+        Counter(tests.values()),
+        Counter(tests[test] for test in tests if ours.get(test) == "PASSED"),
+    )
+    for one in sorted(count):
+        print(f"{one:10} {passed[one]:4} of {count[one]:4}  {passed[one] / count[one]:.3f}")
+    for (path, name), one in sorted(tests.items()):
+        if one in arguments.list and ours.get((path, name)) != "PASSED":
+            print(f"{one:10} {path}::{name}")
+
+
+if __name__ == "__main__":
+    main()
