@@ -8,6 +8,9 @@ use super::class::VALUE_SUMS;
 use super::histogram::Histogram;
 use super::statistics::add_terms;
 
+/// Added to a number of up to 31 bits, this leaves the next whole number in the last bits.
+const WHOLE: f64 = (3_u64 << 51) as f64;
+
 /// Rows of a block: what is computed for them stays in the processor's nearest cache.
 pub(super) const BLOCK: usize = 512;
 
@@ -79,9 +82,10 @@ impl Histogram {
 
     fn add_statistics(&mut self, inside: &[bool], weights: &[f64], columns: &[&[f64]]) {
         let dimension = self.dimension;
-        if dimension == 1 && !self.profile {
-            self.add_simple_statistics(inside, weights, columns.first().copied().unwrap_or_default());
-            return;
+        match columns {
+            [x] if !self.profile => return self.add_simple_statistics(inside, weights, x),
+            [x, y] if dimension == 2 => return self.add_plane_statistics(inside, weights, x, y),
+            _ => {}
         }
         let (sum, squares) = VALUE_SUMS[dimension - 1];
         let mut sums = self.sums;
@@ -123,6 +127,27 @@ impl Histogram {
     }
 }
 
+impl Histogram {
+    /// The sums of a histogram with two axes and no means.
+    fn add_plane_statistics(&mut self, inside: &[bool], weights: &[f64], x: &[f64], y: &[f64]) {
+        let [mut w, mut w2, mut wx, mut wx2, mut wy, mut wy2, mut wxy, ..] = self.sums;
+        let all = self.counts_overflows;
+        for ((inside, weight), (x, y)) in inside.iter().zip(weights).zip(x.iter().zip(y)) {
+            let counts = *inside || all;
+            let of = |value: f64| if counts { value } else { 0.0 };
+            let (weight, x, y) = (of(*weight), of(*x), of(*y));
+            w += weight;
+            w2 += weight * weight;
+            wx += weight * x;
+            wx2 += weight * x * x;
+            wy += weight * y;
+            wy2 += weight * y * y;
+            wxy += weight * x * y;
+        }
+        self.sums[..7].copy_from_slice(&[w, w2, wx, wx2, wy, wy2, wxy]);
+    }
+}
+
 impl Axis {
     /// Adds the number of the bin of each value, times a stride, to the numbers of bins; notes which values are not
     /// inside.
@@ -137,18 +162,23 @@ impl Axis {
             rows.for_each(|(x, (at, inside))| note(self.find(*x) as u32, at, inside));
             return;
         }
-        // As `find`, without a branch.
+        // As `find`, without a branch and without a division.
         let (min, max, count) = (self.min, self.max, self.bins as f64);
-        let range = max - min;
-        let width = range / count;
+        let (width, scale) = ((max - min) / count, count / (max - min));
+        // Edges that are hardly told apart are for `find`.
+        let is_coarse = width > min.abs().max(max.abs()) * 1e-14;
+        if !is_coarse || !scale.is_finite() || !width.is_normal() {
+            rows.for_each(|(x, (at, inside))| note(self.find(*x) as u32, at, inside));
+            return;
+        }
         for (x, (at, inside)) in rows {
             let x = *x;
-            let rounded = (count * (x - min) / range) as i32;
-            let low = min + f64::from(rounded) * width;
-            let high = min + (f64::from(rounded) + 1.0) * width;
-            let bin = rounded.wrapping_add(1) + i32::from(x >= high) - i32::from(x < low);
-            let bin = if x < min { 0 } else { bin as u32 };
-            note(if x < max { bin.min(last + 1) } else { last + 1 }, at, inside);
+            // The next whole number is that of the bin or of the one behind it, which the lower edge tells.
+            let next = ((x - min) * scale + WHOLE) - WHOLE;
+            let bin = if x < min + next * width { next } else { next + 1.0 };
+            let bin = if x < min { 0.0 } else { bin };
+            let bin = if x < max { bin } else { count + 1.0 };
+            note(((bin + WHOLE).to_bits() as u32).min(last + 1), at, inside);
         }
     }
 }
@@ -199,6 +229,51 @@ impl Cells {
                 }
             }
             whole => bins.iter().zip(weights).for_each(|(bin, weight)| whole.add(*bin as usize, *weight)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_of_blocks_are_those_of_single_values() {
+        let axes = [
+            (100, -5.0, 5.0),
+            (7, 0.0, 1.0),
+            (1, -1e-3, 1e300),
+            (3, 0.1, 0.7),
+            (99_999, -1.0 / 3.0, 1.0),
+            (100, 1e16, 1e16 + 10.0),
+            (100, 0.0, 5e-324),
+            (10, -1e308, 1e308),
+        ];
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        for (bins, min, max) in axes {
+            let axis = Axis::regular(bins, min, max).unwrap();
+            let width = (max - min) / bins as f64;
+            let mut values = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, min, max, f64::MAX, f64::MIN];
+            for _ in 0..400 {
+                values.push(min + random() * 1.2 * (max - min) - 0.1 * (max - min));
+                // Edges, and the numbers next to them.
+                let edge = min + (random() * bins as f64).floor() * width;
+                values.extend([edge, edge.next_up(), edge.next_down()]);
+            }
+            let (mut found, mut inside) = (vec![0; values.len()], vec![true; values.len()]);
+            axis.find_all(&values, 1, &mut found, &mut inside);
+            for ((x, found), inside) in values.iter().zip(found).zip(inside) {
+                let expected = axis.find(*x);
+                assert_eq!(
+                    (found as usize, inside),
+                    (expected, (1..=bins).contains(&expected)),
+                    "{x} of {min} to {max}"
+                );
+            }
         }
     }
 }

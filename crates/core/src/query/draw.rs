@@ -468,6 +468,7 @@ impl Points {
 /// What passes of some values that share a loop; the last of them is the cut, if there is one.
 fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
     let weight = if cut.is_some() { values.pop() } else { None };
+    let nothing = |count: usize| Points { columns: vec![Vec::new(); count], weights: None };
     let mut weights = None;
     let mut chosen: Option<Vec<bool>> = None;
     if let Some(weight) = weight {
@@ -478,7 +479,7 @@ fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
                 let one = weight.data.f64s()?;
                 let super::number::Side::One(one) = one else { return Err(super::fault::no_number()) };
                 if one == 0.0 {
-                    return Ok(Points { columns: vec![Vec::new(); values.len()], weights: None });
+                    return Ok(nothing(values.len()));
                 }
                 if one != 1.0 {
                     let items = weight.frame.items()?;
@@ -504,6 +505,12 @@ fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
     if cut.is_some() {
         values.pop();
     }
+    let count = chosen.as_ref().map(|chosen| chosen.iter().filter(|is_chosen| **is_chosen).count());
+    match (count, &chosen) {
+        (Some(0), _) => return Ok(nothing(values.len())),
+        (Some(count), Some(all)) if count == all.len() => chosen = None,
+        _ => {}
+    }
     let mut columns = Vec::with_capacity(values.len());
     for value in values {
         let value = value.spread()?;
@@ -520,8 +527,16 @@ fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
     Ok(Points { columns, weights })
 }
 
+/// The values that are chosen. Where these are at random, a branch for each would cost more than writing all.
 fn kept(values: &[f64], chosen: &[bool]) -> Vec<f64> {
-    values.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen).map(|(value, _)| *value).collect()
+    let mut kept = vec![0.0; values.len()];
+    let mut count = 0;
+    for (value, is_chosen) in values.iter().zip(chosen) {
+        kept[count] = *value;
+        count += usize::from(*is_chosen);
+    }
+    kept.truncate(count);
+    kept
 }
 
 /// The expressions, and what stands behind the last `>>`, if that is a name or bins.

@@ -21,8 +21,9 @@ const STEP_BYTES: u64 = 32 << 20;
 const KEPT_BYTES: u64 = 256 << 20;
 /// Entries for each run of passing ones from which on few baskets are needed: they hold some thousands.
 const SPARSE: u64 = 1_000;
-/// Steps without a look at what passes, after one in which it was nearly everywhere.
-const DENSE_STEPS: u32 = 4;
+/// Steps without a look at what passes, after one in which it was nearly everywhere: the second number where looks have
+/// found nothing else for long.
+const DENSE_STEPS: (u32, u32) = (4, 64);
 
 /// Values of expressions, for the entries that pass a cut.
 ///
@@ -297,7 +298,7 @@ impl Query {
         let is_ahead = source.session().is_some_and(|session| session.pool().is_some());
         let mut parts = source.steps(&all, entries, STEP_BYTES)?.into_iter();
         // Steps that are read whole at once, as those before had something that passes nearly everywhere.
-        let mut dense = 0;
+        let (mut dense, mut without_look) = (0, DENSE_STEPS.0);
         let Some(part) = parts.next() else { return Ok(()) };
         let mut step = Step::new(source, part);
         let mut looks = is_narrowed;
@@ -311,8 +312,14 @@ impl Query {
                 let passing = step.passing(&any)?;
                 let runs = passing.ranges().len() as u64;
                 match runs * SPARSE < step.entries.len() {
-                    true => step.narrow(passing)?,
-                    false => dense = DENSE_STEPS,
+                    true => {
+                        step.narrow(passing)?;
+                        without_look = DENSE_STEPS.0;
+                    }
+                    false => {
+                        dense = without_look;
+                        without_look = (2 * without_look).min(DENSE_STEPS.1);
+                    }
                 }
             } else {
                 dense = u32::saturating_sub(dense, 1);

@@ -1,6 +1,7 @@
 //! Where the values of names come from: a tree, or an RNTuple, and its friends.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::gather::Loaded;
@@ -126,21 +127,30 @@ impl Source {
         (is_alone || Arc::ptr_eq(&self.friends, &other.friends)) && self.table.is(&other.table)
     }
 
-    /// Entries in steps whose columns take about so many bytes of memory. Steps end with clusters where these fit, so
-    /// that no basket is read twice.
+    /// Entries in steps whose columns take at most about so many bytes of memory. Steps end with clusters where these
+    /// fit, so that no basket is read twice. Where a request costs nothing and one thread does everything, they are
+    /// single clusters, if these have enough bytes: their columns stay in the processor's cache.
     pub(super) fn steps(&self, ids: &[usize], entries: &Selection, bytes: u64) -> Result<Vec<Selection>> {
+        /// What a step takes in any case: shorter ones cost more than they gain.
+        const LEAST_BYTES: u64 = 1 << 20;
         let clusters = self.table.clusters()?;
-        let most = (bytes / self.entry_bytes(ids).max(1)).max(1);
+        let entry_bytes = self.entry_bytes(ids).max(1);
+        let most = (bytes / entry_bytes).max(1);
+        let least = if self.table.is_near_and_alone() { LEAST_BYTES / entry_bytes } else { most };
         let mut steps = Vec::new();
         let mut done = 0;
         while done < entries.len() {
             let end = done.saturating_add(most).min(entries.len());
-            // The last cluster that ends there or before, if it ends in this step.
-            let border = entries.entry(end).and_then(|next| {
-                let last = clusters.partition_point(|cluster| cluster.end <= next).checked_sub(1)?;
-                Some(entries.before(clusters.get(last)?.end))
+            // The first cluster that ends behind the least, or the last one before the most.
+            let of = |cluster: Option<&Range<u64>>| Some(entries.before(cluster?.end)).filter(|end| *end > done);
+            let first = entries.entry(done.saturating_add(least)).and_then(|entry| {
+                of(clusters.get(clusters.partition_point(|cluster| cluster.end < entry))).filter(|border| *border < end)
             });
-            let end = border.filter(|border| *border > done).unwrap_or(end);
+            let border = first.or_else(|| {
+                let next = entries.entry(end)?;
+                of(clusters.get(clusters.partition_point(|cluster| cluster.end <= next).checked_sub(1)?))
+            });
+            let end = border.unwrap_or(end);
             steps.push(entries.part(done..end));
             done = end;
         }
