@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use sapwood::codec::Compression;
 use sapwood::column::{Kind, Number};
 use sapwood::inspect::verify::Severity;
-use sapwood::io::{Flow, Sink};
+use sapwood::io::{Flow, MemoryStore, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
@@ -354,6 +354,55 @@ fn committed_clusters_are_there_whenever_the_writer_dies() {
         let is_named = found.objects.contains(&"a/n".to_owned())
             || found.trees.contains(&("a/n".into(), before as u64, after as u64));
         assert_eq!(after > before, is_named, "{count}: {found:?}");
+        let report = sapwood::inspect::verify::verify(&path, sapwood::OpenOptions::default()).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.severity != Severity::Damage), "{count}: {report:?}");
+    }
+}
+
+#[test]
+fn entries_and_fields_are_added_and_no_crash_takes_anything_away() {
+    let options = || WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() };
+    let at = with_clusters("ntuple-append.root", "a/n", 0, &[40, 30]);
+    let before = std::fs::read(&at).unwrap();
+    let small = || NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
+    let journal = Arc::new(Journal::default());
+    journal.0.lock().unwrap().push((0, before.clone()));
+    let store = Arc::new(MemoryStore::new("append.root", before));
+    let mut file = FileWriter::update_with(store, Arc::clone(&journal), options()).unwrap();
+    let mut ntuple = file.append_ntuple("a/n", small()).unwrap();
+    let error = file.append_ntuple("a/n", small()).unwrap_err();
+    assert!(error.to_string().contains("was written since the file was opened"), "{error}");
+    let rows = |range: std::ops::Range<i32>| Column::from_numbers(&range.collect::<Vec<_>>());
+    let zeros = |count: usize| Column::from_numbers(&vec![0_i32; count]);
+    ntuple.extend(&[("x", rows(70..90)), ("zero", zeros(20))]).unwrap();
+    let error = ntuple.add_fields(vec![number("x")]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exists);
+    ntuple.add_fields(vec![number("late")]).unwrap();
+    let error = ntuple.extend(&[("x", rows(0..1)), ("zero", zeros(1))]).unwrap_err();
+    assert!(error.to_string().contains("\"late\" was given no values"), "{error}");
+    let writes = || journal.0.lock().unwrap().len();
+    let saved_with_late = writes();
+    ntuple.extend(&[("x", rows(90..100)), ("zero", zeros(10)), ("late", rows(90..100))]).unwrap();
+    ntuple.flush().unwrap();
+    let committed = writes();
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    for count in 1..=writes() {
+        let path = scratch("ntuple-append-crash.root");
+        std::fs::write(&path, journal.image(count)).unwrap();
+        let check = |least: i32| {
+            let file = File::open(&path).unwrap();
+            let found = numbers(&file, "a/n", "x");
+            assert!(found.len() as i32 >= least, "{count}: {} of {least} rows", found.len());
+            assert_eq!(found, (0..found.len() as i32).collect::<Vec<_>>(), "{count}");
+            if found.len() > 90 {
+                let late = numbers(&file, "a/n", "late");
+                assert_eq!(late, (0..100).map(|row| if row < 90 { 0 } else { row }).collect::<Vec<_>>(), "{count}");
+            }
+        };
+        check(if count >= saved_with_late { 90 } else { 70 });
+        recover(&path, false, options()).unwrap();
+        check(if count >= committed { 100 } else { 70 });
         let report = sapwood::inspect::verify::verify(&path, sapwood::OpenOptions::default()).unwrap();
         assert!(report.findings.iter().all(|finding| finding.severity != Severity::Damage), "{count}: {report:?}");
     }

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network, writing
+from sapwood import _core, errors, network
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import paths, urls
 from sapwood.compression import as_compression
 from sapwood.file import check_options
-from sapwood.sizes import as_bytes
+from sapwood.sizes import as_bytes, every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -145,7 +145,7 @@ def merge(
     names = [chosen] if isinstance(chosen, str) else list(chosen)
     listed = None if only is None and exclude is None else (only is not None, names)
     setting = compression if compression in ("keep", "first") else as_compression(compression)
-    flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
+    flush = every(-30_000_000 if auto_flush is None else auto_flush)
     clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
     files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
     check_options(threads)

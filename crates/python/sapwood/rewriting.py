@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood import _core, errors, file, writing
+from sapwood import _core, errors, file
 from sapwood._read import reading
 from sapwood.compression import as_compression, as_random_access
 from sapwood.filters import as_match
-from sapwood.sizes import as_bytes
+from sapwood.sizes import as_bytes, every
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def rewrite(
     if unused:
         raise errors.NotFoundError(f"no top-level branch is like {unused[0]!r}")
     size = None if basket_bytes is None else as_bytes(basket_bytes)
-    flush = None if auto_flush is None else writing.every(auto_flush)
+    flush = None if auto_flush is None else every(auto_flush)
     order = order or ("offset" if kept_whole else "entry")
     made = _core.rewrite(
         opened._engine(),

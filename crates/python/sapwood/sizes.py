@@ -24,3 +24,12 @@ def as_bytes(size: Any) -> int:
     elif hasattr(size, "__index__"):
         return int(size.__index__())
     raise TypeError(f"a size is a whole number of bytes or a text like '100 MB', not {size!r}")
+
+
+def every(setting: Any) -> int:
+    """ROOT's number for a setting of AutoFlush or AutoSave: entries, minus bytes, or 0.
+
+    >>> every(1000), every("30 MB"), every(-30_000_000)
+    (1000, -30000000, -30000000)
+    """
+    return -as_bytes(setting) if isinstance(setting, str) else as_bytes(setting)

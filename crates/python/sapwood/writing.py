@@ -33,7 +33,7 @@ from sapwood.compression import (
 )
 from sapwood.file import check_options
 from sapwood.file import open as _open
-from sapwood.sizes import as_bytes
+from sapwood.sizes import as_bytes, every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -165,15 +165,6 @@ def _place(path: Any) -> str | None:
         return None
     place = urls.local_path(os.fspath(path))
     return place if urls.is_url(place) else os.path.expanduser(place)
-
-
-def every(setting: Any) -> int:
-    """ROOT's number for a setting of AutoFlush or AutoSave: entries, minus bytes, or 0.
-
-    >>> every(1000), every("30 MB"), every(-30_000_000)
-    (1000, -30000000, -30000000)
-    """
-    return -as_bytes(setting) if isinstance(setting, str) else as_bytes(setting)
 
 
 def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | None, int | None]:

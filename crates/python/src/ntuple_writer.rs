@@ -14,6 +14,7 @@ use sapwood::memory::Memory;
 use sapwood::read::Column;
 use sapwood::write::FieldSpec;
 
+use crate::column::kind;
 use crate::errors::{raise, run};
 use crate::model::{Model, Objects};
 use crate::tree_writer::{closed, locked};
@@ -66,6 +67,21 @@ impl NTupleWriter {
             let columns = columns.collect::<sapwood::Result<Vec<_>>>()?;
             writer.extend(&columns)
         })
+    }
+
+    /// Names of the fields, and their types as nested tuples.
+    fn fields(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        let locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let writer = locked.as_ref().ok_or_else(|| closed("the RNTuple is closed"))?;
+        writer.fields().iter().map(|field| Ok((field.name.to_string(), kind(py, &field.kind)?))).collect()
+    }
+
+    /// Adds fields, of which the rows so far have no values.
+    fn add_fields(&self, py: Python<'_>, fields: Vec<GivenField<'_>>) -> PyResult<()> {
+        let fields = fields.iter().map(spec_of).collect::<PyResult<Vec<_>>>()?;
+        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
+        run(py, || writer.add_fields(fields))
     }
 
     /// Writes what waits as a cluster of its own.

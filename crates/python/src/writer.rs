@@ -284,6 +284,28 @@ impl FileWriter {
         Ok(Bound::new(py, NTupleWriter::from(ntuple))?.into_any())
     }
 
+    /// Opens an RNTuple that was in the file before, to add entries to it.
+    #[pyo3(signature = (path, compression = None, cluster_bytes = None, page_bytes = None, auto_save_bytes = None))]
+    fn append_ntuple(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        compression: Option<&str>,
+        cluster_bytes: Option<usize>,
+        page_bytes: Option<usize>,
+        auto_save_bytes: Option<u64>,
+    ) -> PyResult<NTupleWriter> {
+        let usual = NTupleOptions::default();
+        let options = NTupleOptions {
+            compression: compression.map(str::parse).transpose().map_err(raise)?,
+            cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
+            page_bytes: page_bytes.unwrap_or(usual.page_bytes),
+            auto_save_bytes: auto_save_bytes.unwrap_or(usual.auto_save_bytes),
+            ..usual
+        };
+        self.with(py, |writer| writer.append_ntuple(path, options)).map(NTupleWriter::from)
+    }
+
     /// Goes on with a tree that was begun here and closed; branches may have another compression from now on.
     fn resume(
         &self,

@@ -257,6 +257,33 @@ impl Descriptors {
         Ok(())
     }
 
+    /// Makes fields and columns, numbered from 0, those that an RNTuple with so many fields gets when it has entries:
+    /// these have elements in no page.
+    pub(crate) fn begin_at(&mut self, entries: u64, first_field: usize) -> Result<()> {
+        let mut per_entry: Vec<Option<u64>> = Vec::with_capacity(self.fields.len());
+        for (id, field) in self.fields.iter().enumerate() {
+            let above = match self.fields.get(field.parent).filter(|_| field.parent < id) {
+                None => Some(1),
+                // There is nothing in empty lists.
+                Some(parent) if matches!(parent.role, Role::Collection | Role::Variant) => None,
+                Some(_) => per_entry.get(field.parent).copied().flatten(),
+            };
+            per_entry.push(above.map(|count| count.saturating_mul(field.repetitions.unwrap_or(1))));
+        }
+        self.fields.iter_mut().for_each(|field| field.parent += first_field);
+        let mut seen = vec![false; self.fields.len()];
+        for column in &mut self.columns {
+            let is_first = !std::mem::replace(&mut seen[column.field], true);
+            if let Some(per_entry) = per_entry[column.field].filter(|_| is_first && entries > 0) {
+                let elements = entries.checked_mul(per_entry).and_then(|elements| i64::try_from(elements).ok());
+                let elements = elements.ok_or_else(|| Error::mismatch("a field has too many values"))?;
+                column.first_element = Some(elements);
+            }
+            column.field += first_field;
+        }
+        Ok(())
+    }
+
     pub(crate) fn write(&self, writer: &mut FrameWriter) -> Result<()> {
         writer.list(self.fields.len(), |list| self.fields.iter().try_for_each(|field| field.write(list)))?;
         writer.list(self.columns.len(), |list| self.columns.iter().try_for_each(|column| column.write(list)))?;

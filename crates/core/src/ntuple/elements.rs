@@ -229,7 +229,7 @@ fn widen_half(half: u16) -> f32 {
 
 /// Converts numbers of a column to the type of their field, as ROOT does: any whole number to any that holds its value,
 /// bits and characters included; reals to reals.
-fn convert(from: Number, values: &[u8], to: Number, out: &mut [u8]) -> Result<()> {
+pub(crate) fn convert(from: Number, values: &[u8], to: Number, out: &mut [u8]) -> Result<()> {
     use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     macro_rules! reals {
         ($from:ty, $to:ty) => {

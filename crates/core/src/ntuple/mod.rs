@@ -36,7 +36,7 @@ pub(crate) use anchor::{Anchor, VERSION};
 pub(crate) use check::{ListedPage, StoredPage};
 pub use column_type::ColumnType;
 pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, FieldDescriptor};
-pub(crate) use elements::{decode, encode, is_plain};
+pub(crate) use elements::{convert, decode, encode, is_plain};
 pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};
 pub(crate) use footer::{AttributeSet, ClusterGroup, Footer};

@@ -309,6 +309,11 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
         at = _add(buffers, np.arange(rows + 1, dtype="int64") * given[1])
         with _within(lambda item: item // int(given[1])):
             return ("list", at, wanted[2], _fit(wanted[3], given[2], buffers))
+    if wanted[0] == given[0] == "oneof" and len(wanted[2]) == 1 and wanted[2][0][0] == "oneof":
+        # Awkward has no option of a union: its nulls are those of the union.
+        tags = buffers[given[1]].view("int8")
+        at = _add(buffers, np.where(tags < 0, -1, 0).astype("int8"))
+        return ("oneof", at, [_fit(wanted[2][0], ("oneof", _add(buffers, tags[tags >= 0]), given[2]), buffers)])
     if wanted[0] != given[0]:
         if wanted[0] == "oneof" and len(wanted[2]) == 1:
             # Values without a null are given to a field that may have them.
@@ -362,15 +367,36 @@ def _fit_numbers(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
 
 
 def _fit_record(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    if wanted[1] in ("pair", "tuple") and [field for field, _, _ in given[2]] == _counted(wanted):
+        # Awkward counts the members of a tuple; their fields have names.
+        members = [(field, base, kind) for (field, base, _), (_, _, kind) in zip(wanted[2], given[2])]
+        given = ("record", given[1], members)
     named = {field: kind for field, _, kind in given[2]}
-    missing = [field for field, _, _ in wanted[2] if field not in named]
-    unknown = [field for field in named if field not in {name for name, _, _ in wanted[2]}]
+    names = _own_names(wanted)
+    missing = [field for field in names if field not in named]
+    unknown = [field for field in named if field not in names]
     if missing or unknown:
         words = [f"without {', '.join(map(repr, missing))}"] if missing else []
         words += [f"with {', '.join(map(repr, unknown))}"] if unknown else []
         raise _DiffersError(f"records {' and '.join(words)}")
-    members = [(field, base, _fit(kind, named[field], buffers)) for field, base, kind in wanted[2]]
+    members = []
+    for field, base, kind in wanted[2]:
+        # The members of a base are shown as those of the class.
+        its = ("record", "", [(name, False, named[name]) for name in _own_names(kind)]) if base else named[field]
+        members.append((field, base, _fit(kind, its, buffers)))
     return ("record", wanted[1], members)
+
+
+def _counted(record: Kind) -> list[str]:
+    return [str(number) for number in range(len(record[2]))]
+
+
+def _own_names(record: Kind) -> list[str]:
+    """Names of the members of a record, with those of its bases in their place."""
+    found: list[str] = []
+    for field, base, kind in record[2]:
+        found += _own_names(kind) if base else [field]
+    return found
 
 
 def _first_other(wanted: Kind, given: Kind, buffers: Buffers) -> _DiffersError:

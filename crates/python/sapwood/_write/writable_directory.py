@@ -18,6 +18,7 @@ from sapwood.compression import names_of
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
+from sapwood.sizes import every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -471,12 +472,12 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         auto_save: int | str = -300_000_000,
         cluster_bytes: int | str | None = None,
         basket_bytes: int | str | None = None,
-    ) -> WritableTree:
-        """Opens a tree that was in the file before, whatever wrote it, to add entries to it: with
-        :meth:`WritableTree.extend` or :meth:`WritableTree.fill`, a value for each of its branches.
+    ) -> Any:
+        """Opens a tree or an RNTuple that was in the file before, whatever wrote it, to add entries to it: as a
+        :class:`WritableTree` or a :class:`WritableNTuple`, with a value for each of its branches or fields.
 
         What is there stays as it is; entries go on in clusters of the size that the last ones have. The
-        options are those of :meth:`mktree`.
+        options are those of :meth:`mktree`; the baskets of an RNTuple are its pages.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -488,9 +489,13 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> sapwood.open(path)["tree/x"].array().tolist()
         [1, 2, 3, 4, 5]
 
-        Raises :class:`sapwood.errors.UnsupportedError` naming the branch whose like cannot be written yet.
+        Raises :class:`sapwood.errors.UnsupportedError` naming the branch or field whose like cannot be written
+        yet.
         """
         full = self._full(name, "the name of a tree")
+        if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
+            sizes = (cluster_bytes, basket_bytes)
+            return writable_ntuple.there(self.file, full, compression, every(auto_save), *sizes)
         core, schema = self.file._append(full, compression, auto_save, cluster_bytes, basket_bytes)
         tree = WritableTree(core, schema, full, self.file)
         self.file._take(tree)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import errors
 from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
-from sapwood.compression import as_compression
+from sapwood.compression import as_compression, of_names
 from sapwood.errors import MismatchError
 from sapwood.sizes import as_bytes
 
@@ -64,6 +64,35 @@ class WritableNTuple:
             given.append((name, kind, rows, buffers))
         self._core.extend(given)
         self._entries += rows if given else 0
+
+    def add_fields(self, field_types: Any, *, compression: Any = None) -> None:
+        """Adds fields, by the types that ``mkrntuple`` takes. Rows so far have zeros, empty lists and empty
+        strings there, and those that wait are written as a cluster; later rows give them values.
+
+        ``compression`` is a setting, or a mapping from names or globs of fields to settings; without it the
+        fields have that of the RNTuple.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     ntuple = file.mkrntuple("events", {"x": [1, 2]})
+        ...     ntuple.add_fields({"weight": "float32"})
+        ...     ntuple.extend({"x": [3], "weight": [0.5]})
+        >>> sapwood.open(memory)["events/weight"].array().tolist()
+        [0.0, 0.0, 0.5]
+
+        Raises :class:`~sapwood.errors.ExistsError` for a name that there is already.
+        """
+        if self.closed:
+            raise MismatchError(f"the RNTuple {self.name!r} is closed")
+        if classes.is_class(field_types):
+            kinds = fields.of_members(field_types)
+        elif fields.are_types(field_types):
+            kinds = {str(name): fields.of_type(str(name), kind) for name, kind in field_types.items()}
+        else:
+            raise MismatchError(f"types of fields were expected, and {shown(field_types)} was given")
+        general, own = of_names(compression, {name: () for name in kinds}) if compression else (None, {})
+        self._core.add_fields([(name, kind, own.get(name, general)) for name, kind in kinds.items()])
+        self._kinds |= kinds
 
     def flush(self) -> None:
         """Writes rows that wait as a cluster of their own."""
@@ -241,6 +270,29 @@ def begin(
     if data is not None:
         ntuple.extend(data)
     return ntuple
+
+
+def there(
+    file: WritableFile,
+    path: str,
+    compression: Any,
+    auto_save: int,
+    cluster_bytes: int | str | None,
+    page_bytes: int | str | None,
+) -> WritableNTuple:
+    """An RNTuple that was in the file before."""
+    if auto_save > 0:
+        raise MismatchError("an RNTuple is saved after a number of bytes: give auto_save a size")
+    setting = None if compression == "tree" else as_compression(compression)
+    sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
+    core = file._core.append_ntuple(path, setting, *sizes, -auto_save or NEVER)
+    ntuple = WritableNTuple(core, dict(core.fields()), path)
+    file._take(ntuple)
+    return ntuple
+
+
+NEVER = 2**63
+"""Bytes that no file has."""
 
 
 def begin_parallel(

@@ -147,7 +147,8 @@ impl Output {
             }
         }
         let ntuple = ntuple(state, index)?;
-        for (column, elements) in columns.iter_mut().zip(&mut ntuple.elements) {
+        let in_use = columns.iter_mut().zip(&mut ntuple.elements).filter(|(column, _)| column.first_element.is_some());
+        for (column, elements) in in_use {
             column.first_element = Some(*elements);
             *elements += column.elements();
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod parallel;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
 use crate::write::page::seal::{Recycler, Sealing, seal};
 use crate::write::page::state::NTupleState;
+use crate::write::page::stored::stored_values;
 
 /// Takes rows of an RNTuple.
 ///
@@ -81,6 +83,8 @@ pub(crate) struct Layout {
     pub(crate) fields: Vec<FieldSpec>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) plans: Vec<ColumnPlan>,
+    /// Fields of the schema, those below others included.
+    pub(crate) schema_fields: usize,
 }
 
 impl NTupleWriter {
@@ -93,7 +97,8 @@ impl NTupleWriter {
     ) -> Result<Self> {
         let compression = options.compression.unwrap_or(USUAL);
         let (schema, nodes) = Schema::new(&fields, compression)?;
-        let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns };
+        let schema_fields = schema.descriptors.fields.len();
+        let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns, schema_fields };
         Self::begin_with(output, path, schema.descriptors, layout, options)
     }
 
@@ -213,6 +218,75 @@ impl NTupleWriter {
         outcome
     }
 
+    /// Adds fields. Rows so far have zeros, empty lists and empty strings there; those that are buffered are written
+    /// first. From now on rows have a value for each field, old and new.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileWriter::ntuple`](crate::write::FileWriter::ntuple), and of [`flush`](Self::flush): then no field
+    /// was added. [`Unsupported`](crate::ErrorKind::Unsupported) for one of many threads that fill an RNTuple.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-add-fields.root");
+    /// use sapwood::column::{Kind, Number};
+    /// use sapwood::read::Column;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let field = |name: &str| FieldSpec::new(name, Kind::Number { buffer: 0, number: Number::I32 });
+    /// let mut ntuple = file.ntuple("numbers", vec![field("x")], NTupleOptions::default())?;
+    /// ntuple.extend(&[("x", Column::from_numbers(&[1, 2]))])?;
+    /// ntuple.add_fields(vec![field("late")])?;
+    /// ntuple.extend(&[("x", Column::from_numbers(&[3])), ("late", Column::from_numbers(&[30]))])?;
+    /// ntuple.close()?;
+    /// file.close()?;
+    ///
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
+    /// let late = sapwood::ntuple::columns(&ntuple, &[ntuple.field("late")?.id], 0..3)?;
+    /// assert_eq!(&late[0].numbers::<i32>()?[..], [0, 0, 30]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn add_fields(&mut self, fields: Vec<FieldSpec>) -> Result<()> {
+        let in_ntuple = |error: Error| self.output.in_file(error.in_object(&self.layout.name));
+        if self.is_context {
+            let words = "fields cannot be added to an RNTuple that many threads fill";
+            return Err(in_ntuple(Error::unsupported(words)));
+        }
+        let is_known = |name: &str| self.layout.fields.iter().any(|field| *field.name == *name);
+        if let Some(twice) = fields.iter().find(|field| is_known(&field.name)) {
+            let words = format!("the RNTuple has a field {:?} already", twice.name);
+            return Err(in_ntuple(Error::new(crate::ErrorKind::Exists, words)));
+        }
+        let (mut schema, mut nodes) = Schema::new(&fields, self.sealing.compression).map_err(in_ntuple)?;
+        // So that all clusters before have none of the new columns, and those after have all of their elements.
+        self.flush()?;
+        let (first_field, first_column) = (self.layout.schema_fields, self.layout.plans.len());
+        let mut state = self.output.open_state()?;
+        let ntuple = state.ntuples.get_mut(self.index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
+        schema.descriptors.begin_at(ntuple.entries, first_field)?;
+        let Descriptors { fields: added, columns, .. } = schema.descriptors;
+        let elements = columns.iter().map(|column| column.first_element.map_or(0, i64::unsigned_abs));
+        ntuple.elements.extend(elements);
+        ntuple.added.columns.extend(columns);
+        let schema_fields = first_field + added.len();
+        ntuple.added.fields.extend(added);
+        ntuple.changed = true;
+        let numbers = (0..schema.columns.len()).map(|column| (column, first_column + column)).collect();
+        nodes.iter_mut().for_each(|node| node.renumber(&numbers));
+        self.buffer.add_columns(&schema.columns);
+        let before = &self.layout;
+        self.layout = Arc::new(Layout {
+            name: Arc::clone(&before.name),
+            fields: before.fields.iter().cloned().chain(fields).collect(),
+            nodes: before.nodes.iter().cloned().chain(nodes).collect(),
+            plans: before.plans.iter().copied().chain(schema.columns).collect(),
+            schema_fields,
+        });
+        // Clusters are brought back after a crash by the schema that was saved.
+        self.output.save(&mut state)
+    }
+
     /// Writes the buffered rows as a cluster of their own.
     ///
     /// # Errors
@@ -319,7 +393,7 @@ impl NTupleWriter {
     }
 
     /// For each field the column of its values, checked before anything is buffered; and the number of rows.
-    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<(Node, &'v Column)>, usize)> {
+    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<(Node, Cow<'v, Column>)>, usize)> {
         let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
         for (name, column) in values {
@@ -343,11 +417,12 @@ impl NTupleWriter {
             let column = given.get(&*field.name).copied();
             let column =
                 column.ok_or_else(|| Error::mismatch(format!("field {:?} was given no values", field.name)))?;
-            let bound = node.bound(&column.kind).and_then(|bound| {
-                ClusterBuffer::check(&bound, column, 0..rows)?;
-                Ok(bound)
+            let source = node.bound(&column.kind).and_then(|bound| {
+                let column = stored_values(&bound, column, &self.layout.plans)?;
+                ClusterBuffer::check(&bound, &column, 0..rows)?;
+                Ok((bound, column))
             });
-            sources.push((bound.map_err(|error| error.in_object(&field.name))?, column));
+            sources.push(source.map_err(|error| error.in_object(&field.name))?);
         }
         Ok((sources, rows))
     }
@@ -361,7 +436,7 @@ impl Drop for NTupleWriter {
 }
 
 /// The row after the first with which a cluster has at least `left` bytes more, or the last.
-fn end_of_cluster(sources: &[(Node, &Column)], rows: Range<usize>, left: usize) -> Result<usize> {
+fn end_of_cluster(sources: &[(Node, Cow<'_, Column>)], rows: Range<usize>, left: usize) -> Result<usize> {
     let bytes = |end: usize| -> Result<usize> {
         let mut sum = 0;
         for (node, column) in sources {

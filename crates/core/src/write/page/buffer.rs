@@ -24,6 +24,12 @@ impl ClusterBuffer {
         Self { columns, wide, rows: 0 }
     }
 
+    /// Columns that follow those that are there; no rows wait.
+    pub(crate) fn add_columns(&mut self, plans: &[ColumnPlan]) {
+        self.columns.extend(plans.iter().map(|_| Buffered::default()));
+        self.wide.extend(plans.iter().map(|plan| plan.wide));
+    }
+
     /// Bytes of all elements.
     pub(crate) fn bytes(&self) -> usize {
         self.columns.iter().map(Buffered::len).sum()
@@ -47,8 +53,8 @@ impl ClusterBuffer {
     /// [`check`](Self::check) first, so that no part of a row is added.
     pub(crate) fn append(&mut self, node: &Node, values: &Column, rows: Range<usize>, is_full: bool) -> Result<()> {
         match node {
-            Node::Numbers { buffer, number, column } => {
-                let wide = number.bytes();
+            Node::Numbers { buffer, stored, column, .. } => {
+                let wide = stored.bytes();
                 self.append_bytes(*column, values, *buffer, rows.start * wide..rows.end * wide, is_full)
             }
             Node::Text { offsets, bytes, ends, chars } => {
@@ -174,7 +180,7 @@ impl ClusterBuffer {
             if values.buffer(buffer).len() < bytes { Err(short()) } else { Ok(()) }
         };
         match node {
-            Node::Numbers { buffer, number, .. } => has(*buffer, rows.end.saturating_mul(number.bytes())),
+            Node::Numbers { buffer, stored, .. } => has(*buffer, rows.end.saturating_mul(stored.bytes())),
             Node::Text { offsets, bytes, .. } => {
                 let items = checked_items(values, *offsets, &rows)?;
                 has(*bytes, items.end)
@@ -210,7 +216,7 @@ impl ClusterBuffer {
     /// Bytes that rows of a field take in a cluster.
     pub(crate) fn bytes_of(node: &Node, values: &Column, rows: Range<usize>) -> Result<usize> {
         Ok(match node {
-            Node::Numbers { number, .. } => rows.len() * number.bytes(),
+            Node::Numbers { stored, .. } => rows.len() * stored.bytes(),
             Node::Text { offsets, .. } => 8 * rows.len() + checked_bounds(values, *offsets, &rows)?.len(),
             Node::List { offsets, item, .. } => {
                 8 * rows.len() + Self::bytes_of(item, values, checked_bounds(values, *offsets, &rows)?)?

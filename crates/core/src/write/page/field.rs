@@ -67,15 +67,43 @@ impl FieldSpec {
 }
 
 /// How the values of a type go to columns, which are numbered in the order of the schema.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Node {
-    Numbers { buffer: BufferId, number: Number, column: usize },
-    Text { offsets: BufferId, bytes: BufferId, ends: usize, chars: usize },
-    List { offsets: BufferId, ends: usize, item: Box<Node> },
-    Optional { tags: BufferId, ends: usize, item: Box<Node> },
-    Variant { tags: BufferId, switch: usize, items: Vec<Node> },
-    Fixed { len: usize, item: Box<Node> },
-    Record { members: Vec<Node> },
+    /// Values of one type, and elements of another.
+    Numbers {
+        buffer: BufferId,
+        number: Number,
+        stored: Number,
+        column: usize,
+    },
+    Text {
+        offsets: BufferId,
+        bytes: BufferId,
+        ends: usize,
+        chars: usize,
+    },
+    List {
+        offsets: BufferId,
+        ends: usize,
+        item: Box<Node>,
+    },
+    Optional {
+        tags: BufferId,
+        ends: usize,
+        item: Box<Node>,
+    },
+    Variant {
+        tags: BufferId,
+        switch: usize,
+        items: Vec<Node>,
+    },
+    Fixed {
+        len: usize,
+        item: Box<Node>,
+    },
+    Record {
+        members: Vec<Node>,
+    },
 }
 
 impl Node {
@@ -87,8 +115,10 @@ impl Node {
     pub(crate) fn bound(&self, kind: &Kind) -> Result<Self> {
         let other = || Error::mismatch(format!("the values are of type {kind}, which is not the type of the field"));
         Ok(match (self, kind) {
-            (Self::Numbers { number, column, .. }, Kind::Number { buffer, number: given }) if number == given => {
-                Self::Numbers { buffer: *buffer, number: *number, column: *column }
+            (Self::Numbers { number, stored, column, .. }, Kind::Number { buffer, number: given })
+                if number == given =>
+            {
+                Self::Numbers { buffer: *buffer, number: *number, stored: *stored, column: *column }
             }
             (Self::Text { ends, chars, .. }, Kind::Text { offsets, bytes }) => {
                 Self::Text { offsets: *offsets, bytes: *bytes, ends: *ends, chars: *chars }
@@ -153,6 +183,8 @@ pub(crate) struct ColumnPlan {
     pub(crate) wide: usize,
     /// Its own compression; none for that of the RNTuple.
     pub(crate) compression: Option<Compression>,
+    /// Whether values go into it. If not, another representation of its field takes them.
+    pub(crate) is_used: bool,
 }
 
 impl ColumnPlan {
@@ -243,7 +275,7 @@ impl Schema {
         Ok(match kind {
             Kind::Number { buffer, number } => {
                 let column = self.column(id, number_type(*number, self.is_compressed), number.bytes());
-                Node::Numbers { buffer: *buffer, number: *number, column }
+                Node::Numbers { buffer: *buffer, number: *number, stored: *number, column }
             }
             Kind::Text { offsets, bytes } => {
                 let ends = self.column(id, index, 8);
@@ -308,7 +340,8 @@ impl Schema {
             first_element: None,
             range: None,
         });
-        self.columns.push(ColumnPlan { kind, bits: kind.bits(), range: None, wide, compression: self.own });
+        let (bits, compression) = (kind.bits(), self.own);
+        self.columns.push(ColumnPlan { kind, bits, range: None, wide, compression, is_used: true });
         self.columns.len() - 1
     }
 }

@@ -7,4 +7,5 @@ pub(crate) mod field;
 mod names;
 pub(crate) mod seal;
 pub(crate) mod state;
+pub(crate) mod stored;
 pub(crate) mod typed;

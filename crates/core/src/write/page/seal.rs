@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate};
-use crate::error::Result;
-use crate::ntuple::{ColumnPages, Locator, Page, encode, is_plain};
+use crate::error::{Error, Result};
+use crate::ntuple::{ColumnPages, ColumnType, Locator, Page, encode, is_plain};
 use crate::session::Session;
 use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::ColumnPlan;
@@ -59,6 +59,8 @@ pub(crate) struct SealedCluster<'b> {
 struct Job<'b> {
     column: usize,
     elements: Range<usize>,
+    /// An earlier page with the same elements: then this one is not sealed.
+    same_as: Option<usize>,
     sealed: Result<SealedPage<'b>>,
     unpacked: usize,
 }
@@ -119,10 +121,14 @@ pub(crate) fn seal<'b>(
         for start in (0..count).step_by(step) {
             let elements = start..count.min(start + step);
             let nothing = SealedPage { bytes: Cow::Borrowed(&[]), checksum: [0; 8] };
-            jobs.push(Job { column, elements, sealed: Ok(nothing), unpacked: 0 });
+            jobs.push(Job { column, elements, same_as: None, sealed: Ok(nothing), unpacked: 0 });
         }
     }
+    find_equal(&mut jobs, plans, buffer, how);
     let work = |job: &mut Job<'b>| {
+        if job.same_as.is_some() {
+            return;
+        }
         let plan = &plans[job.column];
         let elements = buffer.columns[job.column].range(job.elements.start * plan.wide..job.elements.end * plan.wide);
         let compression = plan.compression.unwrap_or(how.compression);
@@ -135,6 +141,43 @@ pub(crate) fn seal<'b>(
     place(plans, jobs, how)
 }
 
+/// Finds pages with equal elements, as lists with a common count have: one of them is compressed.
+fn find_equal(jobs: &mut [Job<'_>], plans: &[ColumnPlan], buffer: &ClusterBuffer, how: &Sealing) {
+    /// Bytes that are compared at a time; pages that agree in their first, last and middle ones may be equal.
+    const SAMPLE: usize = 1 << 10;
+    const STEP: usize = 64 << 10;
+    /// Pages that a page is compared with: many that differ late should not cost more than compressing.
+    const MOST: usize = 4;
+    let place = |job: &Job<'_>| job.elements.start * plans[job.column].wide..job.elements.end * plans[job.column].wide;
+    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+    for number in 0..jobs.len() {
+        let (plan, own) = (&plans[jobs[number].column], place(&jobs[number]));
+        let column = &buffer.columns[jobs[number].column];
+        if plan.compression.unwrap_or(how.compression).level == 0 {
+            continue;
+        }
+        let starts = [own.start, own.start + own.len() / 2, own.end.saturating_sub(SAMPLE).max(own.start)];
+        let sample = |start: usize| XxHash3_64::oneshot(&column.range(start..own.end.min(start + SAMPLE)));
+        let key = starts.into_iter().map(sample).fold(own.len() as u64, |key, hash| key.rotate_left(21) ^ hash);
+        let candidates = known.entry(key).or_default();
+        let is_same = |&&other: &&usize| {
+            let (of, theirs) = (&jobs[other], place(&jobs[other]));
+            *plan == plans[of.column]
+                && own.len() == theirs.len()
+                && (0..own.len()).step_by(STEP).all(|at| {
+                    let end = own.len().min(at + STEP);
+                    let other = buffer.columns[of.column].range(theirs.start + at..theirs.start + end);
+                    column.range(own.start + at..own.start + end) == other
+                })
+        };
+        let found = candidates.iter().rev().take(MOST).find(is_same).copied();
+        match found {
+            Some(found) => jobs[number].same_as = Some(found),
+            None => candidates.push(number),
+        }
+    }
+}
+
 /// A page, and its bytes before compression.
 fn seal_page<'b>(
     plan: &ColumnPlan,
@@ -142,7 +185,7 @@ fn seal_page<'b>(
     compression: Compression,
     recycler: &Recycler,
 ) -> (Result<SealedPage<'b>>, usize) {
-    let is_plain = is_plain(plan.kind);
+    let is_plain = is_plain(plan.kind) && !has_narrow_ends(plan);
     if is_plain && compression.level == 0 {
         let unpacked = elements.len();
         return (Ok(sealed_page(elements)), unpacked);
@@ -152,7 +195,11 @@ fn seal_page<'b>(
             true => &elements[..],
             false => {
                 encoded.clear();
-                encode(plan.kind, plan.bits, plan.range, &elements, encoded);
+                match narrow_ends(plan, &elements) {
+                    Ok(Some(ends)) => encode(plan.kind, plan.bits, plan.range, &ends, encoded),
+                    Ok(None) => encode(plan.kind, plan.bits, plan.range, &elements, encoded),
+                    Err(error) => return (Err(error), 0),
+                }
                 &encoded[..]
             }
         };
@@ -166,6 +213,26 @@ fn seal_page<'b>(
     })
 }
 
+/// Whether ends of lists have 32 bits in the page. In memory they always have 64.
+fn has_narrow_ends(plan: &ColumnPlan) -> bool {
+    matches!(plan.kind, ColumnType::Index32 | ColumnType::SplitIndex32)
+}
+
+/// Ends of lists with 32 bits, where the page has such.
+fn narrow_ends(plan: &ColumnPlan, elements: &[u8]) -> Result<Option<Vec<u8>>> {
+    if !has_narrow_ends(plan) {
+        return Ok(None);
+    }
+    let narrow = |end: &[u8; 8]| {
+        let end = u64::from_ne_bytes(*end);
+        let words = "a list of a cluster ends beyond what its column of 32 bits holds: rewrite the RNTuple first";
+        let narrow = u32::try_from(end).map_err(|_| Error::limit(words, u64::from(u32::MAX), end));
+        narrow.map(u32::to_ne_bytes)
+    };
+    let ends = elements.as_chunks().0.iter().map(narrow).collect::<Result<Vec<_>>>()?;
+    Ok(Some(ends.as_flattened().to_vec()))
+}
+
 fn sealed_page(bytes: Cow<'_, [u8]>) -> SealedPage<'_> {
     let checksum = XxHash3_64::oneshot(&bytes).to_le_bytes();
     SealedPage { bytes, checksum }
@@ -175,25 +242,37 @@ fn sealed_page(bytes: Cow<'_, [u8]>) -> SealedPage<'_> {
 fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<SealedCluster<'b>> {
     let of_column = |plan: &ColumnPlan| {
         let compression = plan.compression.unwrap_or(how.compression).to_root() as u32;
-        ColumnPages { pages: Vec::new(), first_element: Some(0), compression }
+        ColumnPages { pages: Vec::new(), first_element: plan.is_used.then_some(0), compression }
     };
     let columns = plans.iter().map(of_column).collect();
     let mut cluster = SealedCluster { columns, with_checksums: how.with_checksums, ..Default::default() };
     let mut known: HashMap<([u8; 8], usize), Vec<(usize, u64)>> = HashMap::new();
+    // Of each page its place, its stored bytes, and those before compression.
+    let mut placed: Vec<(u64, u64, u64)> = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let sealed = job.sealed?;
-        cluster.unpacked += job.unpacked as u64;
-        let bytes = sealed.bytes.len() as u64;
-        let same = known.entry((sealed.checksum, sealed.bytes.len())).or_default();
-        let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.bytes == sealed.bytes);
-        let found = same.iter().find(|(page, _)| is_same(*page)).map(|&(_, at)| at);
-        let at = found.unwrap_or_else(|| {
-            let at = cluster.stored;
-            same.push((cluster.pages.len(), at));
-            cluster.stored += sealed.stored(how.with_checksums);
-            cluster.pages.push(sealed);
-            at
-        });
+        let (at, bytes, unpacked) = match job.same_as {
+            Some(same) => {
+                let known = placed.get(same).copied();
+                known.ok_or_else(|| Error::internal("a page is equal to one that comes later"))?
+            }
+            None => {
+                let sealed = job.sealed?;
+                let bytes = sealed.bytes.len() as u64;
+                let same = known.entry((sealed.checksum, sealed.bytes.len())).or_default();
+                let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.bytes == sealed.bytes);
+                let found = same.iter().find(|(page, _)| is_same(*page)).map(|&(_, at)| at);
+                let at = found.unwrap_or_else(|| {
+                    let at = cluster.stored;
+                    same.push((cluster.pages.len(), at));
+                    cluster.stored += sealed.stored(how.with_checksums);
+                    cluster.pages.push(sealed);
+                    at
+                });
+                (at, bytes, job.unpacked as u64)
+            }
+        };
+        placed.push((at, bytes, unpacked));
+        cluster.unpacked += unpacked;
         if let Some(column) = cluster.columns.get_mut(job.column) {
             column.pages.push(Page {
                 elements: job.elements.len() as u32,

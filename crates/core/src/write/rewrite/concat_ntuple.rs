@@ -152,6 +152,23 @@ impl GrowingNTuple {
         self.old.into_iter().for_each(|room| state.free_list.release(room));
     }
 
+    /// The same, but open for more entries; gives its number among the RNTuples of the file.
+    pub(crate) fn open(mut self, state: &mut State) -> usize {
+        let first = Arc::clone(&self.first);
+        for field in first.fields().iter().filter(|field| field.source.is_none()) {
+            // Entries from before a late field count among its elements.
+            if let Some(per_entry) = first.per_entry(field.id) {
+                let elements = self.written.entries.saturating_mul(per_entry);
+                if let Some(count) = self.count(&field.representations, 0) {
+                    *count = elements;
+                }
+            }
+        }
+        self.written.is_open = true;
+        self.settle(state);
+        state.ntuples.len() - 1
+    }
+
     pub(crate) fn entries(&self) -> u64 {
         self.written.entries
     }

@@ -2,6 +2,7 @@
 //!
 //! Source: `TTree::CloneTree`, `TTreeCloner`.
 
+pub(crate) mod append_ntuple;
 pub(crate) mod branches_of_fields;
 pub(crate) mod compatibility;
 pub(crate) mod concat;

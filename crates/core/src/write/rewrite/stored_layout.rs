@@ -72,7 +72,8 @@ impl StoredLayout {
             let bits =
                 if matches!(kind, ColumnType::Real32Trunc | ColumnType::Real32Quant) { of.bits } else { kind.bits() };
             let range = of.range.filter(|_| *kind == ColumnType::Real32Quant);
-            plans.push(ColumnPlan { kind: *kind, bits, range, wide: *wide, compression: Some(*compression) });
+            let compression = Some(*compression);
+            plans.push(ColumnPlan { kind: *kind, bits, range, wide: *wide, compression, is_used: true });
             schema.columns.push(ColumnDescriptor {
                 kind: Some(*kind),
                 code: kind.code(),
@@ -94,7 +95,8 @@ impl StoredLayout {
         for node in &mut nodes {
             node.renumber(&numbers);
         }
-        let layout = Layout { name: Arc::clone(&from.name), fields, nodes, plans };
+        let schema_fields = schema.fields.len();
+        let layout = Layout { name: Arc::clone(&from.name), fields, nodes, plans, schema_fields };
         Ok(Self { schema, layout, ids, models })
     }
 }
@@ -110,7 +112,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
                     _ => number_type(*to, true),
                 };
                 let column = self.column(node, 0, kind, to.bytes())?;
-                Target::Numbers { buffer: *buffer, number: *to, column }
+                Target::Numbers { buffer: *buffer, number: *to, stored: *to, column }
             }
             Shape::Text { offsets, bytes } => {
                 let ends = self.column(node, 0, ColumnType::SplitIndex64, 8)?;
@@ -173,7 +175,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
 }
 
 /// Compression of each column's pages, by the last cluster that has some.
-fn settings(from: &NTuple) -> Result<Vec<Option<Compression>>> {
+pub(crate) fn settings(from: &NTuple) -> Result<Vec<Option<Compression>>> {
     let mut found = vec![None; from.schema().columns.len()];
     for cluster in (0..from.clusters()?.len()).rev() {
         let (_, columns) = from.cluster_pages(cluster)?;
