@@ -97,7 +97,7 @@ function chose(node: Node): void {
     if (isOther) app.go(viewOf({ ...place, room: app.view.room === "object" || app.view.room === "live" ? "draw" : app.view.room }));
   } else if (kind === "run") {
     app.go({ room: "layout", run: `${file}\n${path}` });
-  } else if (["folder", "file", "directory", "branch", "field"].includes(kind)) {
+  } else if (["folder", "file", "directory", "branch", "field", "member", "value"].includes(kind)) {
     void tree.unfold(node);
   } else if (path) {
     app.go(viewOf({ ...place, room: "object" }));
