@@ -446,7 +446,7 @@ def test_jsroot_draws_what_the_page_does_not(page: Any, tmp_path: Path) -> None:
         # Members of any object are in the tree.
         row(page, "canvas;1").click()
         page.keyboard.press("ArrowRight")
-        row(page, "fTitle").wait_for()
+        row(page, "fUniqueID").wait_for()
 
 
 def test_without_jsroot_the_page_says_how_to_add_it(page: Any, tmp_path: Path) -> None:
