@@ -269,6 +269,7 @@ def test_two_tabs_and_a_long_draw_do_not_wait_for_each_other(page: Any, folder: 
         tree = served.ask("list", file="0", path="folder/tree")
         assert tree["names"] == ["x", "y", "i", "npt", "pt"] or "x" in tree["names"]
         page.goto(f"{served.url}#file=0&path=folder%2Ftree%3B1")
+        row(page, "tree;1").wait_for()
         page.locator("#draw-x").fill("x")
         far.delay = 6
         page.get_by_role("button", name="Draw", exact=True).click()

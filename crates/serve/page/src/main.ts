@@ -211,8 +211,11 @@ async function start(): Promise<void> {
     say(error instanceof Error ? error.message : String(error));
   }
   addEventListener("popstate", () => {
+    const before = app.view;
     app.view = read(location.hash);
+    const { file, path } = app.view;
     show();
+    if (path && (file !== before.file || path !== before.path)) void tree.reveal(file, path, "");
   });
   let waiting = 0;
   addEventListener("resize", () => {

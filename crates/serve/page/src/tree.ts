@@ -104,7 +104,7 @@ export class Tree {
       const id = parts.slice(0, index + 1).join("/");
       steps.push((node) => node.file === id && node.path === "");
     });
-    const bare = path.replace(/;\d+$/, "");
+    const bare = path.replace(/;\d+/g, "");
     const keys = bare === "" ? [] : bare.split("/");
     keys.forEach((_, index) => {
       const wanted = keys.slice(0, index + 1).join("/");
