@@ -7,6 +7,10 @@ BIN    := $(VENV)/bin
 RUST_SOURCES := $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock pyproject.toml)
 CARGO_TEST := cargo test --workspace --exclude sapwood-python
 
+# The page of `sapwood browse`: its built files are committed; npm is for changing it, and for jsroot.
+PAGE := npm --prefix crates/serve/page
+JSROOT := crates/serve/page/jsroot/jsroot.min.js
+
 .PHONY: demo test test-rust test-python bench bench-micro check torture clean
 
 demo: $(VENV)/.installed
@@ -33,16 +37,18 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.remote.remote
 	$(BIN)/python -m bench.read.treecache
 	$(BIN)/python -m bench.ntuple.run
+	$(BIN)/python -m bench.look.look --write
 
 # The hot loops alone, in memory: which one became slower.
 bench-micro:
 	cargo bench --package sapwood --bench hot_loops
 
-check: $(VENV)/.tests
+check: $(VENV)/.tests $(JSROOT)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/line_lengths.py
+	$(PAGE) run check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude sapwood-python
 	$(BIN)/python tools/examples.py
 	$(BIN)/python -m ruff check crates/python tests examples tools
@@ -64,8 +70,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
+# jsroot, which the wheel carries. Without npm there is a wheel all the same, and its page says what is missing.
+$(JSROOT): crates/serve/page/package-lock.json
+	$(PAGE) ci --ignore-scripts --no-audit --no-fund && $(PAGE) run jsroot || test "$(CI)" != true
+
 # The package as a user gets it, with the `sapwood` command.
-$(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES)
+$(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES) | $(JSROOT)
 	$(BIN)/python -m pip install .
 	touch $@
 

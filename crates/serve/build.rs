@@ -1,4 +1,5 @@
-//! Takes jsroot into the browser where its npm package was fetched (`npm run jsroot` in `page`); nothing is fetched here.
+//! Takes jsroot into the browser where its npm package was fetched (`npm run jsroot` in `page`); nothing is fetched
+//! here.
 
 use std::path::Path;
 use std::{env, fs, io};

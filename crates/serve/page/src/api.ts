@@ -48,23 +48,26 @@ export async function ask<T>(
   }
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
+  let last: Line = {};
   try {
-    for (;;) {
+    // To its end, so that the connection serves the next request.
+    for (let end = false; !end; ) {
       const { done, value } = await reader.read();
-      text += value ?? "";
-      for (let end = text.indexOf("\n"); end >= 0 || (done && text); end = text.indexOf("\n")) {
-        const line = JSON.parse(end < 0 ? text : text.slice(0, end)) as Line;
-        text = end < 0 ? "" : text.slice(end + 1);
-        if (line.error) throw new Failure(line.error.kind, line.error.words);
-        if (line.result !== undefined) return line.result as T;
-        if (line.progress !== undefined) progress?.(line.progress);
+      end = done;
+      const lines = (text + (value ?? "")).split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) {
+        last = JSON.parse(line) as Line;
+        if (last.progress !== undefined) progress?.(last.progress);
       }
-      if (done) throw new Failure("gone", "the answer has no end: sapwood browse may have ended");
     }
   } catch (error) {
     if (signal?.aborted) throw new Failure("cancelled", "stopped");
     throw error;
   }
+  if (last.error) throw new Failure(last.error.kind, last.error.words);
+  if (last.result === undefined) throw new Failure("gone", "the answer has no end: sapwood browse may have ended");
+  return last.result as T;
 }
 
 /** One level of the tree, in columns. */

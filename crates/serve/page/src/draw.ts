@@ -38,7 +38,7 @@ export class DrawRoom implements Room {
   private plot: Plot | null = null;
 
   constructor(private readonly app: App) {
-    const form = h("form", { class: "panel", "aria-label": "What is drawn" });
+    const form = h("form", { class: "panel draw", "aria-label": "What is drawn" });
     const names: [Field, string, string][] = [
       ["x", "x", "an expression"],
       ["y", "y", "for two axes"],
@@ -159,7 +159,9 @@ export class DrawRoom implements Room {
       return;
     }
     const width = Math.max(420, Math.min(1100, this.element.clientWidth - 24));
-    const height = Math.max(320, Math.min(620, width * 0.62));
+    // As high as there is room for below the form.
+    const room = (this.element.parentElement?.clientHeight ?? 0) - this.figure.offsetTop + (this.element.offsetTop || 0) - 76;
+    const height = Math.max(320, Math.min(620, width * 0.62, room));
     const look = { dark: this.app.dark(), log: this.log(), turn: Number(this.turn.value), width, height };
     this.plot = plot(drawn, look);
     const isSolid = drawn.kind === "histogram" && drawn.axes.length === 3;

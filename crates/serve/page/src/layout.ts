@@ -274,7 +274,7 @@ export class LayoutRoom implements Room {
     const name = this.app.name(file).split("/").pop() ?? "";
     this.now = { view, layout, run, picture: new Picture(this.app, layout, run, window, name, zoomed) };
     this.lay();
-    say(`${layout.num_baskets} baskets of ${layout.num_branches} branches, ${layout.doctor.complaints.length} findings`);
+    say(`${layout.num_baskets} baskets of ${layout.num_branches} branches; findings: ${layout.doctor.complaints.length}`);
   }
 
   /** The run that is drawn over it: one of this page, or one that a file holds. */
@@ -308,7 +308,8 @@ export class LayoutRoom implements Room {
     if (this.now) this.about.append(this.branches(this.now));
   }
 
-  private doctor({ layout }: Shown): HTMLElement {
+  private doctor({ view, layout }: Shown): HTMLElement {
+    const name = this.app.name(view.file).split("/").pop();
     const { complaints, options, readings } = layout.doctor;
     const list = complaints.map(({ words }) => h("li", {}, words));
     const costs = readings.map(({ reading, requests, seconds }) =>
@@ -317,11 +318,11 @@ export class LayoutRoom implements Room {
     );
     return h(
       "section",
-      { class: "doctor", "aria-label": `Findings about ${layout.tree}` },
-      h("h2", {}, `${layout.tree}: ${bytes(layout.zip_bytes)}, ${bytes(layout.tot_bytes)} before compression`),
+      { class: "doctor", "aria-label": `Findings about ${name} ${layout.tree}` },
+      h("h2", {}, `${name} ${layout.tree}: ${bytes(layout.zip_bytes)}, ${bytes(layout.tot_bytes)} before compression`),
       list.length ? h("ul", {}, ...list) : h("p", {}, "The doctor finds nothing wrong with the layout."),
       options.length ? h("p", {}, "sapwood rewrite ", h("code", {}, options.join(" "))) : null,
-      h("table", {}, h("caption", {}, "What readings cost on a link of 100 ms or so: as it is, and well laid out"),
+      h("table", {}, h("caption", {}, "What the doctor expects readings to cost: as it is, and well laid out"),
         h("thead", {}, h("tr", {}, ...["reading", "requests", "well laid out", "time", "well laid out"].map((words) =>
           h("th", { scope: "col" }, words)))),
         h("tbody", {}, ...costs)),

@@ -97,7 +97,7 @@ function chose(node: Node): void {
     if (isOther) app.go(viewOf({ ...place, room: app.view.room === "object" || app.view.room === "live" ? "draw" : app.view.room }));
   } else if (kind === "run") {
     app.go({ room: "layout", run: `${file}\n${path}` });
-  } else if (["folder", "file", "directory", "branch", "field"].includes(kind)) {
+  } else if (["folder", "file", "directory", "branch", "field", "member", "value"].includes(kind)) {
     void tree.unfold(node);
   } else if (path) {
     app.go(viewOf({ ...place, room: "object" }));
@@ -211,8 +211,11 @@ async function start(): Promise<void> {
     say(error instanceof Error ? error.message : String(error));
   }
   addEventListener("popstate", () => {
+    const before = app.view;
     app.view = read(location.hash);
+    const { file, path } = app.view;
     show();
+    if (path && (file !== before.file || path !== before.path)) void tree.reveal(file, path, "");
   });
   let waiting = 0;
   addEventListener("resize", () => {

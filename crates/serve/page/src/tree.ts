@@ -38,9 +38,10 @@ export interface Listener {
   state(file: string, state: number): void;
 }
 
+// Signs that every font has.
 const ICONS: Record<string, string> = {
-  folder: "▣", file: "▤", directory: "▣", tree: "♣", ntuple: "♧", branch: "🍃", field: "🍃", leaf: "·",
-  histogram: "▥", graph: "⌁", function: "ƒ", run: "⏱", object: "◆", member: "·", value: "·", error: "!",
+  folder: "▣", file: "▤", directory: "▣", tree: "▲", ntuple: "△", branch: "●", field: "○", leaf: "·",
+  histogram: "▥", graph: "◇", function: "ƒ", run: "◔", object: "◆", member: "·", value: "·", error: "!",
 };
 
 /** What the server is asked for the level below a node. */
@@ -54,6 +55,8 @@ export class Tree {
   private readonly rows = h("div", { class: "rows", role: "presentation" });
   private roots: Node[] = [];
   private flat: Node[] = [];
+  /** The rows that are in the document. */
+  private shown = new Map<Node, HTMLElement>();
   private current: Node | null = null;
   private typed = "";
   private typedAt = 0;
@@ -101,7 +104,7 @@ export class Tree {
       const id = parts.slice(0, index + 1).join("/");
       steps.push((node) => node.file === id && node.path === "");
     });
-    const bare = path.replace(/;\d+$/, "");
+    const bare = path.replace(/;\d+/g, "");
     const keys = bare === "" ? [] : bare.split("/");
     keys.forEach((_, index) => {
       const wanted = keys.slice(0, index + 1).join("/");
@@ -206,33 +209,50 @@ export class Tree {
   private paint(): void {
     const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - 10);
     const last = Math.min(this.flat.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + 10);
-    const shown: HTMLElement[] = [];
+    // Elements of rows that stay are kept where they are: a double click is two clicks on one element.
+    const shown = new Map<Node, HTMLElement>();
     for (let index = first; index < last; index += 1) {
       const node = this.flat[index];
-      if (node) shown.push(this.element(node, index));
+      if (node) shown.set(node, this.element(node, index, this.shown.get(node)));
     }
-    this.rows.replaceChildren(...shown);
+    for (const [node, element] of this.shown) if (!shown.has(node)) element.remove();
+    let next = this.rows.firstElementChild;
+    for (const element of shown.values()) {
+      if (element === next) next = next.nextElementSibling;
+      else this.rows.insertBefore(element, next);
+    }
+    this.shown = shown;
     const place = this.current ? this.flat.indexOf(this.current) : -1;
     if (place >= first && place < last) this.box.setAttribute("aria-activedescendant", `row-${place}`);
     else this.box.removeAttribute("aria-activedescendant");
   }
 
-  private element(node: Node, index: number): HTMLElement {
+  private element(node: Node, index: number, known?: HTMLElement): HTMLElement {
+    const element = known ?? this.made(node);
+    element.id = `row-${index}`;
+    element.dataset.index = String(index);
+    element.ariaSelected = String(node === this.current);
+    element.style.top = `${index * ROW}px`;
+    if (node.inner) element.ariaExpanded = String(node.open);
+    const twist = element.firstElementChild;
+    const sign = node.inner ? (node.loading ? "…" : node.open ? "▾" : "▸") : "";
+    if (twist && twist.textContent !== sign) twist.textContent = sign;
+    return element;
+  }
+
+  private made(node: Node): HTMLElement {
     const shownTitle = node.kind === "member" || node.kind === "value" ? node.title : "";
     const element = h(
       "div",
       {
-        id: `row-${index}`, class: `row ${node.kind}`, role: "treeitem", "aria-level": node.level,
-        "aria-setsize": node.siblings, "aria-posinset": node.position, "data-index": index,
-        "aria-expanded": node.inner ? String(node.open) : null,
-        "aria-selected": String(node === this.current), title: [node.detail, node.title].filter(Boolean).join(" — "),
+        class: `row ${node.kind}`, role: "treeitem", "aria-level": node.level, "aria-setsize": node.siblings,
+        "aria-posinset": node.position, title: [node.detail, node.title].filter(Boolean).join(" — "),
       },
-      h("span", { class: "twist", "aria-hidden": "true" }, node.inner ? (node.loading ? "…" : node.open ? "▾" : "▸") : ""),
+      h("span", { class: "twist", "aria-hidden": "true" }),
       h("span", { class: "icon", "aria-hidden": "true" }, ICONS[node.kind] ?? "◆"),
       h("span", { class: "name" }, node.name),
       h("span", { class: "detail" }, shownTitle || node.detail),
     );
-    element.style.top = `${index * ROW}px`;
     element.style.paddingLeft = `${(node.level - 1) * 14}px`;
     return element;
   }

@@ -36,7 +36,8 @@ pub(super) fn asset(path: &str) -> Option<Response<Body>> {
     };
     let mut response = document(StatusCode::OK, text, media);
     put(&mut response, CACHE_CONTROL, "no-cache");
-    guard(&mut response, if path.starts_with("frame") { FRAME_POLICY } else { POLICY });
+    let is_of_frame = matches!(path, "frame.html" | "frame.js" | "jsroot.js");
+    guard(&mut response, if is_of_frame { FRAME_POLICY } else { POLICY });
     Some(response)
 }
 
@@ -49,6 +50,7 @@ pub(super) fn guarded(mut response: Response<Body>) -> Response<Body> {
 }
 
 fn guard(response: &mut Response<Body>, policy: &str) {
+    // The frame has no origin: what it loads, which holds nothing of any file, is of another one.
     let own = if policy == POLICY { "same-origin" } else { "cross-origin" };
     for (name, value) in [
         ("content-security-policy", policy),

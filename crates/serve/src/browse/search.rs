@@ -13,13 +13,18 @@ const MOST: usize = 500;
 /// Trees and RNTuples of a file whose branches are searched.
 const MOST_DATASETS: usize = 64;
 
-/// What was found, in columns.
+/// A name that was found.
+struct Name {
+    path: String,
+    branch: String,
+    kind: &'static str,
+    detail: String,
+}
+
+/// What was found: names that are what is looked for, those that begin with it, and the others.
 #[derive(Default)]
 struct Found {
-    paths: Vec<String>,
-    branches: Vec<String>,
-    kinds: Vec<&'static str>,
-    details: Vec<String>,
+    ranks: [Vec<Name>; 3],
     total: usize,
 }
 
@@ -31,9 +36,13 @@ pub(super) fn search(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
     if !words.is_empty() {
         all(&opened, query.text("path"), &words, &mut found)?;
     }
+    let names: Vec<&Name> = found.ranks.iter().flatten().take(MOST).collect();
     Ok(json!({
-        "state": opened.state, "total": found.total, "paths": found.paths, "branches": found.branches,
-        "kinds": found.kinds, "details": found.details,
+        "state": opened.state, "total": found.total,
+        "paths": names.iter().map(|name| name.path.as_str()).collect::<Vec<_>>(),
+        "branches": names.iter().map(|name| name.branch.as_str()).collect::<Vec<_>>(),
+        "kinds": names.iter().map(|name| name.kind).collect::<Vec<_>>(),
+        "details": names.iter().map(|name| name.detail.as_str()).collect::<Vec<_>>(),
     }))
 }
 
@@ -47,7 +56,12 @@ fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Resu
     for key in &keys {
         let id = format!("{};{}", key.path, key.key.cycle);
         if holds(&key.path, words) {
-            found.push(&id, "", kind_of(&key.key).0, &key.key.class);
+            found.push(words, &key.key.name, || Name {
+                path: id.clone(),
+                branch: String::new(),
+                kind: kind_of(&key.key).0,
+                detail: key.key.class.to_string(),
+            });
         }
         let is_newest = !datasets.iter().any(|(known, _): &(&str, _)| *known == key.path);
         if (key.key.is_tree() || key.key.is_ntuple()) && is_newest && datasets.len() < MOST_DATASETS {
@@ -64,26 +78,36 @@ fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Resu
 }
 
 impl Found {
-    fn push(&mut self, path: &str, branch: &str, kind: &'static str, detail: &str) {
+    /// Adds a name, of which `part` is what stands behind the last slash or point.
+    fn push(&mut self, words: &[String], part: &str, make: impl FnOnce() -> Name) {
         self.total += 1;
-        if self.paths.len() < MOST {
-            self.paths.push(path.to_owned());
-            self.branches.push(branch.to_owned());
-            self.kinds.push(kind);
-            self.details.push(detail.to_owned());
+        let first = words.first().map_or("", String::as_str);
+        let rank = match part.to_lowercase() {
+            part if part == first => 0,
+            part if part.starts_with(first) => 1,
+            _ => 2,
+        };
+        if self.ranks[rank].len() < MOST {
+            self.ranks[rank].push(make());
         }
     }
 
     fn dataset(&mut self, path: &str, dataset: &Dataset, words: &[String]) {
+        let name = |branch: &str, kind, detail: &str| Name {
+            path: path.to_owned(),
+            branch: branch.to_owned(),
+            kind,
+            detail: detail.to_owned(),
+        };
         match dataset {
             Dataset::Tree(tree) => {
                 for branch in tree.branches().iter().filter(|branch| holds(&branch.path, words)) {
-                    self.push(path, &branch.path, "branch", "");
+                    self.push(words, &branch.name, || name(&branch.path, "branch", ""));
                 }
             }
             Dataset::NTuple(ntuple) => {
                 for field in ntuple.fields().iter().filter(|field| field.is_named && holds(&field.path, words)) {
-                    self.push(path, &field.path, "field", &field.type_name);
+                    self.push(words, &field.name, || name(&field.path, "field", &field.type_name));
                 }
             }
         }
