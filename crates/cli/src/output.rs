@@ -71,6 +71,11 @@ pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
     }
 }
 
+/// Refuses names that cannot be written: those of packed files.
+pub(crate) fn check_output(path: impl AsRef<Path>) -> Outcome<()> {
+    Ok(sapwood_store::check_output(&path.as_ref().to_string_lossy())?)
+}
+
 /// Opens a file, near or far, with so many decoding threads.
 pub(crate) fn open(path: &str, threads: usize, remote: &Remote) -> Outcome<File> {
     open_in(path, Session::with_threads(threads), remote)

@@ -232,7 +232,7 @@ pub use file::{File, KeyPath, OpenOptions};
 pub use object::{Items, Members, Object, Value};
 #[cfg(feature = "derive")]
 pub use sapwood_derive::Entry;
-pub use session::Session;
+pub use session::{MOST_THREADS, Session};
 pub use wire::Limits;
 
 /// The README's example compiles.

@@ -37,6 +37,8 @@ struct Parts {
 /// Bytes that wait to be used again, and that are read ahead: three steps of an iteration as large as steps are by default,
 /// and windows.
 const MEMORY_BYTES: usize = 384 << 20;
+/// More threads than any machine has use for; those beyond it are not started.
+pub const MOST_THREADS: usize = 1024;
 /// Threads that wait for storage.
 const FETCH_THREADS: usize = 4;
 
@@ -46,7 +48,7 @@ impl Session {
     pub fn with_threads(threads: usize) -> Self {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
+            threads => threads.min(MOST_THREADS),
         };
         let memory = Memory::new(MEMORY_BYTES);
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);

@@ -99,14 +99,15 @@ def unpack(source: Any, output: Any = None, *, replace: bool = False, **others: 
     True
 
     Raises :class:`sapwood.errors.ExistsError` where a file would have to be replaced and ``replace`` does not
-    allow it; :class:`sapwood.errors.ChecksumError` and its kin for damaged ones; :class:`FileNotFoundError`.
+    allow it; :class:`sapwood.errors.MalformedError` for damaged ones; :class:`FileNotFoundError`.
     """
     options: dict[str, Any] = dict(others)
     connection = network.take_options(options)
     ignore(options, "unpack")
     place, name = _place(source)
-    target = _core.unpacked_name(name) if output is None else os.path.expanduser(os.fspath(output))
-    if target is None:
+    usual = _core.unpacked_name(name)
+    target = usual if output is None else os.path.expanduser(os.fspath(output))
+    if usual is None or target is None:
         raise errors.MismatchError(
             f"the name {urls.shown(name)!r} does not say how the file is packed: x.root.zst, "
             "image.sqfs:path/x.root and archive.zip:path/x.root are unpacked"

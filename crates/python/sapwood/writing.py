@@ -164,6 +164,7 @@ def _place(path: Any) -> str | None:
     if not isinstance(path, (str, os.PathLike)):
         return None
     place = urls.local_path(os.fspath(path))
+    _core.check_output(place)
     return place if urls.is_url(place) else os.path.expanduser(place)
 
 
@@ -202,6 +203,8 @@ class WritableFile(WritableDirectory):
                 f"a file is written to a path or a binary file object, not to {type(path).__name__}"
             )
         setting, self._by_name = self._settings(compression)
+        for text in self._by_name.values():
+            from_text(text)  # before the file is touched
         check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):

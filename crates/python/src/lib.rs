@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]
-    use super::packed::{beside, member_end, pack, packed_name, unpack, unpacked_name};
+    use super::packed::{beside, check_output, member_end, pack, packed_name, unpack, unpacked_name};
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]

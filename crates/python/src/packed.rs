@@ -62,6 +62,12 @@ pub(crate) fn member_end(target: &str) -> Option<usize> {
     end.and_then(|end| target.get(..end)).map(|name| name.chars().count())
 }
 
+/// Refuses the name of a packed file as that of one that is written.
+#[pyfunction]
+pub(crate) fn check_output(place: &str) -> PyResult<()> {
+    sapwood_store::check_output(place).map_err(raise)
+}
+
 /// The place of a file that the file `of` names.
 #[pyfunction]
 pub(crate) fn beside(of: &str, path: &str) -> PyResult<String> {

@@ -36,7 +36,8 @@ pub use net::LinkStats;
 pub use open::{open, open_replicas, open_stored};
 pub use options::NetOptions;
 pub use packed::{
-    Inflated, PackOptions, PackReport, PackedStore, member_end, pack, packed_name, unpack, unpacked, unpacked_name,
+    Inflated, PackOptions, PackReport, PackedStore, check_output, member_end, pack, packed_name, unpack, unpacked,
+    unpacked_name,
 };
 pub use provider::Provider;
 pub use replicas::Replicas;

@@ -102,13 +102,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let study = Study::of(&file, name, &arguments.options())?;
     let advice =
         arguments.goals(&study)?.into_iter().map(|goal| study.advise(goal)).collect::<sapwood::Result<Vec<_>>>()?;
-    if let Some(picture) = &arguments.out {
-        std::fs::write(picture, Curve::of(&study).to_svg())?;
-    }
     match arguments.json {
         true => output::json(out, &documents::compression(path, &study, &advice)),
         false => words(path, &study, &advice, arguments.branches, out),
+    }?;
+    // Last: what was measured is told also where the picture cannot be written.
+    if let Some(picture) = &arguments.out {
+        let written = std::fs::write(picture, Curve::of(&study).to_svg());
+        written.map_err(|error| Error::from(error).in_file(picture.display().to_string()))?;
     }
+    Ok(())
 }
 
 /// The command that does what was recommended.
@@ -122,7 +125,16 @@ pub(crate) fn line(path: &str, study: &Study, advice: &Advice) -> String {
     };
     // What proves who asks is for its user to add.
     let path = &*sapwood_store::redact(path);
-    let options: Vec<String> = advice.options().iter().map(|option| quoted(option)).collect();
+    let mut options: Vec<String> = Vec::new();
+    for option in advice.options() {
+        match options.last_mut() {
+            // A value that begins like an option is one only behind `=`.
+            Some(name) if option.starts_with('-') && !option.starts_with("--") => {
+                *name += &format!("={}", quoted(&option))
+            }
+            _ => options.push(quoted(&option)),
+        }
+    }
     let (from, to, tree) = (quoted(path), quoted(&target(path, word)), quoted(&study.path));
     format!("sapwood rewrite {from} {to} --tree {tree} {}", options.join(" "))
 }

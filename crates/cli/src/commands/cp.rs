@@ -53,6 +53,7 @@ fn split_target(target: &str) -> (&str, &str) {
 }
 
 fn writer(path: &str) -> Outcome<(FileWriter, Option<File>)> {
+    output::check_output(path)?;
     if std::path::Path::new(path).exists() {
         let file = File::open(path)?;
         return Ok((FileWriter::update(path, WriteOptions::default())?, Some(file)));
@@ -104,6 +105,7 @@ pub(crate) fn rename(arguments: &Move) -> Outcome {
     writer.close()?;
     // What went to another file is deleted once it is there.
     for (of, object) in elsewhere {
+        output::check_output(of)?;
         let mut writer = FileWriter::update(of, WriteOptions::default())?;
         writer.remove(&object)?;
         writer.close()?;

@@ -107,6 +107,7 @@ impl<'p> Output<'p> {
 
 fn write_root(to: &std::path::Path, histogram: Histogram) -> Outcome {
     let name = histogram.name();
+    output::check_output(to)?;
     let mut file = FileWriter::recreate(to, WriteOptions::default())?;
     file.write(&name, histogram.into_draft())?;
     file.close()?;

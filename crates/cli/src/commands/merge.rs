@@ -241,6 +241,7 @@ fn setting(number: &str) -> sapwood::Result<Compression> {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    output::check_output(&arguments.output)?;
     let session = Session::with_threads(arguments.threads);
     let how = arguments.how(session.clone())?;
     let inputs = inputs_of(&arguments.inputs)?;

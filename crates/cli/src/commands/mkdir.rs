@@ -15,6 +15,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     for target in &arguments.targets {
         let (path, directory) = output::inside(target)?;
+        output::check_output(path)?;
         let mut file = FileWriter::update(path, WriteOptions::default())?;
         file.mkdir(directory)?;
         file.close()?;

@@ -104,17 +104,21 @@ pub(crate) fn run_pack(arguments: &Pack, out: &mut dyn Write, err: &mut dyn Writ
     Ok(())
 }
 
+const NOT_PACKED: &str = "the name does not say how the file is packed: x.root.zst, image.sqfs:path/x.root and \
+                          archive.zip:path/x.root are unpacked";
+
 pub(crate) fn run_unpack(arguments: &Unpack, out: &mut dyn Write) -> Outcome {
     let input = &arguments.input;
     let output = match (&arguments.output, unpacked_name(input)) {
         (Some(output), _) => output.clone(),
         (None, Some(name)) => name.into(),
         (None, None) => {
-            let words = "the name does not say how the file is packed: x.root.zst, image.sqfs:path/x.root and \
-                         archive.zip:path/x.root are unpacked";
-            return Err(Error::mismatch(words).in_file(input.as_str()).into());
+            return Err(Error::mismatch(NOT_PACKED).in_file(input.as_str()).into());
         }
     };
+    if unpacked_name(input).is_none() {
+        return Err(Error::mismatch(NOT_PACKED).in_file(input.as_str()).into());
+    }
     let store = arguments.remote.open(input.as_ref())?;
     let bytes = unpack(&store, &output, arguments.force)?;
     writeln!(out, "{}: {bytes} bytes", output.display())?;

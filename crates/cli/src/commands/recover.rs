@@ -25,6 +25,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     for path in &arguments.files {
+        crate::output::check_output(path)?;
         let found = recover(path, arguments.dry_run, WriteOptions::default())?;
         if arguments.json {
             let trees: Vec<_> = found

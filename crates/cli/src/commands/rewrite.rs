@@ -195,6 +195,7 @@ fn contents(from: &File, found: &KeyPath) -> Outcome<(Vec<Arc<str>>, u64)> {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    output::check_output(&arguments.output)?;
     let session = Session::with_threads(arguments.threads);
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;

@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut rest = &arguments.targets[..];
     while let Some(first) = rest.first() {
         let (path, _) = output::inside(first)?;
+        output::check_output(path)?;
         let mut file = FileWriter::update(path, WriteOptions::default())?;
         // Neighbours of one file go in one save.
         while let Some((target, behind)) = rest.split_first() {

@@ -74,12 +74,23 @@ pub fn inflate_range(
     Ok(())
 }
 
+/// Checks the headers of a chain that holds `unsealed_bytes`: that they follow each other, and say so many in all. The
+/// places of blocks are right then, also where only some are inflated.
+///
+/// # Errors
+///
+/// Those of `blocks`.
+pub(crate) fn check_headers(bytes: &[u8], unsealed_bytes: usize) -> Result<()> {
+    blocks(bytes, unsealed_bytes).try_for_each(|block| block.map(drop))
+}
+
 /// Inflates the blocks of a chain that hold any byte of `wanted`, ascending ranges of the `into.len()` bytes that the
 /// chain holds, each to its place in `into`. What else is in `into` stays as it is.
 ///
 /// # Errors
 ///
-/// Those of [`inflate`]. Damage to blocks that are not needed goes unnoticed, but for that of their headers.
+/// Those of [`inflate`]. Damage to blocks that are not needed goes unnoticed; that of headers only in front of the last
+/// one that is needed, unless [`check_headers`] was called.
 pub(crate) fn inflate_parts(
     bytes: &[u8],
     into: &mut [u8],

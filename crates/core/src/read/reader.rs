@@ -60,6 +60,8 @@ pub struct Reader {
     baskets: HashMap<BranchId, Range<u64>>,
     /// How many entries of each branch can be inflated alone, once it was asked.
     block_entries: HashMap<BranchId, Option<u64>>,
+    /// The entries of each branch that were read together last.
+    last: HashMap<BranchId, Range<u64>>,
 }
 
 impl Tree {
@@ -114,6 +116,7 @@ impl Reader {
             columns: HashMap::new(),
             baskets: HashMap::new(),
             block_entries: HashMap::new(),
+            last: HashMap::new(),
         }
     }
 
@@ -217,7 +220,8 @@ impl Reader {
 
     /// Prefetches branches, for callers that decode themselves or know which branches they will use: marks all of them
     /// as used, and fetches what is missing with one request. Returns the entries around the current one that are read
-    /// together: those in one basket of each; after a jump, those in one block of it, if it has several.
+    /// together: those in one basket of each; after a jump, those in one block of it, if it has several, and more of
+    /// them where reading goes on.
     ///
     /// # Errors
     ///
@@ -252,27 +256,41 @@ impl Reader {
             self.turn(&asked);
         }
         looked?;
-        for &id in branches.iter().filter(|_| is_scattered) {
-            if let Some(block) = self.block_of(id)? {
+        for &id in branches {
+            if let Some(block) = self.block_of(id, is_scattered)? {
                 common = common.start.max(block.start)..common.end.min(block.end);
             }
         }
+        branches.iter().for_each(|&id| drop(self.last.insert(id, common.clone())));
         Ok(common)
     }
 
-    /// Entries of a branch around the current one that are inflated together, where they are less than a basket.
-    fn block_of(&mut self, id: BranchId) -> Result<Option<Range<u64>>> {
+    /// Entries of a branch around the current one that are inflated together, where they are less than a basket: one
+    /// block after a jump, twice as many as before where reading goes on behind them.
+    fn block_of(&mut self, id: BranchId, is_scattered: bool) -> Result<Option<Range<u64>>> {
+        let (last, entry) = (self.last.get(&id).cloned(), self.entry);
+        if last.is_none() && !is_scattered {
+            return Ok(None); // reading begins where a cluster does, and is expected to go on
+        }
         let entries = match self.block_entries.get(&id) {
             Some(&known) => known,
             None => {
-                let found = self.source.block_entries(id, self.entry)?;
+                let found = self.source.block_entries(id, entry)?;
                 self.block_entries.insert(id, found);
                 found
             }
         };
-        let (Some(entries), Some(basket)) = (entries, self.baskets.get(&id)) else { return Ok(None) };
-        let first = self.entry - (self.entry - basket.start) % entries.max(1);
-        Ok(Some(first..first.saturating_add(entries.max(1))))
+        let (Some(entries), Some(basket)) = (entries.map(|entries| entries.max(1)), self.baskets.get(&id)) else {
+            return Ok(None);
+        };
+        let first = entry - (entry - basket.start) % entries;
+        let length = match last {
+            Some(last) if (last.end..last.end + (last.end - last.start)).contains(&entry) => {
+                (last.end - last.start).saturating_mul(2).next_multiple_of(entries)
+            }
+            _ => entries,
+        };
+        Ok(Some(first..first.saturating_add(length)))
     }
 
     /// Before a new window: branches whose decoded basket reaches into the last window count as used in it.
@@ -363,7 +381,7 @@ impl RowSource for Tree {
     fn block_entries(&self, id: BranchId, entry: u64) -> Result<Option<u64>> {
         let BasketBytes::Stored { seek, nbytes } = self.basket_with(id, entry)?.bytes else { return Ok(None) };
         // A request of its own pays only where it costs next to nothing.
-        let record = match self.cache().get(seek) {
+        let record = match self.cache().peek(seek) {
             Some(coming) => coming.wait()?,
             None if self.file().store().as_file().is_some() => {
                 self.file().read_one(seek..seek.saturating_add(u64::from(nbytes)))?

@@ -62,6 +62,7 @@ impl Basket {
             return self.unseal(memory, scratch);
         }
         let bytes = self.key.objlen as usize;
+        codec::check_headers(self.sealed(), bytes).map_err(|error| self.place(error))?;
         if memory.len() < bytes {
             memory.resize(bytes, 0);
         }

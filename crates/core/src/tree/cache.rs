@@ -147,10 +147,16 @@ impl TreeCache {
 
     /// The bytes of a basket, if they are cached or in flight.
     pub(crate) fn get(&self, seek: u64) -> Option<Coming> {
+        let found = self.peek(seek)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(found)
+    }
+
+    /// [`get`](Self::get) for a look at the basket's headers, which is no use of it that is counted.
+    pub(crate) fn peek(&self, seek: u64) -> Option<Coming> {
         let mut kept = self.kept();
         let found = kept.baskets.get_mut(&seek).filter(|found| !found.coming.has_failed())?;
         found.used = true;
-        self.hits.fetch_add(1, Ordering::Relaxed);
         Some(found.coming.clone())
     }
 

@@ -299,7 +299,10 @@ pub(super) fn in_parallel<T: Sync>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(work);
+            // Where the system gives no more threads, those that are there do it.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

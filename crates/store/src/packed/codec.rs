@@ -32,6 +32,9 @@ thread_local! {
     static CONTEXTS: RefCell<Contexts> = RefCell::default();
 }
 
+/// `ZSTD_error_checksum_wrong`.
+const ZSTD_CHECKSUM_WRONG: usize = 22;
+
 impl Codec {
     fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +60,7 @@ impl Codec {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`] where it is damaged or longer than `into`.
+    /// [`ErrorKind::Malformed`] where it is damaged or longer than `into`, [`ErrorKind::Checksum`] where only that tells.
     pub(super) fn inflate(self, stored: &[u8], into: &mut [u8]) -> Result<usize> {
         let damaged = |why: String| Error::malformed(format!("{}: {why}", self.as_str()));
         match self {
@@ -84,7 +87,16 @@ impl Codec {
                         DCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Io, "zstd: no memory for a context"))?,
                     ),
                 };
-                context.decompress(into, stored).map_err(|code| damaged(get_error_name(code).to_owned()))
+                context.decompress(into, stored).map_err(|code| {
+                    let why = get_error_name(code);
+                    // The library's number of this error, as it counts them: from the end.
+                    let is_checksum = code == ZSTD_CHECKSUM_WRONG.wrapping_neg();
+                    if is_checksum {
+                        Error::new(ErrorKind::Checksum, format!("zstd: {why}"))
+                    } else {
+                        damaged(why.to_owned())
+                    }
+                })
             }),
         }
     }

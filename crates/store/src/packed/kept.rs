@@ -120,7 +120,7 @@ impl State {
 
     fn put(&mut self, block: u64, bytes: Bytes, most_bytes: usize) -> Vec<Bytes> {
         let mut dropped = Vec::new();
-        if bytes.len() > most_bytes {
+        if most_bytes == 0 {
             return dropped;
         }
         self.bytes += bytes.len();
@@ -131,7 +131,9 @@ impl State {
         }
         self.uses.insert(self.now, block);
         self.now += 1;
+        // The last one stays also where it is longer than all may be: the next read is likely to want it again.
         while self.bytes > most_bytes
+            && self.blocks.len() > 1
             && let Some((_, oldest)) = self.uses.pop_first()
             && let Some((old, _)) = self.blocks.remove(&oldest)
         {

@@ -16,8 +16,8 @@ use sapwood::Result;
 use sapwood::io::Store;
 
 pub use pack::{PackOptions, PackReport, pack, packed_name, unpack, unpacked_name};
-pub use place::member_end;
 pub(crate) use place::member_start;
+pub use place::{check_output, member_end};
 pub use store::{Inflated, PackedStore};
 
 /// Opens a place that may lie in a packed file: `x.root.zst`, `image.sqfs:path/x.root`, `archive.zip:path/x.root`, and

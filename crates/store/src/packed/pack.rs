@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use sapwood::container::Header;
 use sapwood::io::{AtomicFile, LocalFile, Sink, Store, load};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, ErrorKind, MOST_THREADS, Result};
 use zstd::zstd_safe::{CCtx, CParameter, compress_bound, get_error_name};
 
 use super::blocks::in_parallel;
@@ -81,9 +81,19 @@ impl PackReport {
         self.is_compressed_inside.then(|| {
             format!(
                 "packing {name} gained {gained:.1} %: it is compressed inside. Write it without compression, and pack \
-                 that: sapwood rewrite {name} plain.root --compression zlib:0"
+                 that: sapwood rewrite {} plain.root --compression zlib:0",
+                quoted(name)
             )
         })
+    }
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "%+,-./:=@_".contains(c);
+    match !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
 }
 
@@ -120,12 +130,12 @@ pub fn pack(from: &dyn Store, to: impl AsRef<Path>, options: &PackOptions) -> Re
     }
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
+        threads => threads.min(MOST_THREADS),
     };
     let staged = AtomicFile::new(&to, options.replaces)?;
     let sink = LocalFile::create(staged.path())?;
     let (mut at, mut table) = (0_u64, Vec::new());
-    let step = block_bytes * (STEP_BYTES / options.block_bytes).max(threads) as u64;
+    let step = block_bytes.saturating_mul((STEP_BYTES / options.block_bytes).max(threads) as u64);
     let mut start = 0;
     // The setting of the file: that of its trees, unless they have their own.
     let mut setting = None;

@@ -89,7 +89,36 @@ fn whole(path: &str, place: String) -> Result<(String, Vec<Layer>)> {
 /// ```
 pub fn member_end(target: &str) -> Option<usize> {
     let last = member_start(target)?;
-    Some(target[last..].find(':').map_or(target.len(), |at| last + at))
+    // The query of a URL belongs to the outermost file, and may have colons.
+    let path_end = if is_url(target) { target.find('?').unwrap_or(target.len()) } else { target.len() };
+    let colon = target.get(last..path_end)?.find(':');
+    Some(colon.map_or(target.len(), |at| last + at))
+}
+
+/// Refuses the name of a packed file as that of one that is written: packed files are written as a whole, by
+/// [`pack`](crate::pack).
+///
+/// # Errors
+///
+/// [`Mismatch`](sapwood::ErrorKind::Mismatch) that says what to do.
+///
+/// # Example
+///
+/// ```
+/// assert!(sapwood_store::check_output("x.root").is_ok());
+/// assert!(sapwood_store::check_output("x.root.zst").is_err());
+/// assert!(sapwood_store::check_output("archive.zip:x.root").is_err());
+/// ```
+pub fn check_output(place: &str) -> Result<()> {
+    let words = match member_start(place) {
+        Some(_) => "files within archives are not written: write the file beside it, and make the archive anew",
+        None if ends_packed(place) => {
+            "this is the name of a packed file, which is not written into: write it without .zst, and pack that \
+             (sapwood pack FILE)"
+        }
+        None => return Ok(()),
+    };
+    Err(Error::mismatch(words).in_file(redact(place)))
 }
 
 /// Where the name of a file within an archive begins; none of all other names.
@@ -169,6 +198,8 @@ mod tests {
             ("a.zip:", None),
             ("http://h.zip:80/x.root:t", None),
             ("http://h.zip:80/a.zip:x.root:t", Some(28)),
+            ("http://h/a.zip:x.root?k=1:2", Some(27)),
+            ("http://h/a.zip:x.root:t?k=1:2", Some(21)),
         ] {
             assert_eq!(member_end(target), end, "{target}");
         }

@@ -7,6 +7,7 @@
 use bytes::Bytes;
 use sapwood::io::{ByteRange, Ends, Store, load};
 use sapwood::{Error, Result};
+use zstd::zstd_safe::compress_bound;
 
 use super::blocks::{Content, Index, MOST_BLOCK_BYTES, Part, Stored};
 use super::codec::Codec;
@@ -31,6 +32,8 @@ const RESERVED: u8 = 0x7C;
 pub(super) const MOST_FRAMES: u64 = 1 << 24;
 /// A byte of a frame gives at most so many: four bytes are the shortest block, and 128 KiB the longest that they give.
 const MOST_RATIO: u64 = 32 << 10;
+/// What a frame may be longer than blocks of its content: its header, its checksum, and empty or split blocks.
+const FRAME_SLACK: u64 = 64 << 10;
 
 /// Reads and checks the seek table.
 pub(super) fn open(inner: &dyn Store, ends: &Ends) -> Result<Content> {
@@ -113,6 +116,11 @@ impl SeekTable {
                     MOST_BLOCK_BYTES,
                     holds,
                 ));
+            }
+            let most_stored = compress_bound(holds as usize) as u64 + FRAME_SLACK;
+            if stored > most_stored {
+                let error = Error::malformed("a frame is longer than what it holds can need");
+                return wrong(error.wanted(most_stored, stored));
             }
             if holds > stored * MOST_RATIO {
                 let error = Error::malformed("a frame is said to hold more than zstd can put into it");
