@@ -2,7 +2,8 @@
 
 Usage: python bench/query/query.py [--entries N] [--runs N]
 
-`draw` is compared with `arrays` of the same columns, which has to build them; aims are in the table's last column.
+`draw` is compared with `arrays` of the same columns, which has to build them. *again* is a second drawing in one
+process, whose memory is there already.
 """
 
 from __future__ import annotations
@@ -16,15 +17,30 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data" / "query.root"
 
-#: name, expression with bins, cut, columns that it needs
+#: name, expression with bins, cut, columns that it needs, the same for RDataFrame
 ROWS = [
-    ("the seed sentence", "x>>h(100,-5,5)", "y<0 && sqrt(z)>6", ["x", "y", "z"]),
-    ("one column", "x>>h(100,-5,5)", "", ["x"]),
-    ("two axes", "y:x>>h(50,-5,5,50,-5,5)", "", ["x", "y"]),
-    ("a sum over lists", "Sum$(v)>>h(100,0,200)", "", ["v"]),
-    ("items of lists with a cut", "v>>h(100,0,100)", "w>0", ["v", "w"]),
-    ("a cut of 0.01 %", "c0+c1+c2+c3>>h(100,-5,5)", "z>370", ["c0", "c1", "c2", "c3", "z"]),
-]
+    (
+        "the seed sentence", "x>>h(100,-5,5)", "y<0 && sqrt(z)>6", ["x", "y", "z"],
+        'frame.Filter("y<0 && sqrt(z)>6").Histo1D(("h", "", 100, -5, 5), "x")',
+    ),
+    ("one column", "x>>h(100,-5,5)", "", ["x"], 'frame.Histo1D(("h", "", 100, -5, 5), "x")'),
+    (
+        "two axes", "y:x>>h(50,-5,5,50,-5,5)", "", ["x", "y"],
+        'frame.Histo2D(("h", "", 50, -5, 5, 50, -5, 5), "x", "y")',
+    ),
+    (
+        "a sum over lists", "Sum$(v)>>h(100,0,200)", "", ["v"],
+        'frame.Define("s", "ROOT::VecOps::Sum(v)").Histo1D(("h", "", 100, 0, 200), "s")',
+    ),
+    (
+        "items of lists with a cut", "v>>h(100,0,100)", "w>0", ["v", "w"],
+        'frame.Define("k", "v[w>0]").Histo1D(("h", "", 100, 0, 100), "k")',
+    ),
+    (
+        "a cut of 0.01 %", "c0+c1+c2+c3>>h(100,-5,5)", "z>370", ["c0", "c1", "c2", "c3", "z"],
+        'frame.Filter("z>370").Define("s", "c0+c1+c2+c3").Histo1D(("h", "", 100, -5, 5), "s")',
+    ),
+]  # fmt: skip
 
 WRITE = """
 import sys, numpy as np, awkward as ak, sapwood
@@ -50,8 +66,10 @@ SAPWOOD = """
 import sys, time, awkward, sapwood
 path, what, expression, cut, columns = sys.argv[1:6]
 tree = sapwood.open(path, threads=1)["t"]
+if what == "again":
+    tree.draw(expression, cut, library="root")
 began = time.process_time()
-if what == "draw":
+if what != "arrays":
     tree.draw(expression, cut, library="root")
 else:
     tree.arrays(columns.split(","))
@@ -79,11 +97,24 @@ tree.Draw(expression, cut, "goff")
 print(time.process_time() - began)
 """
 
+#: Compiled in a first run, which is not measured.
+FRAME = """
+import sys, time, ROOT
+path, _, code = sys.argv[1:4]
+for run in range(2):
+    frame = ROOT.RDataFrame("t", path)
+    began = time.process_time()
+    eval(code).GetEntries()
+    took = time.process_time() - began
+print(took)
+"""
 
-def measure(program: str, row: tuple[str, str, str, list[str]], what: str, runs: int) -> float:
+
+def measure(program: str, row: tuple[str, str, str, list[str], str], what: str, runs: int) -> float:
     """The least CPU seconds of some runs."""
-    _, expression, cut, columns = row
-    command = [sys.executable, "-c", program, str(DATA), what, expression, cut, ",".join(columns)]
+    _, expression, cut, columns, frame = row
+    arguments = [frame] if program == FRAME else [expression, cut, ",".join(columns)]
+    command = [sys.executable, "-c", program, str(DATA), what, *arguments]
     found = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(runs)]
     return min(float(one.split()[-1]) for one in found)
 
@@ -97,13 +128,16 @@ def main() -> None:
         DATA.parent.mkdir(exist_ok=True)
         subprocess.run([sys.executable, "-c", WRITE, str(DATA), str(arguments.entries)], check=True)
     results = []
-    print(f"{'':28} {'draw':>7} {'arrays':>7} {'uproot':>7} {'ROOT':>7}   draw/arrays  ROOT/draw (aim 3)")
+    head = "".join(f" {name:>7}" for name in ("draw", "again", "arrays", "uproot", "ROOT", "RDF"))
+    print(f"{'':28}{head}   draw/arrays  ROOT/draw  RDF/draw (aims 1, 3, 3)")
     for row in ROWS:
-        draw, arrays = (measure(SAPWOOD, row, what, arguments.runs) for what in ("draw", "arrays"))
-        uproot, root = (measure(program, row, "draw", arguments.runs) for program in (UPROOT, ROOT))
-        results.append({"row": row[0], "draw": draw, "arrays": arrays, "uproot_arrays": uproot, "root": root})
+        draw, again, arrays = (measure(SAPWOOD, row, what, arguments.runs) for what in ("draw", "again", "arrays"))
+        uproot, root, frame = (measure(program, row, "draw", arguments.runs) for program in (UPROOT, ROOT, FRAME))
+        found = {"draw": draw, "again": again, "arrays": arrays, "uproot_arrays": uproot, "root": root, "rdf": frame}
+        results.append({"row": row[0], **found})
         print(
-            f"{row[0]:28} {draw:7.3f} {arrays:7.3f} {uproot:7.3f} {root:7.3f}   {draw / arrays:11.2f}  {root / draw:.1f}",
+            f"{row[0]:28}" + "".join(f" {seconds:7.3f}" for seconds in found.values()),
+            f"  {draw / arrays:11.2f}  {root / draw:9.1f} {frame / draw:9.1f}",
             flush=True,
         )
     (HERE / "query.json").write_text(json.dumps(results, indent=1) + "\n")

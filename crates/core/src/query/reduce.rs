@@ -43,14 +43,25 @@ impl Reduction {
 /// its additions.
 fn sums(items: &[f64], lens: &[usize]) -> Vec<f64> {
     const SHORT: usize = 6;
+    /// All bits of the items of a run, and none of what follows.
+    static MASKS: [u64; 2 * SHORT] = {
+        let mut masks = [0; 2 * SHORT];
+        let mut place = 0;
+        while place < SHORT {
+            masks[place] = u64::MAX;
+            place += 1;
+        }
+        masks
+    };
     let mut at = 0;
     let of = |&len: &usize| {
         let run = at..at + len;
         at += len;
         match items.get(run.start..run.start + SHORT) {
             Some(first) if len <= SHORT => {
-                let item = |(place, item): (usize, &f64)| if place < len { *item } else { 0.0 };
-                first.iter().enumerate().map(item).fold(0.0, |sum, item| sum + item)
+                let masks = &MASKS[SHORT - len..2 * SHORT - len];
+                let items = first.iter().zip(masks).map(|(item, mask)| f64::from_bits(item.to_bits() & mask));
+                items.fold(0.0, |sum, item| sum + item)
             }
             _ => items[run].iter().fold(0.0, |sum, item| sum + item),
         }
