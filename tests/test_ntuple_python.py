@@ -169,6 +169,68 @@ def test_many_threads_fill_one_rntuple(tmp_path: Path) -> None:
     root("assert ROOT.RDataFrame('hits', sys.argv[1]).Sum['double']('x').GetValue() == sum(range(3000)) - 2", path)
 
 
+@pytest.mark.parametrize("compression", [None, "zstd:5"])
+def test_numbered_units_stand_in_their_order(tmp_path: Path, compression: str | None) -> None:
+    files = []
+    for threads in (1, 3):
+        path = tmp_path / str(threads) / "same.root"  # the name is in the file
+        path.parent.mkdir()
+        with sapwood.recreate(path, reproducible=True) as file:
+            types = {"x": "int64", "lists": "var * float32"}
+            ntuple = file.parallel_rntuple(
+                "t", types, compression=compression, cluster_bytes=2_000, page_bytes=500
+            )
+            workers = [ntuple.numbered() for _ in range(threads)]
+
+            def work(worker: Any, numbers: list[int]) -> None:
+                with worker:
+                    for number in numbers:
+                        with worker.unit(number) as unit:
+                            for step in range(3):
+                                rows = np.arange(200) + 1000 * number + 200 * step
+                                unit.extend({"x": rows, "lists": [[float(row)] * (row % 3) for row in rows]})
+
+            shares = [list(range(12))[start::threads] for start in range(threads)]
+            with ThreadPoolExecutor(threads) as pool:
+                # The last share is begun first.
+                list(pool.map(work, workers[::-1], shares[::-1]))
+        files.append(path.read_bytes())
+        events = sapwood.open(path)["t"]
+        expected = [1000 * number + row for number in range(12) for row in range(600)]
+        assert events["x"].array().tolist() == expected and len(events.clusters) >= 24
+        assert events["lists"].array().tolist() == [[float(row)] * (row % 3) for row in expected]
+    assert files[0] == files[1]
+    lines = """
+frame = ROOT.RDataFrame("t", sys.argv[1])
+answer([int(frame.Sum("x").GetValue()), float(frame.Define("s", "Sum(lists)").Sum("s").GetValue())])
+"""
+    assert root(lines, path) == [sum(expected), sum(float(row) * (row % 3) for row in expected)]
+
+
+def test_units_that_are_missing_or_given_twice_are_named() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        ntuple = file.parallel_rntuple("t", {"x": "int32"})
+        with ntuple.numbered() as worker:
+            for number in (2, 0):
+                unit = worker.unit(number)
+                with pytest.raises(sapwood.errors.MismatchError, match="still open"):
+                    worker.unit(5)
+                unit.extend({"x": [number]})
+                unit.close()
+            with pytest.raises(sapwood.errors.ExistsError, match="unit 2 was begun before"):
+                worker.unit(2)
+            with pytest.raises(KeyError, match="given up"), worker.unit(3) as unit:
+                unit.extend({"x": [3]})
+                raise KeyError("given up")
+            # Fields are those that all threads fill.
+            with worker.unit(4) as unit, pytest.raises(sapwood.errors.UnsupportedError, match="many threads"):
+                unit.add_fields({"y": "int8"})
+        with pytest.raises(sapwood.errors.MismatchError, match="unit 1 was never begun"):
+            ntuple.close()
+    assert sapwood.open(memory)["t/x"].array().tolist() == [0, 2]
+
+
 def test_errors_name_row_and_value() -> None:
     with sapwood.recreate(io.BytesIO()) as file:
         types = {"run": "int32", "jets": "var * {pt: float32, n: int8}", "w": "3 * int16", "maybe": "?int8"}

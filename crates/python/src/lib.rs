@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use super::ntuple::NTuple;
     #[pymodule_export]
-    use super::ntuple_writer::{NTupleWriter, ParallelNTupleWriter};
+    use super::ntuple_writer::{NTupleWriter, NumberedNTupleContext, ParallelNTupleWriter};
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

@@ -163,6 +163,11 @@ impl ParallelNTupleWriter {
         self.with(py, |writer| writer.context().into())
     }
 
+    /// Brings numbered units of work.
+    fn numbered(&self, py: Python<'_>) -> PyResult<NumberedNTupleContext> {
+        self.with(py, |writer| NumberedNTupleContext(Mutex::new(Some(writer.numbered()))))
+    }
+
     /// Entries of the committed clusters.
     fn entries(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, sapwood::write::ParallelNTupleWriter::entries)?.map_err(raise)
@@ -180,6 +185,24 @@ impl ParallelNTupleWriter {
             writer.map_or(Ok(()), sapwood::write::ParallelNTupleWriter::close)
         };
         py.detach(close).map_err(raise)
+    }
+}
+
+/// Brings numbered units of work of an RNTuple.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct NumberedNTupleContext(Mutex<Option<sapwood::write::NumberedNTupleContext>>);
+
+#[pymethods]
+impl NumberedNTupleContext {
+    /// Begins a unit.
+    fn unit(&self, py: Python<'_>, number: u64) -> PyResult<NTupleWriter> {
+        let unit = py.detach(|| locked(&self.0).as_mut().map(|context| context.unit(number)));
+        unit.ok_or_else(|| closed("the context is closed"))?.map(Into::into).map_err(raise)
+    }
+
+    /// Brings no more.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(locked(&self.0).take()));
     }
 }
 

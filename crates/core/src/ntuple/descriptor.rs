@@ -83,12 +83,20 @@ impl FieldDescriptor {
     /// The fewest bytes of a field in its list.
     pub(crate) const LEAST_BYTES: usize = 8 + 16 + 4 * 4;
 
-    pub(crate) fn read(list: &mut FrameReader<'_>) -> Result<Self> {
+    /// `before` is the field before it: texts of ten thousand fields are mostly those of their neighbours.
+    pub(crate) fn read(list: &mut FrameReader<'_>, before: Option<&Self>) -> Result<Self> {
         let mut record = list.record()?;
         let (field_version, type_version) = (record.u32()?, record.u32()?);
         let (parent, role, flags) = (record.u32()? as usize, record.u16()?, record.u16()?);
-        let mut text = || record.string().map(Arc::from);
-        let (name, type_name, type_alias, description) = (text()?, text()?, text()?, text()?);
+        let name = record.string()?.into();
+        let mut text = |of: fn(&Self) -> &Arc<str>| -> Result<Arc<str>> {
+            let text = record.string()?;
+            let known = before.map(of).filter(|known| ***known == *text);
+            Ok(known.map_or_else(|| text.into(), Arc::clone))
+        };
+        let type_name = text(|before| &before.type_name)?;
+        let type_alias = text(|before| &before.type_alias)?;
+        let description = text(|before| &before.description)?;
         Ok(Self {
             field_version,
             type_version,
@@ -235,7 +243,8 @@ impl Descriptors {
         let (mut list, count) = reader.list(FieldDescriptor::LEAST_BYTES)?;
         self.fields.reserve(count);
         for _ in 0..count {
-            self.fields.push(FieldDescriptor::read(&mut list)?);
+            let field = FieldDescriptor::read(&mut list, self.fields.last())?;
+            self.fields.push(field);
         }
         let (mut list, count) = reader.list(ColumnDescriptor::LEAST_BYTES)?;
         self.columns.reserve(count);

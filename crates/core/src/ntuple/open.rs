@@ -192,7 +192,7 @@ fn check_group(clusters: &[ClusterPages], first: u64, entries: u64) -> Result<()
 fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Vec<Field>, Vec<FieldId>)> {
     let mut fields: Vec<Field> = Vec::with_capacity(schema.fields.len());
     let (mut top, mut depths, mut path_bytes) = (Vec::new(), Vec::with_capacity(schema.fields.len()), 0_u64);
-    let mut names: HashSet<(Option<FieldId>, Arc<str>)> = HashSet::with_capacity(schema.fields.len());
+    let mut names: HashSet<(Option<FieldId>, &str)> = HashSet::with_capacity(schema.fields.len());
     let qualified = qualified(schema)?;
     for (id, described) in schema.fields.iter().enumerate() {
         let name = |error: Error| error.in_object(&described.name);
@@ -206,7 +206,7 @@ fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Ve
             return Err(name(Error::limit("fields are nested too deep", most_depth.into(), depth.into())));
         }
         depths.push(depth);
-        if !names.insert((parent, Arc::clone(&described.name))) {
+        if !names.insert((parent, &*described.name)) {
             return Err(name(Error::malformed("two fields with the same parent have one name")));
         }
         let (path, is_named) = match parent {
@@ -241,6 +241,9 @@ fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Ve
 fn qualified(schema: &Descriptors) -> Result<HashMap<FieldId, Arc<str>>> {
     let fields = &schema.fields;
     let mut found: HashMap<FieldId, Arc<str>> = HashMap::new();
+    if !fields.iter().any(|field| field.name.starts_with(NTUPLE_BASE)) {
+        return Ok(found);
+    }
     // Members of each record, with those of its bases; those of the outermost come last.
     let mut members: HashMap<FieldId, Vec<(FieldId, bool)>> = HashMap::new();
     // A small file could ask for much time or memory.

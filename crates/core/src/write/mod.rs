@@ -41,6 +41,7 @@ pub use model::columns::Column;
 pub use model::values::Values;
 pub use ntuple::NTupleWriter;
 pub use ntuple::parallel::ParallelNTupleWriter;
+pub use ntuple::units::NumberedNTupleContext;
 pub use options::{Baskets, NTupleOptions, Order, Pages, TreeOptions, WriteOptions};
 pub use page::field::FieldSpec;
 pub(crate) use page::typed::members_of;

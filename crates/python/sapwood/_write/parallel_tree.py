@@ -31,7 +31,7 @@ def _as_tree(found: Any, name: str) -> Tree:
     return found
 
 
-def _check_number(number: int) -> int:
+def check_number(number: int) -> int:
     if number < 0:
         raise errors.MismatchError(f"units of work have numbers from 0 on, not {number}")
     return number
@@ -74,12 +74,12 @@ class NumberedContext:
         Raises :class:`sapwood.errors.ExistsError` where the number was given before,
         :class:`sapwood.errors.MismatchError` while the last unit of this context is open.
         """
-        return self._tree._begun(self._core.unit(_check_number(number)), number)
+        return self._tree._begun(self._core.unit(check_number(number)), number)
 
     def adopt(self, number: int, source: Any, name: str | None = None, *, ignore_rest: bool = False) -> int:
         """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
         with _open_finished(source, name, self._tree.name) as tree:
-            return self._core.adopt(_check_number(number), tree._core, ignore_rest)
+            return self._core.adopt(check_number(number), tree._core, ignore_rest)
 
     def close(self) -> None:
         """Brings no more units."""

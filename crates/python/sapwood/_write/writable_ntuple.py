@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import errors
 from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
+from sapwood._write.parallel_tree import check_number
 from sapwood.compression import as_compression, of_names
 from sapwood.errors import MismatchError
 from sapwood.sizes import as_bytes
@@ -135,6 +136,32 @@ class NTupleContext(WritableNTuple):
             self.discard()
 
 
+class NumberedNTupleContext:
+    """Brings numbered units of work of an RNTuple, one after another. Leaving its ``with`` block ends it."""
+
+    def __init__(self, core: Any, ntuple: ParallelNTuple) -> None:
+        self._core = core
+        self._ntuple = ntuple
+
+    def unit(self, number: int) -> NTupleContext:
+        """Begins the unit of a number: it is whole once it is closed.
+
+        Raises :class:`sapwood.errors.ExistsError` where the number was given before,
+        :class:`sapwood.errors.MismatchError` while the last unit of this context is open.
+        """
+        return self._ntuple._begun(self._core.unit(check_number(number)))
+
+    def close(self) -> None:
+        """Brings no more units."""
+        self._core.close()
+
+    def __enter__(self) -> NumberedNTupleContext:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 class ParallelNTuple:
     """An RNTuple that many threads fill."""
 
@@ -164,7 +191,34 @@ class ParallelNTuple:
         Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left
         open is closed with the RNTuple.
         """
-        context = NTupleContext(self._core.context(), self._kinds, self.name)
+        return self._begun(self._core.context())
+
+    def numbered(self) -> NumberedNTupleContext:
+        """Brings units of work that stand in the RNTuple in the order of their numbers, from 0 on, whichever is
+        done first: the file does not depend on the threads (with ``reproducible`` not in a byte).
+
+        Make one for each thread before any begins: waiting for a number that no open context can bring is an
+        error.
+
+        >>> import io, sapwood
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> def work(worker, numbers):
+        ...     with worker:
+        ...         for number in numbers:
+        ...             with worker.unit(number) as unit:
+        ...                 unit.extend({"x": [10 * number, 10 * number + 1]})
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     ntuple = file.parallel_rntuple("events", {"x": "i4"})
+        ...     workers = [ntuple.numbered() for _ in range(2)]
+        ...     with ThreadPoolExecutor(2) as pool:
+        ...         _ = list(pool.map(work, workers, [[1, 2], [0, 3]]))
+        >>> sapwood.open(memory)["events/x"].array().tolist()
+        [0, 1, 10, 11, 20, 21, 30, 31]
+        """
+        return NumberedNTupleContext(self._core.numbered(), self)
+
+    def _begun(self, core: Any) -> NTupleContext:
+        context = NTupleContext(core, self._kinds, self.name)
         with self._lock:
             self._contexts = {known for known in self._contexts if not known.closed} | {context}
         return context

@@ -110,10 +110,10 @@ impl Output {
         state: &mut State,
         index: usize,
         rows: u64,
-        sealed: &mut SealedCluster<'_>,
+        sealed: &SealedCluster<'_>,
         compression: Compression,
     ) -> Result<()> {
-        let mut columns = std::mem::take(&mut sealed.columns);
+        let mut columns = sealed.columns.clone();
         let most = ntuple(state, index)?.max_key_bytes;
         // As many pages in a blob as a key can hold.
         let (mut next, mut start) = (0, 0_u64);

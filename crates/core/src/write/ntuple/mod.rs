@@ -1,6 +1,7 @@
 //! The RNTuple being written: rows are buffered until their cluster is full, then sealed and committed.
 
 pub(crate) mod parallel;
+pub(crate) mod units;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use crate::memory::Memory;
 use crate::ntuple::{Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
+use crate::write::ntuple::units::Unit;
 use crate::write::options::{MAX_KEY_BYTES, NTupleOptions};
 use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
@@ -74,6 +76,8 @@ pub struct NTupleWriter {
     is_closed: bool,
     /// Whether it is one of many threads that fill the RNTuple: then another one ends it.
     is_context: bool,
+    /// The numbered unit of work that its rows are.
+    unit: Option<Unit>,
 }
 
 /// What the writers of an RNTuple share: its fields, and how their values become pages.
@@ -148,13 +152,33 @@ impl NTupleWriter {
     ) -> Self {
         let sealing = Sealing {
             compression: options.compression.unwrap_or(USUAL),
-            page_bytes: options.page_bytes.clamp(64, 1 << 29),
+            page_bytes: options.page_bytes.clamp(64, MOST_PAGE_BYTES),
             with_checksums: options.with_checksums,
         };
         let buffer = ClusterBuffer::new(&layout.plans);
-        let (sizes, unsaved, taken, is_closed) = ((0, 0), 0, 0, false);
+        let (sizes, unsaved, taken, is_closed, unit) = ((0, 0), 0, 0, false, None);
         let recycler = Recycler::default();
-        Self { output, index, layout, buffer, sealing, recycler, options, sizes, unsaved, taken, is_closed, is_context }
+        Self {
+            output,
+            index,
+            layout,
+            buffer,
+            sealing,
+            recycler,
+            options,
+            sizes,
+            unsaved,
+            taken,
+            is_closed,
+            is_context,
+            unit,
+        }
+    }
+
+    /// The same, for a numbered unit of work.
+    pub(crate) fn of_unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
     }
 
     /// The same RNTuple, to be filled by many threads. No row was taken yet.
@@ -298,12 +322,20 @@ impl NTupleWriter {
         }
         let in_memory = self.buffer.bytes() as u64;
         let session = &self.output.options.session;
-        let mut sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, session, &self.recycler)
+        let sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, session, &self.recycler)
             .map_err(|error| self.output.in_file(error.in_object(&self.layout.name)))?;
         let stored = sealed.stored;
+        if let Some(unit) = &self.unit {
+            let (is_taken, outcome) = unit.commit(self.buffer.rows, sealed.into_owned());
+            if is_taken {
+                self.buffer.clear();
+                self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
+            }
+            return outcome.map_err(|error| self.output.in_file(error.in_object(&self.layout.name)));
+        }
         let mut state = self.output.open_state()?;
         let (rows, compression) = (self.buffer.rows, self.sealing.compression);
-        self.output.commit_cluster(&mut state, self.index, rows, &mut sealed, compression)?;
+        self.output.commit_cluster(&mut state, self.index, rows, &sealed, compression)?;
         self.recycler.give_back(sealed);
         self.buffer.clear();
         self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
@@ -350,6 +382,9 @@ impl NTupleWriter {
     /// ```
     pub fn discard(mut self) -> Result<()> {
         self.buffer.clear();
+        if let Some(unit) = &self.unit {
+            unit.discard();
+        }
         self.finish()
     }
 
@@ -358,6 +393,9 @@ impl NTupleWriter {
             return Ok(());
         }
         let outcome = self.flush();
+        if let Some(unit) = self.unit.take() {
+            return outcome.and(unit.end());
+        }
         if self.is_context {
             return outcome;
         }
@@ -458,6 +496,9 @@ fn end_of_cluster(sources: &[(Node, Cow<'_, Column>)], rows: Range<usize>, left:
     }
     Ok(low)
 }
+
+/// The most bytes of a page in memory: page lists count its elements in 31 bits.
+const MOST_PAGE_BYTES: usize = i32::MAX as usize;
 
 /// ROOT's setting for RNTuples: ZSTD, level 5.
 pub(crate) const USUAL: Compression = Compression { algorithm: Algorithm::Zstd, level: 5 };

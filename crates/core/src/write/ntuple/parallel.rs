@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::write::file::state::Output;
+use crate::write::ntuple::units::{NumberedNTupleContext, Units};
 use crate::write::ntuple::{Layout, NTupleWriter, USUAL};
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::FieldSpec;
@@ -44,6 +45,7 @@ pub struct ParallelNTupleWriter {
     index: usize,
     layout: Arc<Layout>,
     options: NTupleOptions,
+    units: Arc<Units>,
     is_closed: bool,
 }
 
@@ -55,7 +57,9 @@ impl ParallelNTupleWriter {
         options: NTupleOptions,
     ) -> Result<Self> {
         let (output, index, layout, options) = NTupleWriter::begin(output, path, fields, options)?.into_parts();
-        Ok(Self { output, index, layout, options, is_closed: false })
+        let compression = options.compression.unwrap_or(USUAL);
+        let units = Arc::new(Units::new(&output, index, compression, options.auto_save_bytes));
+        Ok(Self { output, index, layout, options, units, is_closed: false })
     }
 
     /// A context for one thread: it seals its own clusters, and only their writing waits for others. Close it before the
@@ -67,6 +71,17 @@ impl ParallelNTupleWriter {
     pub fn context(&self) -> NTupleWriter {
         let (output, layout) = (Arc::clone(&self.output), Arc::clone(&self.layout));
         NTupleWriter::over(output, self.index, layout, self.options.clone(), true)
+    }
+
+    /// A context that brings numbered units of work: their entries are in the order of the numbers, from 0 on, and the
+    /// bytes of the file do not depend on the threads. Make one for each thread before any begins, since waiting for a
+    /// number that no open context can bring is an error; close them before the RNTuple.
+    ///
+    /// # Example
+    ///
+    /// As that of [`NumberedNTupleContext`].
+    pub fn numbered(&self) -> NumberedNTupleContext {
+        NumberedNTupleContext::new(&self.units, &self.layout, &self.options)
     }
 
     /// The fields.
@@ -126,7 +141,7 @@ impl ParallelNTupleWriter {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) while contexts are open: their rows are not lost, and the RNTuple ends
-    /// with the file.
+    /// with the file; and for a numbered unit that was never begun: those after it are in the RNTuple nevertheless.
     pub fn close(mut self) -> Result<()> {
         let open = Arc::strong_count(&self.layout) - 1;
         if open > 0 {
@@ -140,8 +155,9 @@ impl ParallelNTupleWriter {
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
         }
+        let units = self.units.finish().map_err(|error| self.output.in_file(error.in_object(&self.layout.name)));
         let mut state = self.output.open_state()?;
-        self.output.end_ntuple(&mut state, self.index, self.options.compression.unwrap_or(USUAL))
+        units.and(self.output.end_ntuple(&mut state, self.index, self.options.compression.unwrap_or(USUAL)))
     }
 }
 

@@ -55,6 +55,19 @@ pub(crate) struct SealedCluster<'b> {
     pub(crate) unpacked: u64,
 }
 
+impl SealedCluster<'_> {
+    /// The same, with pages of its own.
+    pub(crate) fn into_owned(self) -> SealedCluster<'static> {
+        let Self { pages, with_checksums, columns, stored, unpacked } = self;
+        let owned = |page: SealedPage<'_>| {
+            let (bytes, checksum) = (Cow::Owned(page.bytes.into_owned()), page.checksum);
+            SealedPage { bytes, checksum }
+        };
+        let pages = pages.into_iter().map(owned).collect();
+        SealedCluster { pages, with_checksums, columns, stored, unpacked }
+    }
+}
+
 /// One page to seal.
 struct Job<'b> {
     column: usize,
