@@ -13,6 +13,7 @@ mod remote;
 mod rewritten;
 mod scan_table;
 mod source;
+mod terminal;
 
 use std::ffi::OsString;
 use std::io::Write;
