@@ -1,6 +1,7 @@
 //! What the commands that inspect files find, as JSON documents: for the command line, and for the Python package.
 
 use sapwood::codec::Compression;
+use sapwood::hist::Histogram;
 use sapwood::inspect::Complaint;
 use sapwood::inspect::compression::{Advice, BranchStudy, Study, Transformations, Trial};
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
@@ -12,7 +13,7 @@ use sapwood::inspect::verify::{Finding, Report};
 use sapwood_store::redact;
 use serde_json::{Map, Value, json};
 
-use crate::{commands, output};
+use crate::{commands, output, picture};
 
 /// A layout as JSON. Each basket: first entry, one past the last, offset, stored bytes.
 ///
@@ -49,6 +50,25 @@ pub fn layout(layout: &Layout) -> Value {
         "branches": layout.branches.iter().enumerate().map(branch).collect::<Vec<_>>(),
         "clusters": layout.clusters.iter().map(cluster).collect::<Vec<_>>(),
     })
+}
+
+/// A histogram with one or two axes as SVG, as `sapwood draw --out` writes it.
+///
+/// # Errors
+///
+/// [`Unsupported`](sapwood::ErrorKind::Unsupported) with three axes; [`Mismatch`](sapwood::ErrorKind::Mismatch) with
+/// more bins than a picture shows.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// let histogram = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
+/// assert!(sapwood_cli::documents::histogram_svg(&histogram)?.starts_with("<svg"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn histogram_svg(histogram: &Histogram) -> sapwood::Result<String> {
+    picture::svg(histogram)
 }
 
 /// What reading a tree cost, as JSON.

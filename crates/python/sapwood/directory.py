@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sapwood._read import notebook
 from sapwood._read.key_listing import Listing
 from sapwood.errors import NotFoundError, not_found
 from sapwood.filters import Filter
@@ -329,6 +330,12 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"<Directory {self.object_path!r} of {self.file_path!r}>"
+
+    def _repr_html_(self) -> str:
+        """The keys, for notebooks."""
+        classes = self.classnames(recursive=False)
+        title = f"{self.file_path} {self.object_path}"
+        return notebook.table(title, ("key", "class"), classes.items(), len(classes))
 
 
 def _without_cycle(path: str, key: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import _core
+from sapwood._read import notebook
 from sapwood._remote import paths
 
 if TYPE_CHECKING:
@@ -115,6 +116,11 @@ class PerfStats:
     def __str__(self) -> str:
         return str(self._run().words())
 
+    def _repr_html_(self) -> str:
+        """The figures and the picture, for notebooks."""
+        rows = [(name, f"{figure.value:.6g} {figure.unit}") for name, figure in self.figures.items()]
+        return notebook.table(self.title, ("figure", "value"), rows, len(rows)) + self.svg()
+
 
 class PerfRecord(PerfStats):
     """A record of what is read of a tree, made by :attr:`sapwood.Tree.perf`.
@@ -177,6 +183,14 @@ class Comparison(dict[str, Compared]):
 
     def __str__(self) -> str:
         return str(self._words)
+
+    def _repr_html_(self) -> str:
+        """The figures of both runs and their pictures, for notebooks."""
+        def value(number: float | None) -> str:
+            return "" if number is None else f"{number:.6g}"
+
+        rows = [(name, value(both.before), value(both.after), both.unit) for name, both in self.items()]
+        return notebook.table("two runs", ("figure", "before", "after", ""), rows, len(rows)) + self.svg()
 
 
 def load(source: Any, name: str | None = None) -> PerfStats:

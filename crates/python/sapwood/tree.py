@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sapwood import _core, session, sizes
-from sapwood._read import drawing, reading
+from sapwood._read import drawing, notebook, reading
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
@@ -17,7 +18,7 @@ from sapwood._read.friends import Friend
 from sapwood._read.rows import Rows
 from sapwood._read.selection import select
 from sapwood.branch import Branch
-from sapwood.errors import ExistsError, NotFoundError, not_found
+from sapwood.errors import ExistsError, NotFoundError, SapwoodError, not_found
 from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.models.entry_list import as_numbers
@@ -444,9 +445,30 @@ class Tree(HasBranches):
         size = f"{len(self)} branches, {self.num_entries} entries"
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
 
+    def _repr_html_(self) -> str:
+        """The branches with their types and sizes, for notebooks."""
+        if self._root.closed:
+            return escape(repr(self))
+        branches = self.branches
+        rows = (
+            (branch.name, _typename(branch), notebook.size(branch.uncompressed_bytes),
+             notebook.size(branch.compressed_bytes))
+            for branch in branches
+        )
+        title = f"{self.classname} {self.name}: {self.num_entries} entries, {len(branches)} branches"
+        return notebook.table(title, ("name", "type", "bytes", "compressed"), rows, len(branches))
+
     def __reduce__(self) -> Any:
         added = [(friend.name, friend.trees, friend.first, friend.index) for friend in self._added.values()]
         return _reopen, (self._root, f"{self._path};{self._key.cycle}", added)
+
+
+def _typename(branch: Branch) -> str:
+    """The type of a branch; of one that cannot be read, why."""
+    try:
+        return branch.typename
+    except SapwoodError as error:
+        return f"({error})"
 
 
 def _reopen(file: File, path: str, added: Iterable[Any] = ()) -> Tree:

@@ -144,6 +144,11 @@ impl Histogram {
         doubles(py, &self.0.values())
     }
 
+    /// Its picture, for one or two axes.
+    fn svg(&self) -> PyResult<String> {
+        sapwood_cli::documents::histogram_svg(&self.0).map_err(raise)
+    }
+
     /// Effective entries.
     fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         doubles(py, &self.0.counts())

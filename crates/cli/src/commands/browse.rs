@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use sapwood_serve::{BrowseOptions, Browser};
+use sapwood_serve::{BrowseOptions, Browser, Browsing};
 
 use crate::output::Outcome;
 use crate::remote::Remote;
+use crate::terminal;
 
 /// Browse files in a web browser: folders, histograms of expressions, tables, objects, and how files are laid out.
 ///
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Do not open the page, only print its address.
     #[arg(long)]
     no_open: bool,
+    /// Browse in this terminal: arrows move and unfold, Enter draws, `/` searches, `c` sets a cut, `q` ends.
+    #[arg(long, conflicts_with_all = ["port", "no_open"])]
+    terminal: bool,
     /// Threads that decode; 0 for all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -39,12 +43,16 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     arguments.remote.is_for(arguments.targets.iter().map(String::as_str))?;
     let remote = arguments.remote.clone();
-    let browser = Browser::start(BrowseOptions {
+    let options = BrowseOptions {
         targets: arguments.targets.clone(),
         port: arguments.port,
         threads: arguments.threads,
         opener: Arc::new(move |path: &Path| remote.open(path)),
-    })?;
+    };
+    if arguments.terminal {
+        return terminal::browse(&Browsing::new(&options)?);
+    }
+    let browser = Browser::start(options)?;
     writeln!(out, "{}", browser.url())?;
     out.flush()?;
     if !arguments.no_open {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood._read.libraries import need
-from sapwood.errors import MalformedError, UnsupportedError
+from sapwood.errors import MalformedError, MismatchError, UnsupportedError
 from sapwood.model import Model
 from sapwood.models.axis import METADATA, Axis
 
@@ -135,6 +136,13 @@ class Hist(Model):
         )
 
     __hash__ = object.__hash__
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks; of three axes and many bins, words."""
+        try:
+            return self._native.svg()
+        except (UnsupportedError, MismatchError, MalformedError):
+            return escape(repr(self))
 
     def _describe(self) -> str:
         bins = " x ".join(str(len(axis)) for axis in self.axes)

@@ -92,6 +92,7 @@ export interface Found {
   branches: string[];
   kinds: string[];
   details: string[];
+  expressions: string[];
 }
 
 /** Numbers, of which those that JSON lacks are texts. */

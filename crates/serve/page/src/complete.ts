@@ -53,7 +53,7 @@ export function completes(input: HTMLInputElement, where: () => { file: string; 
     const turn = (asked += 1);
     const found = await ask<Found>("search", { file, path, text }).catch(() => null);
     if (turn !== asked || !found || document.activeElement !== input) return;
-    const names = found.branches.map((branch) => branch.replaceAll("/", "."));
+    const names = found.expressions.filter(Boolean);
     names.sort((a, b) => Number(b.startsWith(text)) - Number(a.startsWith(text)) || a.length - b.length);
     const shown = names.filter((name) => name !== text).slice(0, MOST);
     list.replaceChildren(

@@ -79,7 +79,7 @@ export class TableRoom implements Room {
       const names = level?.expressions.filter(Boolean).slice(0, FIRST) ?? [];
       if (names.length === 0) {
         const found = await ask<Found>("search", { file: view.file, path: view.path, text: "." }).catch(() => null);
-        names.push(...(found?.branches.slice(0, FIRST).map((branch) => branch.replaceAll("/", ".")) ?? []));
+        names.push(...(found?.expressions.slice(0, FIRST) ?? []));
       }
       this.columns.value = names.join("\n");
     }

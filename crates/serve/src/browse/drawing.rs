@@ -46,10 +46,15 @@ pub(super) fn draw(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done
     Ok(Done::Json(answer))
 }
 
+/// The histogram that a query describes.
+pub(super) fn histogram(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Histogram> {
+    let opened = shelf.open(query.text("file"))?;
+    filled(&dataset(shelf, &opened, query)?, query, work)
+}
+
 /// The same histogram as a ROOT file.
 pub(super) fn save(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
-    let opened = shelf.open(query.text("file"))?;
-    let histogram = filled(&dataset(shelf, &opened, query)?, query, work)?;
+    let histogram = histogram(shelf, query, work)?;
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "histogram.root", WriteOptions::default())?;
     let name = histogram.name();

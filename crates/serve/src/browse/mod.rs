@@ -5,6 +5,7 @@
 //! far it is, and ends when the page that asked for it leaves ([`reply`]).
 
 mod assets;
+mod browsing;
 mod counted;
 mod drawing;
 mod gate;
@@ -23,4 +24,5 @@ mod server;
 mod shelf;
 mod table;
 
+pub use browsing::Browsing;
 pub use server::{BrowseOptions, Browser, Opener};

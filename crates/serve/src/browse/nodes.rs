@@ -252,7 +252,7 @@ pub(super) fn push_field(ntuple: &NTuple, field: &Field, name: &str, level: &mut
 }
 
 /// A name as expressions have it: in quotes, where it is no word.
-fn called(name: &str) -> String {
+pub(super) fn called(name: &str) -> String {
     let is_word = |part: &str| {
         let mut letters = part.chars();
         letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')

@@ -25,6 +25,11 @@ impl PageQuery {
         Ok(Self(found))
     }
 
+    /// These names and values.
+    pub(super) fn of(pairs: &[(&str, &str)]) -> Self {
+        Self(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
     /// A value; empty where it was not given.
     pub(super) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)

@@ -3,7 +3,7 @@
 use sapwood::Result;
 use serde_json::{Value, json};
 
-use super::nodes::kind_of;
+use super::nodes::{called, kind_of};
 use super::opened::{Dataset, Opened};
 use super::page_query::PageQuery;
 use super::shelf::Shelf;
@@ -19,6 +19,8 @@ struct Name {
     branch: String,
     kind: &'static str,
     detail: String,
+    /// What expressions call it; empty for keys.
+    expression: String,
 }
 
 /// What was found: names that are what is looked for, those that begin with it, and the others.
@@ -43,6 +45,7 @@ pub(super) fn search(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
         "branches": names.iter().map(|name| name.branch.as_str()).collect::<Vec<_>>(),
         "kinds": names.iter().map(|name| name.kind).collect::<Vec<_>>(),
         "details": names.iter().map(|name| name.detail.as_str()).collect::<Vec<_>>(),
+        "expressions": names.iter().map(|name| name.expression.as_str()).collect::<Vec<_>>(),
     }))
 }
 
@@ -61,6 +64,7 @@ fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Resu
                 branch: String::new(),
                 kind: kind_of(&key.key).0,
                 detail: key.key.class.to_string(),
+                expression: String::new(),
             });
         }
         let is_newest = !datasets.iter().any(|(known, _): &(&str, _)| *known == key.path);
@@ -98,6 +102,7 @@ impl Found {
             branch: branch.to_owned(),
             kind,
             detail: detail.to_owned(),
+            expression: called(&branch.replace('/', ".")),
         };
         match dataset {
             Dataset::Tree(tree) => {
