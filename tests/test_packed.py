@@ -240,3 +240,45 @@ def test_the_command_packs_and_unpacks(plain: Path, tmp_path: Path) -> None:
     assert found["blocks"] == -(-plain.stat().st_size // 64_000) and found["advice"] is None
     assert command("unpack", target, "-o", back).returncode == 0
     assert back.read_bytes() == plain.read_bytes()
+
+
+def test_names_of_packed_files_are_not_written_into(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "x.root", tmp_path / "x.root.zst"
+    with sapwood.recreate(plain, compression=None) as file:
+        file["t"] = {"x": np.arange(1000)}
+    sapwood.pack(plain, packed)
+    before = packed.read_bytes()
+    for make in (sapwood.recreate, sapwood.update):
+        with pytest.raises(sapwood.errors.MismatchError, match="packed file, which is not written into.*sapwood pack"):
+            make(packed)
+    with pytest.raises(sapwood.errors.MismatchError, match="within archives are not written"):
+        sapwood.recreate(tmp_path / "a.zip:run1/x.root")
+    for command in (
+        ["rewrite", plain, packed, "--force"],
+        ["merge", "-f", packed, plain],
+        ["cp", f"{plain}:t", f"{packed}:t2"],
+        ["mkdir", f"{packed}:d"],
+        ["rm", f"{packed}:t"],
+        ["recover", packed],
+    ):
+        done = subprocess.run([sys.executable, "-m", "sapwood", *map(str, command)], capture_output=True, text=True)
+        assert done.returncode != 0 and "which is not written into" in done.stderr, (command, done)
+    assert packed.read_bytes() == before and sorted(path.name for path in tmp_path.iterdir()) == ["x.root", "x.root.zst"]
+
+
+def test_what_is_not_packed_is_not_unpacked(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "x.root") as file:
+        file["t"] = {"x": [1]}
+    with pytest.raises(sapwood.errors.MismatchError, match="does not say how the file is packed"):
+        sapwood.unpack(tmp_path / "x.root", tmp_path / "y.root")
+    assert not (tmp_path / "y.root").exists()
+
+
+def test_a_block_longer_than_what_is_kept_is_inflated_once(tmp_path: Path) -> None:
+    plain = tmp_path / "x.root"
+    with sapwood.recreate(plain, compression=None) as file:
+        file.mktree("t", {"x": "f8"}, auto_flush=100_000).extend({"x": np.arange(5_000_000.0)})
+    packed = sapwood.pack(plain, block="64 MiB").output
+    with sapwood.open(f"{packed}:t", threads=1) as tree:
+        for start in range(0, 5_000_000, 500_000):
+            assert tree["x"].array(entry_start=start, entry_stop=start + 1, library="np").tolist() == [start]

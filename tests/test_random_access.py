@@ -265,3 +265,52 @@ def test_verify_finds_a_chain_that_is_no_smaller_than_what_it_holds(tmp_path: Pa
     path.write_bytes(content)
     findings = [str(finding) for finding in sapwood.verify(path)]
     assert any("not smaller than what they hold" in finding for finding in findings), findings
+
+
+def test_a_length_that_lies_is_an_error_and_no_other_entry(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path, compression="zlib:1", random_access=16) as file:
+        file.mktree("t", {"i": "i8"}, auto_flush=10_000).extend({"i": np.arange(10_000)})
+    raw = bytearray(path.read_bytes())
+    with sapwood.open(path)["t"] as tree:
+        start = tree["i"].basket_seek(0)
+    header = raw.index(b"ZL\x08", start)
+    assert int.from_bytes(raw[header + 6 : header + 9], "little") == 16 * 8
+    for bit in range(24):
+        spoilt = bytearray(raw)
+        spoilt[header + 6 + bit // 8] ^= 1 << bit % 8
+        with sapwood.open(bytes(spoilt))["t"] as tree:
+            for entries in ([387, 4147], [9_999]):
+                with pytest.raises(sapwood.errors.MalformedError, match="basket 0"):
+                    tree.arrays(["i"], entries=entries)
+            with pytest.raises(sapwood.errors.MalformedError, match="basket 0"):
+                tree.rows(columns=["i"])[5_000]["i"]
+
+
+@pytest.mark.parametrize("entries", ["list", "sorted", "jumps", "near", "all"])
+def test_rows_in_any_order_are_those_that_were_written(entries: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path, compression="zstd:1", random_access=50, threads=1) as file:
+        file.mktree("t", {"i": "i8"}, auto_flush=20_000).extend({"i": np.arange(60_000)})
+    wanted = {
+        "list": [59_001, 7, 30_017, 101],
+        "sorted": [7, 101, 30_017, 59_001],
+        "jumps": [0, 40_000, 3, 59_999, 20_000],
+        "near": [0, 5_000, 9_000, 1_000, 13_000],
+        "all": list(range(60_000)),
+    }[entries]
+    with sapwood.open(path)["t"] as tree:
+        rows = tree.rows(wanted, columns=["i"]) if entries in ("list", "sorted") else tree.rows(columns=["i"])
+        found = [row["i"] for row in rows] if entries in ("list", "sorted", "all") else [rows[e]["i"] for e in wanted]
+    assert found == wanted
+
+
+def test_a_wrong_setting_leaves_the_file_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "keep.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": [1]}
+    before = path.read_bytes()
+    for wrong in ("zz", {"*": "zz"}, {"x": "zz"}, {"x": "zstd:99"}):
+        with pytest.raises(sapwood.errors.MismatchError):
+            sapwood.recreate(path, compression=wrong)
+        assert path.read_bytes() == before

@@ -41,6 +41,7 @@ def packed_name(place: str) -> str:
 def unpacked_name(place: str) -> str | None:
     """The name of what a packed file holds, if its name says that it is one."""
 
+def check_compression(text: str) -> str: ...
 def check_output(place: str) -> None: ...
 def member_end(target: str) -> int | None:
     """Where the name of a file within an archive ends; ``None`` of all other names."""

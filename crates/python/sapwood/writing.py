@@ -204,7 +204,7 @@ class WritableFile(WritableDirectory):
             )
         setting, self._by_name = self._settings(compression)
         for text in self._by_name.values():
-            from_text(text)  # before the file is touched
+            _core.check_compression(text)  # before the file is touched
         check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):

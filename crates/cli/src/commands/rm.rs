@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Everything is looked up before anything is deleted.
     for target in &arguments.targets {
         let (path, object) = output::inside(target)?;
+        output::check_output(path)?;
         let found = File::open(path)?.key(object);
         match found {
             Ok(key) if key.is_directory() && !arguments.recursive => {
@@ -37,7 +38,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut rest = &arguments.targets[..];
     while let Some(first) = rest.first() {
         let (path, _) = output::inside(first)?;
-        output::check_output(path)?;
         let mut file = FileWriter::update(path, WriteOptions::default())?;
         // Neighbours of one file go in one save.
         while let Some((target, behind)) = rest.split_first() {

@@ -74,14 +74,14 @@ pub fn inflate_range(
     Ok(())
 }
 
-/// Checks the headers of a chain that holds `unsealed_bytes`: that they follow each other, and say so many in all. The
-/// places of blocks are right then, also where only some are inflated.
+/// Whether the headers of a chain that holds `unsealed_bytes` follow each other to its end, and say so many in all. The
+/// places of blocks are right then, also where only some are inflated; where bytes are left over, a length may lie.
 ///
 /// # Errors
 ///
 /// Those of `blocks`.
-pub(crate) fn check_headers(bytes: &[u8], unsealed_bytes: usize) -> Result<()> {
-    blocks(bytes, unsealed_bytes).try_for_each(|block| block.map(drop))
+pub(crate) fn headers_add_up(bytes: &[u8], unsealed_bytes: usize) -> Result<bool> {
+    blocks(bytes, unsealed_bytes).try_fold(0, |_, block| Ok(block?.stored.end)).map(|end| end == bytes.len())
 }
 
 /// Inflates the blocks of a chain that hold any byte of `wanted`, ascending ranges of the `into.len()` bytes that the
@@ -90,7 +90,7 @@ pub(crate) fn check_headers(bytes: &[u8], unsealed_bytes: usize) -> Result<()> {
 /// # Errors
 ///
 /// Those of [`inflate`]. Damage to blocks that are not needed goes unnoticed; that of headers only in front of the last
-/// one that is needed, unless [`check_headers`] was called.
+/// one that is needed, unless [`headers_add_up`] was asked.
 pub(crate) fn inflate_parts(
     bytes: &[u8],
     into: &mut [u8],

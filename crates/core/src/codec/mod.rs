@@ -39,7 +39,7 @@ pub use blocks::blocks;
 pub use by_name::CompressionByName;
 #[doc(hidden)]
 pub use by_name::is_like;
-pub(crate) use chain::{check_headers, deflate_parts, inflate_parts};
+pub(crate) use chain::{deflate_parts, headers_add_up, inflate_parts};
 #[doc(hidden)]
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
 pub use compression::{Algorithm, Compression};
