@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -185,3 +187,84 @@ def test_a_mask_leaves_certified_sections(plain: str, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1 and "no luminosity mask" in done.stderr
+
+
+def command(*arguments: object, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for part in range(3):
+        with sapwood.recreate(folder / f"p{part}.root") as file:
+            file["t"] = {"x": np.arange(4) + 4 * part, "v": [[part]] * (part + 1) + [[]] * (3 - part)}
+        with sapwood.recreate(tmp_path / f"w{part}.root") as file:
+            file["w"] = {"y": np.arange(4) * 10 + 40 * part}
+    with sapwood.recreate(tmp_path / "all.root") as file:
+        file["w"] = {"y": np.arange(12) * 10}
+    return folder
+
+
+def test_many_files_are_scanned_as_one(several: Path) -> None:
+    for target in (f"{several}:t", f"{several}/p*.root:t", f"{several}/p?.root"):
+        rows = [json.loads(line) for line in scan(target, "x", "--json").splitlines()]
+        assert [(row["entry"], row["x"]) for row in rows] == [(entry, entry) for entry in range(12)], target
+    target = f"{several}/p*.root:t"
+    rows = list(csv.reader(io.StringIO(scan(target, "x", "--csv", "--start", "3", "-n", "3"))))
+    assert rows == [["entry", "x"], ["3", "3"], ["4", "4"], ["5", "5"]]
+    rows = list(csv.reader(io.StringIO(scan(target, "x", "v", "--csv", "--expand", "--cut", "v > 0", "-n", "4"))))
+    assert rows[1:] == [["4", "0", "4", "1"], ["5", "0", "5", "1"], ["8", "0", "8", "2"], ["9", "0", "9", "2"]]
+    assert len(cells(scan(target, "--expand", "-n", "100"))) == 1 + 12
+    assert scan(target, "x").splitlines()[-1].split() == ["11", "11"]
+    friend = ["--friend", f"w={several.parent}/all.root:w"]
+    rows = [json.loads(line) for line in scan(target, "w.y - 10*x", "--json", *friend).splitlines()]
+    assert [row["w.y - 10*x"] for row in rows] == [0] * 12
+    assert "no file matches" in command("scan", f"{several}/q*.root:t", "x", code=1)
+
+
+def test_many_files_are_drawn_as_one(several: Path, tmp_path: Path) -> None:
+    out = tmp_path / "h.root"
+    command("draw", f"{several}/p*.root:t", "x>>h(12,0,12)", "x != 5", "--out", out)
+    assert sapwood.open(out)["h"].values().tolist() == [1] * 5 + [0] + [1] * 6
+    command("draw", f"{several}:t", "x", "--out", out, "--force")
+    histogram = sapwood.open(out)["htemp"]
+    assert histogram.member("fEntries") == 12 and histogram.values().sum() == 12
+
+
+def test_files_of_a_chain_are_read_as_one(several: Path) -> None:
+    root = pytest.importorskip("ROOT")
+    chain = root.TChain("t")
+    for part in range(3):
+        chain.Add(f"{several}/p{part}.root")
+    file = root.TFile(f"{several}/chain.root", "recreate")
+    chain.Write("all")
+    file.Close()
+    rows = [json.loads(line) for line in scan(f"{several}/chain.root:all", "x", "--json").splitlines()]
+    assert [row["x"] for row in rows] == list(range(12))
+
+
+def test_a_picture_of_points_has_the_bins(several: Path, tmp_path: Path) -> None:
+    for words in ("x>>h(4,0,8)", "x:x>>h(4,0,8,4,0,8)"):
+        out = tmp_path / "h.png"
+        command("draw", f"{several}/p*.root:t", words, "--out", out, "--force")
+        width, height, pixels = read_png(out.read_bytes())
+        assert (width, height) == (1440, 960)
+        colours = {pixel for row in pixels[::7] for pixel in row[::7]}
+        assert (255, 255, 255) in colours and len(colours) >= 2
+        # The middle of the first bin has a colour of its own, and above all bins is nothing.
+        assert pixels[800][200] != (255, 255, 255) and pixels[10][700] == (255, 255, 255)
+
+
+def read_png(content: bytes) -> tuple[int, int, list[list[tuple[int, ...]]]]:
+    """Width, height and colours of a picture without filters."""
+    assert content.startswith(b"\x89PNG\r\n\x1a\n") and content.endswith(b"IEND\xaeB`\x82")
+    width, height = struct.unpack(">II", content[16:24])
+    data = zlib.decompress(content[content.index(b"IDAT") + 4 : -16])
+    rows = [data[at + 1 : at + 1 + 3 * width] for at in range(0, len(data), 1 + 3 * width)]
+    return width, height, [[tuple(row[x : x + 3]) for x in range(0, 3 * width, 3)] for row in rows]

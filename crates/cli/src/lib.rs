@@ -14,6 +14,7 @@ mod rewritten;
 mod scan_items;
 mod scan_table;
 mod source;
+mod targets;
 mod terminal;
 
 use std::ffi::OsString;

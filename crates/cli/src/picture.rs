@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sapwood::hist::{Axis, Histogram};
+use sapwood::inspect::png::Png;
 use sapwood::{Error, Result};
 
 /// Lines and columns of a picture in a terminal.
@@ -203,6 +204,52 @@ pub(crate) fn svg(histogram: &Histogram) -> Result<String> {
     }
     picture.push_str("</svg>\n");
     Ok(picture)
+}
+
+/// A histogram with one or two axes as PNG: bins and axes, without words.
+///
+/// # Errors
+///
+/// As [`svg`].
+pub(crate) fn png(histogram: &Histogram) -> Result<Vec<u8>> {
+    /// Points of the picture for one of the page.
+    const SCALE: f64 = 2.0;
+    const THIN: u32 = 2;
+    let mut picture = Png::new((SCALE * WIDTH) as u32, (SCALE * HEIGHT) as u32);
+    let place = |at: f64| (SCALE * at).round().max(0.0) as u32;
+    // A box from corner to corner, at least one point wide and high.
+    let between = |(left, top): (f64, f64), (right, low): (f64, f64)| {
+        let (x, y) = (place(left.min(right)), place(top.min(low)));
+        [x, y, (place(left.max(right)) - x).max(1), (place(top.max(low)) - y).max(1)]
+    };
+    for shape in shapes(histogram)? {
+        match shape {
+            Shape::Cell { place: [x, y, width, height], share } => {
+                let colour = shade(share).map(|part| part as u8);
+                picture.fill(between((x, y), (x + width, y + height)), colour);
+            }
+            Shape::Area(points) => {
+                // The outline begins on the base, and has two points for each bin.
+                let [(_, base), steps @ .., _] = &points[..] else { continue };
+                for pair in steps.as_chunks::<2>().0 {
+                    let [left, top, width, height] = between(pair[0], (pair[1].0, *base));
+                    picture.fill([left, top, width, height], [0xcf, 0xe0, 0xf5]);
+                }
+                for pair in points.windows(2) {
+                    let [x, y, width, height] = between(pair[0], pair[1]);
+                    picture.fill([x, y, width.max(THIN), height.max(THIN)], [0x1f, 0x4e, 0x8c]);
+                }
+            }
+            Shape::Line(points) => {
+                for pair in points.windows(2) {
+                    let [x, y, width, height] = between(pair[0], pair[1]);
+                    picture.fill([x, y, width.max(THIN), height.max(THIN)], [0; 3]);
+                }
+            }
+            Shape::Text { .. } => {}
+        }
+    }
+    picture.pack()
 }
 
 /// A histogram with one or two axes as PDF: one page, with a font that every reader has.

@@ -126,21 +126,15 @@ fn general(value: f64, precision: usize) -> String {
 }
 
 /// The table of `TTree::Scan`.
-pub(crate) struct Table<'o> {
-    out: &'o mut dyn Write,
+pub(crate) struct Table {
     formats: Vec<Format>,
     /// Whether rows have the numbers of their items.
     has_lists: bool,
     line: String,
 }
 
-impl<'o> Table<'o> {
-    pub(crate) fn new(
-        out: &'o mut dyn Write,
-        names: &[String],
-        formats: Vec<Format>,
-        has_lists: bool,
-    ) -> Outcome<Self> {
+impl Table {
+    pub(crate) fn new(out: &mut dyn Write, names: &[String], formats: Vec<Format>, has_lists: bool) -> Outcome<Self> {
         let mut head = if has_lists { "*    Row   * Instance " } else { "*    Row   " }.to_owned();
         for (name, format) in names.iter().zip(&formats) {
             let name: String = name.chars().take(format.width).collect();
@@ -148,24 +142,24 @@ impl<'o> Table<'o> {
         }
         let line = "*".repeat(head.chars().count() + 1);
         writeln!(out, "{line}\n{head}*\n{line}")?;
-        Ok(Self { out, formats, has_lists, line })
+        Ok(Self { formats, has_lists, line })
     }
 
-    pub(crate) fn row(&mut self, entry: u64, instance: usize, cells: &[Option<Item>]) -> Outcome {
-        write!(self.out, "* {entry:>8} ")?;
+    pub(crate) fn row(&self, out: &mut dyn Write, entry: u64, instance: usize, cells: &[Option<Item>]) -> Outcome {
+        write!(out, "* {entry:>8} ")?;
         if self.has_lists {
-            write!(self.out, "* {instance:>8} ")?;
+            write!(out, "* {instance:>8} ")?;
         }
         for (cell, format) in cells.iter().zip(&self.formats) {
             let shown = cell.as_ref().map_or_else(|| " ".repeat(format.width), |item| format.shown(item));
-            write!(self.out, "* {shown} ")?;
+            write!(out, "* {shown} ")?;
         }
-        writeln!(self.out, "*")?;
+        writeln!(out, "*")?;
         Ok(())
     }
 
-    pub(crate) fn end(self) -> Outcome {
-        writeln!(self.out, "{}", self.line)?;
+    pub(crate) fn end(self, out: &mut dyn Write) -> Outcome {
+        writeln!(out, "{}", self.line)?;
         Ok(())
     }
 }

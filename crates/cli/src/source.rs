@@ -112,11 +112,12 @@ pub(crate) struct Friends {
 }
 
 impl Friends {
-    /// What is made of a tree and its friends: those that are named, and where a name is not found, those that the tree
-    /// brings along, too.
+    /// What is made of a tree, whose entries follow so many `before` it, and its friends: those that are named, and
+    /// where a name is not found, those that the tree brings along, too.
     pub(crate) fn with<T>(
         &self,
         dataset: &Dataset,
+        before: u64,
         remote: &Remote,
         make: impl Fn(Source) -> sapwood::Result<T>,
     ) -> Outcome<T> {
@@ -125,7 +126,7 @@ impl Friends {
             Dataset::NTuple(ntuple) => (Source::from(ntuple), ntuple.file().options().session.clone()),
         };
         for named in &self.named {
-            source = source.with_friend(self.named(named, &session, remote)?)?;
+            source = source.with_friend(self.named(named, before, &session, remote)?)?;
         }
         let missing = match (make(source.clone()), dataset) {
             (Err(error), Dataset::Tree(tree)) if error.kind() == ErrorKind::NotFound && !tree.friends.is_empty() => {
@@ -151,19 +152,22 @@ impl Friends {
     }
 
     /// The friend of an argument.
-    fn named(&self, words: &str, session: &Session, remote: &Remote) -> Outcome<Friend> {
+    fn named(&self, words: &str, before: u64, session: &Session, remote: &Remote) -> Outcome<Friend> {
         let Some((name, target)) = words.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::mismatch(format!("--friend {words:?} is no NAME=FILE:TREE")).into());
         };
         let (path, inner) = output::split(target);
         let file = output::open_in(path, session.clone(), remote)?;
         let found = dataset(&file, inner)?;
-        let Some(index) = &self.friend_index else { return of_dataset(name, &found) };
-        let (major, minor) = index.split_once(',').unwrap_or((index, "0"));
         let source = match &found {
             Dataset::Tree(tree) => Source::from(tree),
             Dataset::NTuple(ntuple) => Source::from(ntuple),
         };
+        let Some(index) = &self.friend_index else {
+            // Entries count over all files, unless an index says which belong together.
+            return Ok(Friend::of_parts(name, vec![source], before)?.by_stored_index()?);
+        };
+        let (major, minor) = index.split_once(',').unwrap_or((index, "0"));
         let index = TreeIndex::build(std::slice::from_ref(&source), major, minor)?;
         Ok(Friend::new(name, source).by_index(index)?)
     }

@@ -80,7 +80,7 @@ mod _core {
     #[pymodule_export]
     use super::tree_writer::TreeWriter;
     #[pymodule_export]
-    use super::writer::{FileWriter, recover, rewrite};
+    use super::writer::{FileWriter, check_compression, recover, rewrite};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use sapwood::hist::Histogram;
-use sapwood::query::Draw;
+use sapwood::query::{Draw, draw_with};
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Session};
 
@@ -11,16 +11,18 @@ use crate::output::{self, Outcome};
 use crate::picture;
 use crate::remote::Remote;
 use crate::source::{Friends, LumiMaskOption, dataset};
+use crate::targets::{Target, targets};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sapwood draw events.root 'Muon_pt>>h(50, 0, 100)' 'nMuon > 1'
   sapwood draw events.root:Events 'Muon_eta:Muon_pt' --out eta.svg
+  sapwood draw 'run*.root:Events' 'Muon_pt>>h(50, 0, 100)'
   sapwood draw events.root 'Sum$(Jet_pt)' --out ht.root
   sapwood draw events.root 'new.weight' --friend new=weights.root:tree")]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree or RNTuple.
+    /// FILE:TREE, or FILE for its only tree or RNTuple; a pattern, folder or chain for several.
     target: String,
     /// One to three expressions with colons between them, the last one along x; bins behind `>>`.
     expression: String,
@@ -30,7 +32,7 @@ pub(crate) struct Arguments {
     /// Draw means of the first expression in bins of the others.
     #[arg(long)]
     profile: bool,
-    /// Write to this file: `.svg` or `.pdf` a picture, `.root` the histogram.
+    /// Write to this file: `.svg`, `.pdf` or `.png` (without words) a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
     /// Replace the file, if it is there.
@@ -48,24 +50,31 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let (path, name) = output::split(&arguments.target);
-    let file = output::open_in(path, Session::with_threads(arguments.threads), &arguments.remote)?;
-    let found = dataset(&file, name)?;
+    let session = Session::with_threads(arguments.threads);
     let mask = arguments.mask.mask()?;
-    let (draw, entries) = arguments.friends.with(&found, &arguments.remote, |source| {
-        let entries = 0..source.entries();
-        let entries = match &mask {
-            Some(mask) => mask.passing(&source, entries, LumiMaskOption::COLUMNS)?,
-            None => entries.try_into()?,
-        };
-        let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
-        Ok((if arguments.profile { draw.profile()? } else { draw }, entries))
-    })?;
-    let to = arguments.out.as_deref().map(|to| Output::new(to, arguments)).transpose()?;
-    let histogram = draw.run(entries)?;
+    let files = targets(&arguments.target, &session, &arguments.remote)?;
+    let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files)).transpose()?;
+    let (mut before, mut drawn) = (0, None);
+    for (path, name) in &files {
+        let file = output::open_in(path, session.clone(), &arguments.remote)?;
+        let found = dataset(&file, name.as_deref())?;
+        let (draw, entries, all) = arguments.friends.with(&found, before, &arguments.remote, |source| {
+            let all = source.entries();
+            let entries = match &mask {
+                Some(mask) => mask.passing(&source, 0..all, LumiMaskOption::COLUMNS)?,
+                None => (0..all).try_into()?,
+            };
+            let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
+            Ok((if arguments.profile { draw.profile()? } else { draw }, entries, all))
+        })?;
+        drawn = Some(draw_with(&[draw], &entries, drawn, |_| Ok(()))?);
+        before += all;
+    }
+    let histogram = drawn.and_then(|mut drawn| drawn.pop()).ok_or_else(|| Error::internal("nothing was drawn"))?;
     match to {
         None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
         Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
+        Some(Output::Png(to)) => std::fs::write(to, picture::png(&histogram)?)?,
         Some(Output::Pdf(to)) => std::fs::write(to, picture::pdf(&histogram)?)?,
         Some(Output::Root(to)) => write_root(to, histogram)?,
     }
@@ -75,18 +84,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 /// What is written, checked before anything is read.
 enum Output<'p> {
     Svg(&'p std::path::Path),
+    Png(&'p std::path::Path),
     Pdf(&'p std::path::Path),
     Root(&'p std::path::Path),
 }
 
 impl<'p> Output<'p> {
-    fn new(to: &'p std::path::Path, arguments: &Arguments) -> Outcome<Self> {
+    fn new(to: &'p std::path::Path, arguments: &Arguments, files: &[Target]) -> Outcome<Self> {
         let found = match to.extension().and_then(std::ffi::OsStr::to_str) {
             Some("svg") => Self::Svg(to),
+            Some("png") => Self::Png(to),
             Some("pdf") => Self::Pdf(to),
             Some("root") => Self::Root(to),
             _ => {
-                let words = format!("{}: a histogram is written as .svg, .pdf or .root", to.display());
+                let words = format!("{}: a histogram is written as .svg, .png, .pdf or .root", to.display());
                 return Err(Error::mismatch(words).into());
             }
         };
@@ -94,10 +105,8 @@ impl<'p> Output<'p> {
             let words = format!("{} is there already: --force replaces it", to.display());
             return Err(Error::new(sapwood::ErrorKind::Exists, words).into());
         }
-        let (input, _) = output::split(&arguments.target);
-        if let (Ok(one), Ok(other)) = (to.canonicalize(), std::fs::canonicalize(input))
-            && one == other
-        {
+        let place = to.canonicalize().ok();
+        if place.is_some() && files.iter().any(|(input, _)| std::fs::canonicalize(input).ok() == place) {
             let words = format!("{} is the file that is read: write to another one", to.display());
             return Err(Error::mismatch(words).into());
         }

@@ -8,18 +8,19 @@ use sapwood::column::{Kind, Number};
 use sapwood::query::{LumiMask, Query, Source};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
-use sapwood::{Error, ErrorKind};
+use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::scan_items::{Item, each_item};
 use crate::scan_table::{Format, Table, csv};
 use crate::source::{Dataset, Friends, LumiMaskOption, dataset_or_part};
+use crate::targets::{matches, targets};
 
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple.
+    /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple; a pattern, folder or chain for several.
     target: String,
     /// Branches or fields, by name, path or pattern (`Muon_*`), and expressions over them (`sqrt(x*x + y*y)`,
     /// `Sum$(v)`); all that can be decoded where none is named.
@@ -72,10 +73,18 @@ struct Shown {
     /// Names of what a table cannot show.
     left_out: Vec<String>,
     entries: u64,
+    /// Entries of the files before.
+    before: u64,
     /// Whether the last column is a cut on items.
     has_item_cut: bool,
     source: Source,
     mask: Option<LumiMask>,
+}
+
+/// What is still to be printed: rows, from an entry of all files on.
+struct Left {
+    start: u64,
+    rows: u64,
 }
 
 impl Shown {
@@ -124,7 +133,7 @@ impl Shown {
             };
             is_computed.extend(has_item_cut.then_some(true));
         }
-        Ok(Self { query, names, is_computed, left_out, entries, has_item_cut, source, mask: None })
+        Ok(Self { query, names, is_computed, left_out, entries, before: 0, has_item_cut, source, mask: None })
     }
 
     /// Rows of some entries: the entries that passed the cut, and their columns.
@@ -139,43 +148,34 @@ impl Shown {
             true => values.next(),
             false => plain.next(),
         });
-        Ok((found.entries.ranges().flatten().collect(), columns.collect()))
+        Ok((found.entries.ranges().flatten().map(|entry| self.before + entry).collect(), columns.collect()))
     }
 
-    /// Calls `print` with up to `most` rows, a few at a time: there may be more than memory.
-    fn rows(
-        &self,
-        start: u64,
-        most: u64,
-        mut print: impl FnMut(&[u64], &[Column], usize) -> Outcome<()>,
-    ) -> Outcome<()> {
+    /// Calls `print` with the rows that are left, a few at a time: there may be more than memory.
+    fn rows(&self, left: &mut Left, mut print: impl FnMut(&[u64], &[Column], usize) -> Outcome<()>) -> Outcome<()> {
         const STEP: u64 = 1 << 14;
-        let (mut start, mut left) = (start.min(self.entries), most);
-        while left > 0 && start < self.entries {
+        let mut start = left.start.saturating_sub(self.before).min(self.entries);
+        while left.rows > 0 && start < self.entries {
             // A cut may leave few rows of many entries.
             let is_thinned = self.query.cut_depth().is_some() || self.mask.is_some();
-            let step = if is_thinned { STEP } else { left.min(STEP) };
+            let step = if is_thinned { STEP } else { left.rows.min(STEP) };
             let end = start.saturating_add(step).min(self.entries);
             let (entries, columns) = self.read(start..end)?;
-            let rows = (entries.len() as u64).min(left);
+            let rows = (entries.len() as u64).min(left.rows);
             print(&entries, &columns, rows as usize)?;
-            (start, left) = (end, left - rows);
+            start = end;
+            left.rows -= rows;
         }
         Ok(())
     }
 }
 
 impl Shown {
-    /// Calls `print` with entry, instance and items of up to `most` rows: an item of each list a row.
-    fn turns(
-        &self,
-        mut start: u64,
-        most: u64,
-        mut print: impl FnMut(u64, usize, &[Option<Item>]) -> Outcome,
-    ) -> Outcome {
+    /// Calls `print` with entry, instance and items of the rows that are left: an item of each list a row.
+    fn turns(&self, left: &mut Left, mut print: impl FnMut(u64, usize, &[Option<Item>]) -> Outcome) -> Outcome {
         const STEP: u64 = 1 << 12;
-        let mut left = most;
-        while left > 0 && start < self.entries {
+        let mut start = left.start.saturating_sub(self.before).min(self.entries);
+        while left.rows > 0 && start < self.entries {
             let end = start.saturating_add(STEP).min(self.entries);
             let (entries, columns) = self.read(start..end)?;
             for (row, entry) in entries.iter().enumerate() {
@@ -192,10 +192,10 @@ impl Shown {
                         }
                         _ => cells,
                     };
-                    if left == 0 {
+                    if left.rows == 0 {
                         return Ok(());
                     }
-                    left -= 1;
+                    left.rows -= 1;
                     print(*entry, number, cells)
                 })?;
             }
@@ -234,90 +234,136 @@ fn branches(tree: &Tree) -> (Vec<BranchId>, Vec<String>) {
     (shown.iter().map(|branch| branch.id).collect(), left_out)
 }
 
+/// Opens the files one after another, while there are rows left, and calls `visit` with what is shown of each.
+fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> Outcome) -> Outcome {
+    let session = Session::with_threads(arguments.threads);
+    let mask = arguments.mask.mask()?;
+    let mut left = Left { start: arguments.start, rows: arguments.entries };
+    let (mut before, mut first) = (0, None);
+    for (path, name) in targets(&arguments.target, &session, &arguments.remote)? {
+        let file = output::open_in(path, session.clone(), &arguments.remote)?;
+        let (dataset, part) = dataset_or_part(&file, name.as_deref())?;
+        let named = arguments.branches.iter().cloned();
+        // Where none are named, columns are those of the first file.
+        let wanted: Vec<String> = match &first {
+            Some(first) if part.is_none() && arguments.branches.is_empty() => Clone::clone(first),
+            _ => part.map(str::to_owned).into_iter().chain(named).collect(),
+        };
+        let make = |source| Shown::of(&dataset, source, &wanted, arguments.cut.as_deref(), arguments.expand);
+        let mut shown = arguments.friends.with(&dataset, before, &arguments.remote, make)?;
+        (shown.mask, shown.before) = (mask.clone(), before);
+        visit(&shown, &mut left)?;
+        if left.rows == 0 {
+            break;
+        }
+        before += shown.entries;
+        first.get_or_insert(shown.names);
+    }
+    Ok(())
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let (path, name) = output::split(&arguments.target);
-    let file = output::open(path, arguments.threads, &arguments.remote)?;
-    let (dataset, part) = dataset_or_part(&file, name)?;
-    let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
-    let cut = arguments.cut.as_deref();
-    let make = |source| Shown::of(&dataset, source, &wanted, cut, arguments.expand);
-    let mut all = arguments.friends.with(&dataset, &arguments.remote, make)?;
-    all.mask = arguments.mask.mask()?;
-    let Shown { names, left_out, .. } = &all;
     if arguments.expand {
-        return expanded(&all, arguments, out);
+        return expanded(arguments, out);
     }
     if arguments.csv {
-        let head: Vec<String> = names.iter().map(|name| csv(&name.as_str().into())).collect();
-        writeln!(out, "entry,{}", head.join(","))?;
-        return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {
-            for (row, entry) in entries.iter().enumerate().take(rows) {
-                let cells: Vec<String> = columns.iter().map(|column| csv(&cell(column, &column.kind, row))).collect();
-                writeln!(out, "{entry},{}", cells.join(","))?;
+        let mut has_head = false;
+        return each_file(arguments, |all, left| {
+            if !std::mem::replace(&mut has_head, true) {
+                let head: Vec<String> = all.names.iter().map(|name| csv(&name.as_str().into())).collect();
+                writeln!(out, "entry,{}", head.join(","))?;
             }
-            Ok(())
+            all.rows(left, |entries, columns, rows| {
+                for (row, entry) in entries.iter().enumerate().take(rows) {
+                    let cells: Vec<String> =
+                        columns.iter().map(|column| csv(&cell(column, &column.kind, row))).collect();
+                    writeln!(out, "{entry},{}", cells.join(","))?;
+                }
+                Ok(())
+            })
         });
     }
     if arguments.json {
-        return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {
-            for (row, entry) in entries.iter().enumerate().take(rows) {
-                let mut document = serde_json::Map::new();
-                document.insert("entry".into(), (*entry).into());
-                for (name, column) in names.iter().zip(columns) {
-                    document.insert(name.clone(), cell(column, &column.kind, row));
+        return each_file(arguments, |all, left| {
+            all.rows(left, |entries, columns, rows| {
+                for (row, entry) in entries.iter().enumerate().take(rows) {
+                    let mut document = serde_json::Map::new();
+                    document.insert("entry".into(), (*entry).into());
+                    for (name, column) in all.names.iter().zip(columns) {
+                        document.insert(name.clone(), cell(column, &column.kind, row));
+                    }
+                    serde_json::to_writer(&mut *out, &document)?;
+                    writeln!(out)?;
                 }
-                serde_json::to_writer(&mut *out, &document)?;
-                writeln!(out)?;
-            }
-            Ok(())
+                Ok(())
+            })
         });
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
-    all.rows(arguments.start, arguments.entries, |entries, columns, count| {
-        rows.extend(entries.iter().enumerate().take(count).map(|(row, entry)| {
-            let mut cells = vec![entry.to_string()];
-            cells.extend(columns.iter().map(|column| shown(&cell(column, &column.kind, row))));
-            cells
-        }));
-        Ok(())
+    let (mut head, mut left_out) = (vec!["entry".to_owned()], None);
+    each_file(arguments, |all, left| {
+        if left_out.is_none() {
+            head.extend(all.names.iter().cloned());
+            left_out = Some(all.left_out.clone());
+        }
+        all.rows(left, |entries, columns, count| {
+            rows.extend(entries.iter().enumerate().take(count).map(|(row, entry)| {
+                let mut cells = vec![entry.to_string()];
+                cells.extend(columns.iter().map(|column| shown(&cell(column, &column.kind, row))));
+                cells
+            }));
+            Ok(())
+        })
     })?;
-    let head: Vec<&str> = std::iter::once("entry").chain(names.iter().map(String::as_str)).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
     output::table(out, &head, &rows)?;
-    if !left_out.is_empty() {
+    if let Some(left_out) = left_out.filter(|left_out| !left_out.is_empty()) {
         writeln!(out, "left out, for a table cannot show them: {}", left_out.join(", "))?;
     }
     Ok(())
 }
 
 /// Rows with an item of each list, up to the number of rows that is wanted.
-fn expanded(all: &Shown, arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let Shown { names, .. } = all;
-    let formats = Format::of(arguments.col.as_deref(), arguments.col_size, arguments.precision, names.len())?;
-    let (start, most) = (arguments.start, arguments.entries);
+fn expanded(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let plain = |cell: &Option<Item>| cell.as_ref().map_or(serde_json::Value::Null, Item::as_json);
     if arguments.json {
-        return all.turns(start, most, |entry, instance, cells| {
-            let mut document = serde_json::Map::new();
-            document.insert("entry".into(), entry.into());
-            document.insert("instance".into(), instance.into());
-            document.extend(names.iter().cloned().zip(cells.iter().map(plain)));
-            serde_json::to_writer(&mut *out, &document)?;
-            Ok(writeln!(out)?)
+        return each_file(arguments, |all, left| {
+            all.turns(left, |entry, instance, cells| {
+                let mut document = serde_json::Map::new();
+                document.insert("entry".into(), entry.into());
+                document.insert("instance".into(), instance.into());
+                document.extend(all.names.iter().cloned().zip(cells.iter().map(plain)));
+                serde_json::to_writer(&mut *out, &document)?;
+                Ok(writeln!(out)?)
+            })
         });
     }
     if arguments.csv {
-        let head: Vec<String> = names.iter().map(|name| csv(&name.as_str().into())).collect();
-        writeln!(out, "entry,instance,{}", head.join(","))?;
-        return all.turns(start, most, |entry, instance, cells| {
-            let cells: Vec<String> = cells.iter().map(|cell| csv(&plain(cell))).collect();
-            Ok(writeln!(out, "{entry},{instance},{}", cells.join(","))?)
+        let mut has_head = false;
+        return each_file(arguments, |all, left| {
+            if !std::mem::replace(&mut has_head, true) {
+                let head: Vec<String> = all.names.iter().map(|name| csv(&name.as_str().into())).collect();
+                writeln!(out, "entry,instance,{}", head.join(","))?;
+            }
+            all.turns(left, |entry, instance, cells| {
+                let cells: Vec<String> = cells.iter().map(|cell| csv(&plain(cell))).collect();
+                Ok(writeln!(out, "{entry},{instance},{}", cells.join(","))?)
+            })
         });
     }
-    let (_, columns) = all.read(0..0)?;
-    let is_list = |column: &Column| !matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
-    let mut table = Table::new(out, names, formats, columns.iter().any(is_list))?;
-    all.turns(start, most, |entry, instance, cells| table.row(entry, instance, cells))?;
-    table.end()
+    let mut table = None;
+    each_file(arguments, |all, left| {
+        if table.is_none() {
+            let (col, size, precision) = (arguments.col.as_deref(), arguments.col_size, arguments.precision);
+            let formats = Format::of(col, size, precision, all.names.len())?;
+            let (_, columns) = all.read(0..0)?;
+            let is_list = |column: &Column| !matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
+            table = Some(Table::new(out, &all.names, formats, columns.iter().any(is_list))?);
+        }
+        let Some(table) = &mut table else { return Ok(()) };
+        all.turns(left, |entry, instance, cells| table.row(out, entry, instance, cells))
+    })?;
+    table.map_or(Ok(()), |table| table.end(out))
 }
 
 /// What is wanted, with names in place of patterns that some names match.
@@ -338,29 +384,6 @@ fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
         }
     }
     found
-}
-
-/// Whether a name is one of a pattern with stars and question marks.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, place));
-                at += 1;
-            }
-            Some(&one) if one == b'?' || one == name[place] => (at, place) = (at + 1, place + 1),
-            _ => match &mut star {
-                Some((before, from)) => {
-                    *from += 1;
-                    (at, place) = (*before + 1, *from);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|one| *one == b'*')
 }
 
 /// Names of branches; paths where a name stands twice.

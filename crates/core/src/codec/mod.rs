@@ -39,9 +39,9 @@ pub use blocks::blocks;
 pub use by_name::CompressionByName;
 #[doc(hidden)]
 pub use by_name::is_like;
-pub(crate) use chain::{deflate_parts, headers_add_up, inflate_parts};
 #[doc(hidden)]
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
+pub(crate) use chain::{deflate_parts, headers_add_up, inflate_parts};
 pub use compression::{Algorithm, Compression};
 pub use random_access::RandomAccess;
 #[doc(hidden)]

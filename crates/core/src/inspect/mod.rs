@@ -12,7 +12,7 @@ pub mod layout;
 pub mod optimize;
 pub mod perf;
 pub mod picture;
-mod png;
+pub mod png;
 mod reading;
 mod rules;
 mod simulate;

@@ -3,10 +3,22 @@
 use crate::error::{Error, ErrorKind, Result};
 
 /// Red, green, blue.
-pub(super) type Colour = [u8; 3];
+pub type Colour = [u8; 3];
 
 /// A white picture, and what is drawn on it. A box is the place of its upper left corner, its width and its height.
-pub(super) struct Png {
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::png::Png;
+/// let mut picture = Png::new(20, 10);
+/// picture.fill([2, 2, 16, 6], [0, 0, 255]);
+/// picture.frame([2, 2, 16, 6]);
+/// assert!(picture.pack()?.starts_with(b"\x89PNG"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Png {
     width: u32,
     height: u32,
     rows: Vec<u8>,
@@ -14,7 +26,7 @@ pub(super) struct Png {
 
 impl Png {
     /// A white picture.
-    pub(super) fn new(width: u32, height: u32) -> Self {
+    pub fn new(width: u32, height: u32) -> Self {
         // A byte before each row says that it is not filtered.
         let row_bytes = 1 + 3 * width as usize;
         let mut rows = vec![0xff; row_bytes * height as usize];
@@ -23,7 +35,7 @@ impl Png {
     }
 
     /// Fills a box; what reaches beyond the edge is cut off.
-    pub(super) fn fill(&mut self, [x, y, wide, high]: [u32; 4], colour: Colour) {
+    pub fn fill(&mut self, [x, y, wide, high]: [u32; 4], colour: Colour) {
         let row_bytes = 1 + 3 * self.width as usize;
         for y in y..(y + high).min(self.height) {
             let start = y as usize * row_bytes + 1;
@@ -33,7 +45,7 @@ impl Png {
     }
 
     /// A black line around a box, which does not begin at the edge.
-    pub(super) fn frame(&mut self, [x, y, wide, high]: [u32; 4]) {
+    pub fn frame(&mut self, [x, y, wide, high]: [u32; 4]) {
         let (left, top) = (x.saturating_sub(1), y.saturating_sub(1));
         for line in [
             [left, top, wide + 2, 1],
@@ -50,7 +62,7 @@ impl Png {
     /// # Errors
     ///
     /// [`Io`](ErrorKind::Io) where there is no memory for it.
-    pub(super) fn pack(self) -> Result<Vec<u8>> {
+    pub fn pack(self) -> Result<Vec<u8>> {
         let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
         let mut packed = vec![0; compressor.zlib_compress_bound(self.rows.len())];
         let length = compressor

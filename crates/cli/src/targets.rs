@@ -1,0 +1,103 @@
+//! The files that a target of a command means: one, those of a pattern or a folder, or those of a stored chain.
+
+use std::path::Path;
+
+use sapwood::{Error, Session, Value};
+
+use crate::output::{self, Outcome};
+use crate::remote::Remote;
+
+/// A file, and the name of a tree in it.
+pub(crate) type Target = (String, Option<String>);
+
+/// The files of a target, in the order of their names or of the chain.
+pub(crate) fn targets(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
+    let found = all(target, session, remote)?;
+    remote.is_for(found.iter().map(|(path, _)| path.as_str()))?;
+    Ok(found)
+}
+
+fn all(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
+    let (path, name) = output::split(target);
+    let named = |path: String| (path, name.map(str::to_owned));
+    if sapwood_store::is_url(path) {
+        return chain_or(named(path.to_owned()), session, remote);
+    }
+    let (folder, pattern) = match Path::new(path) {
+        place if place.is_dir() => (path, "*.root"),
+        place if place.exists() || !path.contains(['*', '?']) => {
+            return chain_or(named(path.to_owned()), session, remote);
+        }
+        _ => path.rsplit_once('/').unwrap_or(("", path)),
+    };
+    if folder.contains(['*', '?']) && !Path::new(folder).exists() {
+        return Err(Error::unsupported(format!("{path:?}: only the name of the file can be a pattern")).into());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(if folder.is_empty() { "." } else { folder })? {
+        if let Ok(file) = entry?.file_name().into_string()
+            && matches(pattern.as_bytes(), file.as_bytes())
+        {
+            found.push(if folder.is_empty() { file } else { format!("{}/{file}", folder.trim_end_matches('/')) });
+        }
+    }
+    found.sort();
+    match found.is_empty() {
+        true => Err(Error::not_found(format!("no file matches {path:?}")).into()),
+        false => Ok(found.into_iter().map(named).collect()),
+    }
+}
+
+/// A target itself, or the files of the chain that it names.
+fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
+    let (path, Some(name)) = &target else { return Ok(vec![target]) };
+    let file = output::open_in(path, session.clone(), remote)?;
+    let Ok(key) = file.key(name) else { return Ok(vec![target]) };
+    if &*key.class != "TChain" {
+        return Ok(vec![target]);
+    }
+    let object = file.object_at(&key)?;
+    let wrong = |words: &'static str| Error::malformed(words).in_file(path.as_str()).in_object(name);
+    let list = object.member("fFiles")?;
+    let elements = match &list {
+        Value::Object(list) => list.value(),
+        other => other.clone(),
+    };
+    let Value::List(elements) = elements else { return Err(wrong("the chain has no list of files").into()) };
+    let mut found = Vec::new();
+    for element in elements.iter() {
+        let Value::Object(element) = element else { continue };
+        let text = |member: &str| Ok::<_, Error>(element.member(member)?.as_text().unwrap_or_default());
+        let (tree, other) = (text("fName")?, text("fTitle")?);
+        let is_near = !sapwood_store::is_url(path) && Path::new(&other).exists();
+        let place = if is_near { other } else { sapwood_store::beside(path, &other)? };
+        found.push((place, Some(if tree.is_empty() { name.clone() } else { tree })));
+    }
+    match found.is_empty() {
+        true => Err(wrong("the chain has no files").into()),
+        false => Ok(found),
+    }
+}
+
+/// Whether a name is one of a pattern with stars and question marks.
+pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(&one) if one == b'?' || one == name[place] => (at, place) = (at + 1, place + 1),
+            _ => match &mut star {
+                Some((before, from)) => {
+                    *from += 1;
+                    (at, place) = (*before + 1, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|one| *one == b'*')
+}
