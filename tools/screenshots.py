@@ -1,7 +1,7 @@
 """Takes the pictures of `sapwood browse` in docs/images, in headless Chromium: python tools/screenshots.py
 
-The files that are browsed are made for it: a tree of muons, and the tree with five branches of a talk of 2010 about
-basket sizes, as it was written and as `sapwood rewrite` leaves it.
+The files that are browsed are made for it: a tree of muons, and the tree with five branches of a talk of
+2010 about basket sizes, as it was written and as `sapwood rewrite` leaves it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def make(folder: Path) -> None:
             content = random.integers(0, 256, int(lengths.sum())).astype("uint8")
             columns[f"branch{number}"] = ak.unflatten(content, lengths)
         file.mktree("T", columns, basket_bytes=8_000)
-    command = [sys.executable, "-m", "sapwood", "rewrite", "before.root", "after.root", "--cluster-bytes", "1000000"]
+    command = [sys.executable, "-m", "sapwood", "rewrite", "before.root", "after.root"]
+    command += ["--cluster-bytes", "1000000"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -89,12 +90,14 @@ def main() -> None:
 
             place = "file=0&path=analysis%3B1%2FEvents%3B1"
             page = fresh()
-            take(page, "histogram", lambda: shown(page, f"{served.url}#{place}&x=mass&cut=met%20%3C%2030", ".plot svg"))
+            one = f"{served.url}#{place}&x=mass&cut=met%20%3C%2030"
+            take(page, "histogram", lambda: shown(page, one, ".plot svg"))
             page = fresh("dark")
             both = f"{served.url}#{place}&x=Muon_eta&y=Muon_pt&bins=60%2C-4%2C4%2C60%2C0%2C100&log=z"
             take(page, "two-axes", lambda: shown(page, both, ".plot svg"))
             page = fresh()
-            table = f"{served.url}#room=table&{place}&columns=mass%0Amet%0AMuon_pt%0Asqrt(met)&cut=mass%20%3E%2080"
+            columns = "mass%0Amet%0AMuon_pt%0Asqrt(met)"
+            table = f"{served.url}#room=table&{place}&columns={columns}&cut=mass%20%3E%2080"
             take(page, "table", lambda: shown(page, table, "#room-table td"))
             page = fresh()
 

@@ -16,6 +16,7 @@ pub mod png;
 mod reading;
 mod rules;
 mod simulate;
+mod svg;
 pub mod verify;
 
 pub use crate::file::walk;

@@ -1,11 +1,11 @@
 //! A layout as a picture: entries to the right, offsets in the file downwards, one colour a branch.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use super::complaint::bytes;
 use super::layout::Layout;
 use super::png::{Colour, Png};
+use super::svg::{Anchor, Svg, colour, scaled};
 use crate::error::Result;
 
 /// More marks make pictures that no viewer opens; baskets that fall together at a coarser grid become one.
@@ -119,58 +119,34 @@ impl Picture {
 
     /// As SVG, with axes and legend.
     pub fn to_svg(&self) -> String {
-        let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
-        let mut svg = String::new();
-        let mut put = |text: std::fmt::Arguments<'_>| {
-            // Writing to a string cannot fail.
-            let _ = svg.write_fmt(text);
-        };
-        put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"24\" font-size=\"14\">{}</text>\n",
-            escaped(&self.title)
-        ));
+        let mut svg = Svg::new(LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+        svg.title(LEFT, &self.title);
         for line in &self.lines {
-            let x = LEFT + line;
-            put(format_args!("<path d=\"M{x} {TOP}v{HEIGHT}\" stroke=\"#ccc\" stroke-width=\"1\"/>\n"));
+            svg.line(format_args!("M{} {TOP}v{HEIGHT}", LEFT + line), "stroke=\"#ccc\" stroke-width=\"1\"");
         }
-        put(format_args!("<g shape-rendering=\"crispEdges\">\n"));
-        for mark in &self.marks {
-            let Mark { x, y, width, height, colour } = *mark;
-            let (x, y, colour) = (LEFT + x, TOP + y, hex(colour));
-            put(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>\n"));
-        }
-        put(format_args!(
-            "</g>\n<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#000\"/>\n"
-        ));
+        let placed = |mark: &Mark| ([LEFT + mark.x, TOP + mark.y, mark.width, mark.height], mark.colour);
+        svg.marks(self.marks.iter().map(placed));
+        svg.frame([LEFT, TOP, WIDTH, HEIGHT]);
         for tick in 0..=4_u32 {
             let (x, y) = (LEFT + WIDTH * tick / 4, TOP + HEIGHT * tick / 4);
             let entry = super::simulate::entries_at(self.entries, tick.into(), 4);
             let offset = super::simulate::entries_at(self.file_bytes, tick.into(), 4);
-            let (below, before) = (TOP + HEIGHT + 18, LEFT - 6);
-            put(format_args!("<text x=\"{x}\" y=\"{below}\" text-anchor=\"middle\">{entry}</text>\n"));
-            put(format_args!("<text x=\"{before}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", y + 4, bytes(offset)));
+            svg.text(x, TOP + HEIGHT + 18, Anchor::Middle, entry);
+            svg.text(LEFT - 6, y + 4, Anchor::End, bytes(offset));
         }
-        let (middle, below) = (LEFT + WIDTH / 2, TOP + HEIGHT + 34);
-        put(format_args!("<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\">entry</text>\n"));
-        let side = TOP + HEIGHT / 2;
-        put(format_args!(
-            "<text x=\"14\" y=\"{side}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {side})\">offset in the file</text>\n"
-        ));
+        svg.text(LEFT + WIDTH / 2, TOP + HEIGHT + 34, Anchor::Middle, "entry");
+        svg.upright(14, TOP + HEIGHT / 2, "#000", "offset in the file");
         let left = LEFT + WIDTH + 16;
         for (row, (name, colour)) in self.legend.iter().enumerate() {
             let y = TOP + 20 * row as u32;
-            let (colour, name) = (hex(*colour), escaped(&shortened(name)));
-            put(format_args!("<rect x=\"{left}\" y=\"{y}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\n"));
-            put(format_args!("<text x=\"{}\" y=\"{}\">{name}</text>\n", left + 18, y + 11));
+            svg.mark([left, y, 12, 12], *colour);
+            svg.text(left + 18, y + 11, Anchor::Start, shortened(name));
         }
         if self.others > 0 {
             let y = TOP + 20 * self.legend.len() as u32 + 11;
-            put(format_args!("<text x=\"{left}\" y=\"{y}\">and {} others</text>\n", self.others));
+            svg.text(left, y, Anchor::Start, format_args!("and {} others", self.others));
         }
-        put(format_args!("</svg>\n"));
-        svg
+        svg.end()
     }
 
     /// As PNG: the marks and the lines, without words.
@@ -222,34 +198,6 @@ fn marks(layout: &Layout, colours: &[Colour], step: u32) -> Vec<Mark> {
     cells.into_iter().map(mark).collect()
 }
 
-/// A part of a whole in points.
-pub(super) fn scaled(part: u64, whole: u64, points: u32) -> u32 {
-    let part = u128::from(part.min(whole)) * u128::from(points) / u128::from(whole.max(1));
-    u32::try_from(part).unwrap_or(points).min(points)
-}
-
-/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and light.
-pub(super) fn colour(rank: usize) -> Colour {
-    let hue = (rank as f64 * 137.507_764) % 360.0;
-    let (saturation, light) = (0.65, [0.45, 0.62, 0.35][rank % 3]);
-    let chroma = (1.0 - f64::abs(2.0 * light - 1.0)) * saturation;
-    let second = chroma * (1.0 - f64::abs((hue / 60.0) % 2.0 - 1.0));
-    let (red, green, blue) = match hue as u32 / 60 {
-        0 => (chroma, second, 0.0),
-        1 => (second, chroma, 0.0),
-        2 => (0.0, chroma, second),
-        3 => (0.0, second, chroma),
-        4 => (second, 0.0, chroma),
-        _ => (chroma, 0.0, second),
-    };
-    [red, green, blue].map(|part| ((part + light - chroma / 2.0) * 255.0) as u8)
-}
-
-/// A colour as SVG has it.
-pub(super) fn hex([red, green, blue]: Colour) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
 /// The end of a path that is too long for the legend.
 fn shortened(name: &str) -> String {
     const LONGEST: usize = 34;
@@ -259,12 +207,6 @@ fn shortened(name: &str) -> String {
     } else {
         format!("…{}", name.chars().skip(count - LONGEST).collect::<String>())
     }
-}
-
-/// Text that may stand in SVG.
-pub(super) fn escaped(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(plain).collect::<String>().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

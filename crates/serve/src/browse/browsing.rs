@@ -6,9 +6,9 @@ use sapwood::hist::Histogram;
 use sapwood::{Error, Result};
 use serde_json::Value;
 
+use super::options::BrowseOptions;
 use super::page_query::PageQuery;
 use super::reply::Work;
-use super::server::BrowseOptions;
 use super::shelf::Shelf;
 use super::{drawing, nodes, search};
 
@@ -63,8 +63,8 @@ impl Browsing {
         search::search(&self.0, &PageQuery::of(query))
     }
 
-    /// A histogram: of the expression `x` (and `y`, `z`, with `cut`, `weight`, `bins`) over the tree `path` of `file`, or
-    /// the one that is stored at `path`.
+    /// A histogram: of the expression `x` (and `y`, `z`, with `cut`, `weight`, `bins`) over the tree `path` of `file`,
+    /// or the one that is stored at `path`.
     ///
     /// # Errors
     ///

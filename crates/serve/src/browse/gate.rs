@@ -86,7 +86,8 @@ impl Gate {
         // A link in another page opens this one; it cannot look into it.
         let is_link = fetch("sec-fetch-mode") == Some("navigate") && fetch("sec-fetch-dest") == Some("document");
         let opens = admitted == Admitted::Ticket || admitted == Admitted::Path(String::new());
-        if !is_own && !(is_link && opens) && !is_frame(&admitted) {
+        let is_answered = is_own || (is_link && opens) || is_frame(&admitted);
+        if !is_answered {
             return refuse(StatusCode::FORBIDDEN, "pages of other sites are not answered");
         }
         Ok(admitted)

@@ -2,7 +2,7 @@
 
 use sapwood::{Error, Object, Result, Value};
 
-use super::nodes::{Level, Rows};
+use super::level::{Level, Rows};
 
 /// Numbers of an array that its row shows.
 const SHOWN: usize = 8;

@@ -9,7 +9,7 @@ use sapwood::tree::Tree;
 use sapwood::{Error, File, Object, Result};
 
 use super::counted::Counts;
-use super::shelf::Stamp;
+use super::stamp::Stamp;
 
 /// Objects of a file that are kept decoded.
 const MOST_OBJECTS: usize = 4;

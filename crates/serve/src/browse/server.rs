@@ -1,19 +1,18 @@
 //! The browser as a server: it begins, waits, and ends.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::select;
-use sapwood::io::Store;
 use sapwood::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use super::gate::Gate;
 use super::handler::Handler;
+use super::options::BrowseOptions;
 use super::shelf::Shelf;
 use crate::connections::Acceptor;
 
@@ -23,22 +22,6 @@ const READS: usize = 64;
 /// Pages have few connections each.
 const CONNECTIONS: usize = 256;
 const IDLE: Duration = Duration::from_secs(60);
-
-/// Opens a path or a URL.
-pub type Opener = Arc<dyn Fn(&Path) -> Result<Arc<dyn Store>> + Send + Sync>;
-
-/// How to browse.
-#[derive(Clone)]
-pub struct BrowseOptions {
-    /// Files, URLs and folders.
-    pub targets: Vec<String>,
-    /// Where to listen on the loopback interface; 0 for any port that is free.
-    pub port: u16,
-    /// Threads that decode; 0 for all cores.
-    pub threads: usize,
-    /// How files are opened.
-    pub opener: Opener,
-}
 
 /// A local web page about files. It ends when this is dropped.
 ///

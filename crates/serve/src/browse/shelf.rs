@@ -3,14 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use sapwood::{Error, ErrorKind, File, Limits, OpenOptions, Result, Session};
 use sapwood_store::{is_url, redact};
 
 use super::counted::{Counted, Counts};
 use super::opened::Opened;
-use super::server::Opener;
+use super::options::Opener;
+use super::stamp::Stamp;
 
 /// Files that are open at a time; the one that was not used for longest is closed first.
 const MOST_FILES: usize = 16;
@@ -35,14 +35,6 @@ pub(super) struct Shelf {
     /// The one that was used last is the last.
     opened: Mutex<Vec<Arc<Opened>>>,
     states: AtomicU64,
-}
-
-/// When a local file is another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    inode: u64,
 }
 
 impl Shelf {
@@ -150,17 +142,5 @@ impl Shelf {
 
     fn opened(&self) -> MutexGuard<'_, Vec<Arc<Opened>>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Stamp {
-    /// Of a local file; none of others.
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        if path.to_str().is_some_and(is_url) {
-            return None;
-        }
-        let found = std::fs::metadata(path).ok()?;
-        Some(Self { bytes: found.len(), modified: found.modified().ok(), inode: found.ino() })
     }
 }

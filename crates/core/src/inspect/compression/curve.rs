@@ -1,12 +1,10 @@
 //! A study as a picture: the time to inflate to the right, bytes upwards; a point for each setting, and the line of the
 //! best choices by branch.
 
-use std::fmt::Write;
-
 use super::{Study, Trial};
 use crate::codec::Algorithm;
 use crate::inspect::complaint::bytes;
-use crate::inspect::picture::{colour, escaped, hex};
+use crate::inspect::svg::{Anchor, Svg, colour};
 
 /// Size of the plot, and room around it.
 const WIDTH: f64 = 760.0;
@@ -83,60 +81,39 @@ impl Curve {
         let span = (most / least).ln();
         let x = |seconds: f64| LEFT + (seconds.max(least) / least).ln() / span * WIDTH;
         let y = |count: u64| TOP + HEIGHT * (1.0 - (count as f64 / top).min(1.0));
-        let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
-        let mut svg = String::new();
-        let mut put = |text: std::fmt::Arguments<'_>| {
-            // Writing to a string cannot fail.
-            let _ = svg.write_fmt(text);
-        };
-        put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"24\" font-size=\"14\">{}</text>\n\
-             <rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#000\"/>\n",
-            escaped(&self.title)
-        ));
+        let mut svg = Svg::new(LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+        svg.title(LEFT, &self.title);
+        svg.frame([LEFT, TOP, WIDTH, HEIGHT]);
         for tick in 0..=4 {
             let share = f64::from(tick) / 4.0;
             let (across, down) = (LEFT + WIDTH * share, TOP + HEIGHT * (1.0 - share));
             let (seconds, count) = (least * (span * share).exp(), (top * share) as u64);
-            put(format_args!(
-                "<text x=\"{across:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{seconds:.3} s</text>\n\
-                 <text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{}</text>\n",
-                TOP + HEIGHT + 18.0,
-                LEFT - 6.0,
-                down + 4.0,
-                bytes(count)
-            ));
+            svg.text(across, TOP + HEIGHT + 18.0, Anchor::Middle, format_args!("{seconds:.3} s"));
+            svg.text(LEFT - 6.0, down + 4.0, Anchor::End, bytes(count));
         }
-        put(format_args!(
-            "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">seconds of one core to inflate all of it</text>\n",
-            LEFT + WIDTH / 2.0,
-            TOP + HEIGHT + 38.0
-        ));
+        let words = "seconds of one core to inflate all of it";
+        svg.text(LEFT + WIDTH / 2.0, TOP + HEIGHT + 38.0, Anchor::Middle, words);
         let now = y(self.now);
-        put(format_args!("<path d=\"M{LEFT} {now:.1}h{WIDTH}\" stroke=\"#999\" stroke-dasharray=\"4 3\"/>\n"));
-        put(format_args!("<text x=\"{:.0}\" y=\"{:.1}\" fill=\"#666\">now</text>\n", LEFT + WIDTH + 6.0, now + 4.0));
+        svg.line(format_args!("M{LEFT} {now:.1}h{WIDTH}"), "stroke=\"#999\" stroke-dasharray=\"4 3\"");
+        let below = format!("{:.1}", now + 4.0);
+        svg.coloured(LEFT + WIDTH + 6.0, below, Anchor::Start, "#666", "now");
         let places: Vec<String> =
             self.line.iter().map(|trial| format!("{:.1} {:.1}", x(trial.read_seconds), y(trial.bytes))).collect();
         if places.len() > 1 {
-            let path = places.join("L");
-            put(format_args!("<path d=\"M{path}\" fill=\"none\" stroke=\"#000\" stroke-width=\"1.5\"/>\n"));
+            svg.line(format_args!("M{}", places.join("L")), "stroke=\"#000\" stroke-width=\"1.5\"");
         }
         for Point { label, algorithm, trial, is_usual } in &self.points {
-            let (x, y, fill) = (x(trial.read_seconds), y(trial.bytes), hex(colour(*algorithm)));
-            let radius = if *is_usual { 5 } else { 3 };
-            put(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{fill}\"/>\n"));
+            let (x, y) = (x(trial.read_seconds), y(trial.bytes));
+            svg.point(x, y, if *is_usual { 5 } else { 3 }, colour(*algorithm));
             if *is_usual {
-                put(format_args!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n", x + 7.0, y - 5.0, escaped(label)));
+                let (x, y) = (format!("{:.1}", x + 7.0), format!("{:.1}", y - 5.0));
+                svg.text(x, y, Anchor::Start, label);
             }
         }
-        let left = LEFT + WIDTH + 16.0;
         for (row, words) in ["● one setting for all", "• in other baskets", "— the best by branch"].iter().enumerate()
         {
-            put(format_args!("<text x=\"{left:.0}\" y=\"{:.0}\">{words}</text>\n", TOP + 20.0 * row as f64 + 11.0));
+            svg.text(LEFT + WIDTH + 16.0, TOP + 20.0 * row as f64 + 11.0, Anchor::Start, words);
         }
-        put(format_args!("</svg>\n"));
-        svg
+        svg.end()
     }
 }

@@ -1,12 +1,12 @@
 //! Runs as a picture: entries to the right, offsets in the file upwards, a mark a range; and the time by which they were read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
 
 use super::{PerfStats, Read, shown};
 use crate::error::Result;
-use crate::inspect::picture::{MOST_MARKS, escaped, hex, scaled};
+use crate::inspect::picture::MOST_MARKS;
 use crate::inspect::png::{Colour, Png};
+use crate::inspect::svg::{Anchor, Svg, hex, scaled};
 
 /// Size of the plot of a run.
 const WIDTH: u32 = 640;
@@ -94,57 +94,34 @@ impl PerfPicture {
     pub fn to_svg(&self) -> String {
         let (wide, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
         let width = wide * self.panels.len() as u32;
-        let mut svg = String::new();
-        let mut put = |text: std::fmt::Arguments<'_>| {
-            // Writing to a string cannot fail.
-            let _ = svg.write_fmt(text);
-        };
-        put(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
-        ));
+        let mut svg = Svg::new(width, height);
         for (place, panel) in self.panels.iter().enumerate() {
-            put(format_args!("<g transform=\"translate({} 0)\">\n", wide * place as u32));
-            put(format_args!("<text x=\"{LEFT}\" y=\"24\" font-size=\"14\">{}</text>\n", escaped(&panel.title)));
-            put(format_args!("<g shape-rendering=\"crispEdges\">\n"));
-            for &([x, y, width, height], colour) in &panel.marks {
-                let (x, y, colour) = (LEFT + x, TOP + y, hex(colour));
-                put(format_args!(
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>\n"
-                ));
-            }
-            put(format_args!(
-                "</g>\n<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#000\"/>\n"
-            ));
+            svg.beside(wide * place as u32);
+            svg.title(LEFT, &panel.title);
+            let placed =
+                |&([x, y, width, height], colour): &([u32; 4], Colour)| ([LEFT + x, TOP + y, width, height], colour);
+            svg.marks(panel.marks.iter().map(placed));
+            svg.frame([LEFT, TOP, WIDTH, HEIGHT]);
             let (right, red) = (LEFT + WIDTH, hex(TIME));
             for tick in 0..=4_u32 {
-                let (x, y) = (LEFT + WIDTH * tick / 4, TOP + HEIGHT - HEIGHT * tick / 4);
+                let (x, y) = (LEFT + WIDTH * tick / 4, TOP + HEIGHT - HEIGHT * tick / 4 + 4);
                 let part = f64::from(tick) / 4.0;
-                let (entry, below) = (self.scale.entry as f64 * part, TOP + HEIGHT + 18);
-                put(format_args!("<text x=\"{x}\" y=\"{below}\" text-anchor=\"middle\">{entry:.0}</text>\n"));
-                let (offset, before, behind, y) = (self.scale.byte as f64 * part / 1e6, LEFT - 6, right + 6, y + 4);
-                put(format_args!("<text x=\"{before}\" y=\"{y}\" text-anchor=\"end\">{offset:.3}</text>\n"));
-                let seconds = self.scale.seconds * part;
-                put(format_args!("<text x=\"{behind}\" y=\"{y}\" fill=\"{red}\">{seconds:.3}</text>\n"));
+                let (offset, seconds) = (self.scale.byte as f64 * part / 1e6, self.scale.seconds * part);
+                svg.text(x, TOP + HEIGHT + 18, Anchor::Middle, format_args!("{:.0}", self.scale.entry as f64 * part));
+                svg.text(LEFT - 6, y, Anchor::End, format_args!("{offset:.3}"));
+                svg.coloured(right + 6, y, Anchor::Start, &red, format_args!("{seconds:.3}"));
             }
-            let (middle, below) = (LEFT + WIDTH / 2, TOP + HEIGHT + 38);
-            put(format_args!("<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\">entry</text>\n"));
-            let side = TOP + HEIGHT / 2;
-            for (x, fill, words) in [(14, "#000", "offset in the file (MB)"), (right + 62, &*red, "time (s)")] {
-                put(format_args!(
-                    "<text x=\"{x}\" y=\"{side}\" fill=\"{fill}\" text-anchor=\"middle\" \
-                     transform=\"rotate(-90 {x} {side})\">{words}</text>\n"
-                ));
-            }
+            svg.text(LEFT + WIDTH / 2, TOP + HEIGHT + 38, Anchor::Middle, "entry");
+            svg.upright(14, TOP + HEIGHT / 2, "#000", "offset in the file (MB)");
+            svg.upright(right + 62, TOP + HEIGHT / 2, &red, "time (s)");
             for (row, (name, value)) in panel.figures.iter().enumerate() {
                 let (x, y) = (right + 84, TOP + 12 + 19 * row as u32);
-                put(format_args!("<text x=\"{x}\" y=\"{y}\">{name}</text>\n"));
-                put(format_args!("<text x=\"{}\" y=\"{y}\">{value}</text>\n", x + 90));
+                svg.text(x, y, Anchor::Start, name);
+                svg.text(x + 90, y, Anchor::Start, value);
             }
-            put(format_args!("</g>\n"));
+            svg.end_group();
         }
-        put(format_args!("</svg>\n"));
-        svg
+        svg.end()
     }
 
     /// As PNG: the marks and the lines, without words.
