@@ -60,10 +60,11 @@ fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<T
     let wrong = |words: &'static str| Error::malformed(words).in_file(path.as_str()).in_object(name);
     let list = object.member("fFiles")?;
     let elements = match &list {
-        Value::Object(list) => list.value(),
-        other => other.clone(),
+        Value::Object(list) => list.members()?.get("items"),
+        Value::Record(list) => list.get("items"),
+        _ => None,
     };
-    let Value::List(elements) = elements else { return Err(wrong("the chain has no list of files").into()) };
+    let Some(Value::List(elements)) = elements else { return Err(wrong("the chain has no list of files").into()) };
     let mut found = Vec::new();
     for element in elements.iter() {
         let Value::Object(element) = element else { continue };
