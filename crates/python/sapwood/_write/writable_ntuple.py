@@ -338,8 +338,8 @@ def there(
     if auto_save > 0:
         raise MismatchError("an RNTuple is saved after a number of bytes: give auto_save a size")
     setting = None if compression == "tree" else as_compression(compression)
-    sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
-    core = file._core.append_ntuple(path, setting, *sizes, -auto_save or NEVER)
+    cluster, page = (None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes))
+    core = file._core.append_ntuple(path, setting, cluster, page, -auto_save or NEVER)
     ntuple = WritableNTuple(core, dict(core.fields()), path)
     file._take(ntuple)
     return ntuple

@@ -152,7 +152,7 @@ impl NTupleWriter {
     ) -> Self {
         let sealing = Sealing {
             compression: options.compression.unwrap_or(USUAL),
-            page_bytes: options.page_bytes.clamp(64, MOST_PAGE_BYTES),
+            page_bytes: options.page_bytes.clamp(64, 1 << 29),
             with_checksums: options.with_checksums,
         };
         let buffer = ClusterBuffer::new(&layout.plans);
@@ -431,7 +431,7 @@ impl NTupleWriter {
     }
 
     /// For each field the column of its values, checked before anything is buffered; and the number of rows.
-    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<(Node, Cow<'v, Column>)>, usize)> {
+    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<Source<'v>>, usize)> {
         let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
         for (name, column) in values {
@@ -473,8 +473,11 @@ impl Drop for NTupleWriter {
     }
 }
 
+/// Where the values of a field go, and its values.
+type Source<'v> = (Node, Cow<'v, Column>);
+
 /// The row after the first with which a cluster has at least `left` bytes more, or the last.
-fn end_of_cluster(sources: &[(Node, Cow<'_, Column>)], rows: Range<usize>, left: usize) -> Result<usize> {
+fn end_of_cluster(sources: &[Source<'_>], rows: Range<usize>, left: usize) -> Result<usize> {
     let bytes = |end: usize| -> Result<usize> {
         let mut sum = 0;
         for (node, column) in sources {
@@ -496,9 +499,6 @@ fn end_of_cluster(sources: &[(Node, Cow<'_, Column>)], rows: Range<usize>, left:
     }
     Ok(low)
 }
-
-/// The most bytes of a page in memory: page lists count its elements in 31 bits.
-const MOST_PAGE_BYTES: usize = i32::MAX as usize;
 
 /// ROOT's setting for RNTuples: ZSTD, level 5.
 pub(crate) const USUAL: Compression = Compression { algorithm: Algorithm::Zstd, level: 5 };

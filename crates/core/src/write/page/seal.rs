@@ -259,7 +259,7 @@ fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<
     };
     let columns = plans.iter().map(of_column).collect();
     let mut cluster = SealedCluster { columns, with_checksums: how.with_checksums, ..Default::default() };
-    let mut known: HashMap<([u8; 8], usize), Vec<(usize, u64)>> = HashMap::new();
+    let mut known: HashMap<_, Vec<(usize, u64)>> = HashMap::new();
     // Of each page its place, its stored bytes, and those before compression.
     let mut placed: Vec<(u64, u64, u64)> = Vec::with_capacity(jobs.len());
     for job in jobs {
