@@ -19,7 +19,6 @@ from support.ranged import serving
 from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
-pytest_plugins = ["support.browser"]
 
 ENTRIES = 2_000
 MANY = 10_000
@@ -267,7 +266,7 @@ def test_the_layout_room(page: Any, served: Browsed) -> None:
 def test_two_tabs_and_a_long_draw_do_not_wait_for_each_other(page: Any, folder: Path) -> None:
     with serving(folder) as far, browsing(f"{far.url}/events.root", folder / "events.root") as served:
         tree = served.ask("list", file="0", path="folder/tree")
-        assert tree["names"] == ["x", "y", "i", "npt", "pt"] or "x" in tree["names"]
+        assert tree["names"] == ["x", "y", "i", "npt", "pt"]
         page.goto(f"{served.url}#file=0&path=folder%2Ftree%3B1")
         row(page, "tree;1").wait_for()
         page.locator("#draw-x").fill("x")
@@ -366,7 +365,11 @@ def test_the_keyboard_reaches_everything(page: Any, served: Browsed) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_screen_readers(page: Any, served: Browsed, scheme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python")
+    axe = Axe()
     page.emulate_media(color_scheme=scheme)
     to_tree(page, served)
     row(page, "x").dblclick()
@@ -398,7 +401,7 @@ def test_objects_are_drawn_and_have_members(page: Any, served: Browsed) -> None:
 def test_the_answers_are_bounded(served: Browsed) -> None:
     assert len(served.ask("list", file="1", path="many", count=10**9)["names"]) == MANY
     found = served.ask("search", file="1", text="b")
-    assert found["total"] == MANY + 0 or found["total"] > len(found["paths"]) == 500
+    assert found["total"] >= MANY and len(found["paths"]) == 500
     table = served.ask("table", file="0", path="folder/tree", columns="x", count=10**9)
     assert len(table["entries"]) == 1_000 and table["next"] == 1_000
     with pytest.raises(AssertionError, match="limit"):

@@ -22,7 +22,6 @@ import pytest
 from support.browser import Browsed, browsing, until
 
 sapwood = pytest.importorskip("sapwood")
-pytest_plugins = ["support.browser"]
 
 
 @pytest.fixture(scope="module")

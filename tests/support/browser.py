@@ -93,8 +93,8 @@ def chromium() -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
         missing("chromium")
-    # Its sandbox does not run for root.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Containers have little shared memory. Its sandbox does not run for root.
+    arguments = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser
