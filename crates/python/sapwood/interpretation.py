@@ -148,7 +148,9 @@ class InPlace(Interpretation):
         """
         taken = self.array[: len(values)]
         if taken.shape != values.shape:
-            raise MismatchError(f"values of the shape {values.shape} do not fit into one of {self.array.shape}")
+            raise MismatchError(
+                f"values of the shape {values.shape} do not fit into one of {self.array.shape}"
+            )
         taken[...] = values
         return taken
 

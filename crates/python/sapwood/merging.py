@@ -111,10 +111,10 @@ def merge(
     one, or has it in another type, is an error, as is one that was not closed or was cut. With ``skip=True``
     such inputs are left out, with a warning.
 
-    Of RNTuples, top-level fields that only later inputs have begin with them: entries before have zeros, empty
-    lists and empty strings there. Fields of the first that a later one lacks are an error. Fields inside of
-    others that the first does not have are left out, and pages whose columns are narrower than those of the
-    first are converted.
+    Of RNTuples, top-level fields that only later inputs have begin with them: entries before have zeros,
+    empty lists and empty strings there. Fields of the first that a later one lacks are an error. Fields
+    inside of others that the first does not have are left out, and pages whose columns are narrower than
+    those of the first are converted.
 
     ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their
     paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to what the output

@@ -374,5 +374,5 @@ impl FileWriter {
 /// The setting of compression that a text stands for, as the engine writes it.
 #[pyfunction]
 pub(crate) fn check_compression(text: &str) -> PyResult<String> {
-    text.parse::<sapwood::codec::Compression>().map(|found| found.to_string()).map_err(raise)
+    text.parse::<Compression>().map(|found| found.to_string()).map_err(raise)
 }

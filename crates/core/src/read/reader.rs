@@ -261,7 +261,7 @@ impl Reader {
                 common = common.start.max(block.start)..common.end.min(block.end);
             }
         }
-        branches.iter().for_each(|&id| drop(self.last.insert(id, common.clone())));
+        self.last.extend(branches.iter().map(|&id| (id, common.clone())));
         Ok(common)
     }
 

@@ -116,7 +116,8 @@ def are_types(given: Any) -> bool:
         isinstance(given, dict)
         and bool(given)
         and all(
-            isinstance(one, types) or is_declared(one) or branch_types.is_shaped(one) for one in given.values()
+            isinstance(one, types) or is_declared(one) or branch_types.is_shaped(one)
+            for one in given.values()
         )
     )
 
@@ -313,7 +314,11 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
         # Awkward has no option of a union: its nulls are those of the union.
         tags = buffers[given[1]].view("int8")
         at = _add(buffers, np.where(tags < 0, -1, 0).astype("int8"))
-        return ("oneof", at, [_fit(wanted[2][0], ("oneof", _add(buffers, tags[tags >= 0]), given[2]), buffers)])
+        return (
+            "oneof",
+            at,
+            [_fit(wanted[2][0], ("oneof", _add(buffers, tags[tags >= 0]), given[2]), buffers)],
+        )
     if wanted[0] != given[0]:
         if wanted[0] == "oneof" and len(wanted[2]) == 1:
             # Values without a null are given to a field that may have them.
@@ -382,7 +387,11 @@ def _fit_record(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
     members = []
     for field, base, kind in wanted[2]:
         # The members of a base are shown as those of the class.
-        its = ("record", "", [(name, False, named[name]) for name in _own_names(kind)]) if base else named[field]
+        its = (
+            ("record", "", [(name, False, named[name]) for name in _own_names(kind)])
+            if base
+            else named[field]
+        )
         members.append((field, base, _fit(kind, its, buffers)))
     return ("record", wanted[1], members)
 

@@ -348,11 +348,11 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
 
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
-        or the form of an Awkward Array of records, or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
-        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one;
-        a mapping from names or globs of fields to settings is allowed as for :meth:`mktree`.
-        Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
-        (1 MiB), as ROOT has it.
+        or the form of an Awkward Array of records, or is data, which are the first entries. Dataclasses are
+        those that :meth:`mktree` takes. The compression is the file's, and ROOT's for RNTuples (``"zstd:5"``)
+        where the file was made without one; a mapping from names or globs of fields to settings is allowed as
+        for :meth:`mktree`. Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes``
+        bytes of values (1 MiB), as ROOT has it.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -489,8 +489,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> sapwood.open(path)["tree/x"].array().tolist()
         [1, 2, 3, 4, 5]
 
-        Raises :class:`sapwood.errors.UnsupportedError` naming the branch or field whose like cannot be written
-        yet.
+        Raises :class:`sapwood.errors.UnsupportedError` naming the branch or field whose like cannot be
+        written yet.
         """
         full = self._full(name, "the name of a tree")
         if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":

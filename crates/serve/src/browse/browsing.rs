@@ -6,10 +6,10 @@ use sapwood::hist::Histogram;
 use sapwood::{Error, Result};
 use serde_json::Value;
 
+use super::open_files::OpenFiles;
 use super::options::BrowseOptions;
 use super::page_query::PageQuery;
 use super::reply::Work;
-use super::shelf::Shelf;
 use super::{drawing, nodes, search};
 
 /// Files, URLs and folders that are browsed. Files are opened when they are asked about.
@@ -33,7 +33,7 @@ use super::{drawing, nodes, search};
 /// assert!(drawn.entries() > 0.0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub struct Browsing(Shelf);
+pub struct Browsing(OpenFiles);
 
 impl Browsing {
     /// Looks whether local files are there.
@@ -42,7 +42,7 @@ impl Browsing {
     ///
     /// [`NotFound`](sapwood::ErrorKind::NotFound) for a local file that is not there.
     pub fn new(options: &BrowseOptions) -> Result<Self> {
-        Shelf::new(&options.targets, options.opener.clone(), options.threads).map(Self)
+        OpenFiles::new(&options.targets, options.opener.clone(), options.threads).map(Self)
     }
 
     /// One level of the tree, in columns: of the roots, or of what `file`, `path`, `branch` and `member` name.

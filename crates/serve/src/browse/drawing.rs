@@ -11,20 +11,20 @@ use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
+use super::layout_data;
+use super::open_files::OpenFiles;
 use super::opened::{Dataset, Opened};
 use super::page_query::PageQuery;
 use super::picture;
 use super::reply::{Done, Work};
-use super::room;
-use super::shelf::Shelf;
 
 /// The most bins of a histogram that is filled for a page.
 const MOST_CELLS: f64 = 4e6;
 
 /// The histogram that a query describes, as data that the page draws. With `record` also how it was read.
-pub(super) fn draw(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
-    let opened = shelf.open(query.text("file"))?;
-    let dataset = dataset(shelf, &opened, query)?;
+pub(super) fn draw(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
+    let opened = open_files.open(query.text("file"))?;
+    let dataset = dataset(open_files, &opened, query)?;
     let mut answer = json!({ "state": opened.state });
     let file = match &dataset {
         Dataset::Tree(tree) => tree.file(),
@@ -40,21 +40,21 @@ pub(super) fn draw(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done
             Dataset::Tree(tree) => PerfStats::of(tree),
             Dataset::NTuple(ntuple) => PerfStats::of_ntuple(ntuple)?,
         };
-        answer["run"] = room::run_json(&run);
+        answer["run"] = layout_data::run_json(&run);
     }
     answer["object"] = picture::histogram(&histogram)?;
     Ok(Done::Json(answer))
 }
 
 /// The histogram that a query describes.
-pub(super) fn histogram(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Histogram> {
-    let opened = shelf.open(query.text("file"))?;
-    filled(&dataset(shelf, &opened, query)?, query, work)
+pub(super) fn histogram(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Histogram> {
+    let opened = open_files.open(query.text("file"))?;
+    filled(&dataset(open_files, &opened, query)?, query, work)
 }
 
 /// The same histogram as a ROOT file.
-pub(super) fn save(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
-    let histogram = histogram(shelf, query, work)?;
+pub(super) fn save(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
+    let histogram = histogram(open_files, query, work)?;
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "histogram.root", WriteOptions::default())?;
     let name = histogram.name();
@@ -64,11 +64,11 @@ pub(super) fn save(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done
 }
 
 /// What has the entries: opened apart where its reads are to be recorded.
-fn dataset(shelf: &Shelf, opened: &Opened, query: &PageQuery) -> Result<Dataset> {
+fn dataset(open_files: &OpenFiles, opened: &Opened, query: &PageQuery) -> Result<Dataset> {
     let path = query.text("path");
     match query.flag("record") {
         true => {
-            let file = shelf.apart(opened)?;
+            let file = open_files.apart(opened)?;
             let dataset = Dataset::of(&file, &file.key(path)?)?;
             if let Dataset::NTuple(ntuple) = &dataset {
                 // Page lists are no part of the run.
@@ -165,8 +165,8 @@ impl Told {
 }
 
 /// An object of a file, as data that the page draws; null where it cannot.
-pub(super) fn object(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn object(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
+    let opened = open_files.open(query.text("file"))?;
     let key = opened.file.key(query.text("path"))?;
     let object = opened.object(&key)?;
     Ok(json!({

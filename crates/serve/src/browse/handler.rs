@@ -9,11 +9,11 @@ use sapwood::{Error, Result};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 
-use super::gate::{Admitted, Gate};
+use super::admission::{Admission, Admitted};
+use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
 use super::reply::{Done, Work, document, failed, put, reply, whole};
-use super::shelf::Shelf;
-use super::{assets, drawing, live, nodes, raw, room, search, table};
+use super::{assets, drawing, layout_data, live, nodes, raw, search, table};
 use crate::connections::{Body, Handle};
 
 /// Draws and tables at a time; everything else does not wait for them.
@@ -22,8 +22,8 @@ const SHORT: usize = 16;
 
 /// What answers the requests of the page.
 pub(super) struct Handler {
-    pub(super) gate: Gate,
-    shelf: Arc<Shelf>,
+    pub(super) admission: Admission,
+    open_files: Arc<OpenFiles>,
     long: Arc<Semaphore>,
     short: Arc<Semaphore>,
     stopped: watch::Receiver<bool>,
@@ -31,11 +31,11 @@ pub(super) struct Handler {
 
 impl Handle for Handler {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
-        let response = match self.gate.admit(&request) {
+        let response = match self.admission.admit(&request) {
             Ok(Admitted::Path(path)) => self.answer(&path, &request).await,
             Ok(Admitted::Ticket) => {
                 let mut response = document(StatusCode::SEE_OTHER, "", "text/plain");
-                put(&mut response, LOCATION, &self.gate.prefix());
+                put(&mut response, LOCATION, &self.admission.prefix());
                 response
             }
             Err(refused) => document(refused.status, format!("{}\n", refused.words), "text/plain; charset=utf-8"),
@@ -50,9 +50,9 @@ impl Handle for Handler {
 }
 
 impl Handler {
-    pub(super) fn new(gate: Gate, shelf: Shelf, stopped: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(admission: Admission, open_files: OpenFiles, stopped: watch::Receiver<bool>) -> Self {
         let lane = |count| Arc::new(Semaphore::new(count));
-        Self { gate, shelf: Arc::new(shelf), long: lane(LONG), short: lane(SHORT), stopped }
+        Self { admission, open_files: Arc::new(open_files), long: lane(LONG), short: lane(SHORT), stopped }
     }
 
     async fn answer(&self, path: &str, request: &Request<Incoming>) -> Response<Body> {
@@ -68,41 +68,45 @@ impl Handler {
             "api/list" => self.json(query, nodes::level).await,
             "api/search" => self.json(query, search::search).await,
             "api/object" => self.json(query, drawing::object).await,
-            "api/layout" => self.json(query, room::layout).await,
-            "api/run" => self.json(query, room::run).await,
+            "api/layout" => self.json(query, layout_data::layout).await,
+            "api/run" => self.json(query, layout_data::run).await,
             "api/draw" => self.work(query, drawing::draw).await,
             "api/table" => self.work(query, table::table).await,
             "api/save" => {
-                let shelf = Arc::clone(&self.shelf);
-                whole(&self.long, move |work| heeded(&shelf, &query, |shelf| drawing::save(shelf, &query, work))).await
+                let open_files = Arc::clone(&self.open_files);
+                whole(&self.long, move |work| {
+                    heeded(&open_files, &query, |open_files| drawing::save(open_files, &query, work))
+                })
+                .await
             }
-            "api/live" => live::live(&self.shelf, &self.stopped),
+            "api/live" => live::live(&self.open_files, &self.stopped),
             "api/raw" => self.raw(query, request).await,
             _ => failed(&Error::not_found(format!("the browser has no {path:?}"))),
         }
     }
 
     /// Short work.
-    async fn json(&self, query: PageQuery, of: fn(&Shelf, &PageQuery) -> Result<Value>) -> Response<Body> {
-        let shelf = Arc::clone(&self.shelf);
-        reply(&self.short, move |_| heeded(&shelf, &query, |shelf| of(shelf, &query).map(Done::Json))).await
+    async fn json(&self, query: PageQuery, of: fn(&OpenFiles, &PageQuery) -> Result<Value>) -> Response<Body> {
+        let open_files = Arc::clone(&self.open_files);
+        reply(&self.short, move |_| heeded(&open_files, &query, |open_files| of(open_files, &query).map(Done::Json)))
+            .await
     }
 
     /// Work that may be long.
-    async fn work(&self, query: PageQuery, of: fn(&Shelf, &PageQuery, &Work) -> Result<Done>) -> Response<Body> {
-        let shelf = Arc::clone(&self.shelf);
-        reply(&self.long, move |work| heeded(&shelf, &query, |shelf| of(shelf, &query, work))).await
+    async fn work(&self, query: PageQuery, of: fn(&OpenFiles, &PageQuery, &Work) -> Result<Done>) -> Response<Body> {
+        let open_files = Arc::clone(&self.open_files);
+        reply(&self.long, move |work| heeded(&open_files, &query, |open_files| of(open_files, &query, work))).await
     }
 
     async fn raw(&self, query: PageQuery, request: &Request<Incoming>) -> Response<Body> {
         let range = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).map(str::to_owned);
-        let shelf = Arc::clone(&self.shelf);
+        let open_files = Arc::clone(&self.open_files);
         let Ok(permit) = Arc::clone(&self.short).acquire_owned().await else {
             return failed(&Error::internal("the browser has ended"));
         };
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            heeded(&shelf, &query, |shelf| raw::raw(shelf, &query, range.as_deref()))
+            heeded(&open_files, &query, |open_files| raw::raw(open_files, &query, range.as_deref()))
         });
         match done.await {
             Ok(Ok(response)) => response,
@@ -113,8 +117,8 @@ impl Handler {
 }
 
 /// Does something with the file of a request, and closes a file that has changed meanwhile.
-fn heeded<T>(shelf: &Shelf, query: &PageQuery, of: impl FnOnce(&Shelf) -> Result<T>) -> Result<T> {
-    of(shelf).inspect_err(|error| shelf.heed(query.text("file"), error))
+fn heeded<T>(open_files: &OpenFiles, query: &PageQuery, of: impl FnOnce(&OpenFiles) -> Result<T>) -> Result<T> {
+    of(open_files).inspect_err(|error| open_files.heed(query.text("file"), error))
 }
 
 fn about() -> Value {

@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::open_files::OpenFiles;
 use super::opened::{Dataset, Opened};
 use super::reply::put;
-use super::shelf::Shelf;
 use crate::connections::Body;
 
 const EVERY: Duration = Duration::from_millis(500);
 
 /// An endless body; it ends with the browser.
-pub(super) fn live(shelf: &Arc<Shelf>, stopped: &watch::Receiver<bool>) -> Response<Body> {
-    let state = (Arc::clone(shelf), stopped.clone(), true);
-    let events = unfold(state, |(shelf, stopped, is_first)| async move {
+pub(super) fn live(open_files: &Arc<OpenFiles>, stopped: &watch::Receiver<bool>) -> Response<Body> {
+    let state = (Arc::clone(open_files), stopped.clone(), true);
+    let events = unfold(state, |(open_files, stopped, is_first)| async move {
         if !is_first {
             sleep(EVERY).await;
         }
@@ -32,10 +32,10 @@ pub(super) fn live(shelf: &Arc<Shelf>, stopped: &watch::Receiver<bool>) -> Respo
             return None;
         }
         // Whether files have changed is asked of the file system, which may be slow.
-        let looking = Arc::clone(&shelf);
+        let looking = Arc::clone(&open_files);
         let files = tokio::task::spawn_blocking(move || now(&looking)).await.ok()?;
         let event = format!("data: {}\n\n", json!({ "files": files }));
-        Some((Ok(Frame::data(Bytes::from(event))), (shelf, stopped, false)))
+        Some((Ok(Frame::data(Bytes::from(event))), (open_files, stopped, false)))
     });
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(events)));
     put(&mut response, CONTENT_TYPE, "text/event-stream");
@@ -43,8 +43,8 @@ pub(super) fn live(shelf: &Arc<Shelf>, stopped: &watch::Receiver<bool>) -> Respo
     response
 }
 
-fn now(shelf: &Shelf) -> Vec<Value> {
-    shelf.all().iter().map(|(opened, is_same)| counters(opened, *is_same)).collect()
+fn now(open_files: &OpenFiles) -> Vec<Value> {
+    open_files.all().iter().map(|(opened, is_same)| counters(opened, *is_same)).collect()
 }
 
 fn counters(opened: &Opened, is_same: bool) -> Value {

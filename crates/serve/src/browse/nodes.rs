@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::level::{Level, Rows};
 use super::members;
+use super::open_files::OpenFiles;
 use super::opened::{Dataset, Opened};
 use super::page_query::PageQuery;
-use super::shelf::Shelf;
 
 /// The most rows of one answer.
 const MOST_ROWS: usize = 20_000;
@@ -20,17 +20,17 @@ const MOST_ROWS: usize = 20_000;
 const MOST_FILES: usize = 100_000;
 
 /// One level: of the roots, of a folder, or of what `path`, `branch` and `member` name in a file.
-pub(super) fn level(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
+pub(super) fn level(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
     let rows = Rows { from: query.number("from", 0)?, count: query.number("count", MOST_ROWS)?.min(MOST_ROWS) };
     let id = query.text("file");
     if id.is_empty() {
-        return roots(shelf, rows);
+        return roots(open_files, rows);
     }
-    let (path, _) = shelf.target(id)?;
+    let (path, _) = open_files.target(id)?;
     if path.is_dir() {
         return folder(id, &path, rows);
     }
-    let opened = shelf.open(id)?;
+    let opened = open_files.open(id)?;
     let mut level = Level::default();
     let total = inside(&opened, query, rows, &mut level)?;
     let mut answer = level.into_json(total, rows.from, opened.state);
@@ -53,14 +53,14 @@ fn note(opened: &Opened) -> String {
     }
 }
 
-fn roots(shelf: &Shelf, rows: Rows) -> Result<Value> {
+fn roots(open_files: &OpenFiles, rows: Rows) -> Result<Value> {
     let mut level = Level::default();
-    for (number, root) in shelf.roots.iter().enumerate().skip(rows.from).take(rows.count) {
-        let name = shelf.name(&number.to_string())?;
+    for (number, root) in open_files.roots.iter().enumerate().skip(rows.from).take(rows.count) {
+        let name = open_files.name(&number.to_string())?;
         let (kind, detail) = if root.is_folder { ("folder", "folder") } else { ("file", "file") };
         level.push(&name, &number.to_string(), kind, detail, "", true);
     }
-    Ok(level.into_json(shelf.roots.len(), rows.from, 0))
+    Ok(level.into_json(open_files.roots.len(), rows.from, 0))
 }
 
 /// The folders and ROOT files of a folder, by name.

@@ -4,9 +4,9 @@ use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE};
 use hyper::{Response, StatusCode};
 use sapwood::{Error, Result};
 
+use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
 use super::reply::{document, put};
-use super::shelf::Shelf;
 use crate::connections::Body;
 use crate::ranges::{Wanted, wanted};
 
@@ -14,8 +14,8 @@ use crate::ranges::{Wanted, wanted};
 const MOST_BYTES: u64 = 64 << 20;
 
 /// What the header `Range` asks for: one range, of bounded length. Without one nothing but the length is told.
-pub(super) fn raw(shelf: &Shelf, query: &PageQuery, range: Option<&str>) -> Result<Response<Body>> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn raw(open_files: &OpenFiles, query: &PageQuery, range: Option<&str>) -> Result<Response<Body>> {
+    let opened = open_files.open(query.text("file"))?;
     let len = opened.file.identity().len;
     let Some(header) = range else {
         let mut response = document(StatusCode::OK, len.to_string(), "text/plain");

@@ -4,9 +4,9 @@ use sapwood::Result;
 use serde_json::{Value, json};
 
 use super::nodes::{called, kind_of};
+use super::open_files::OpenFiles;
 use super::opened::{Dataset, Opened};
 use super::page_query::PageQuery;
-use super::shelf::Shelf;
 
 /// The most names of one answer.
 const MOST: usize = 500;
@@ -31,8 +31,8 @@ struct Found {
 }
 
 /// Names of a file that hold all words of `text`, large letters or small. With `path`, of one tree alone.
-pub(super) fn search(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn search(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
+    let opened = open_files.open(query.text("file"))?;
     let words: Vec<String> = query.text("text").split_whitespace().map(str::to_lowercase).collect();
     let mut found = Found::default();
     if !words.is_empty() {

@@ -10,10 +10,10 @@ use sapwood::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
-use super::gate::Gate;
+use super::admission::Admission;
 use super::handler::Handler;
+use super::open_files::OpenFiles;
 use super::options::BrowseOptions;
-use super::shelf::Shelf;
 use crate::connections::Acceptor;
 
 /// Threads that move bytes, and those that read files.
@@ -56,7 +56,7 @@ impl Browser {
     ///
     /// [`NotFound`](sapwood::ErrorKind::NotFound) for a local file that is not there; what listening reports.
     pub fn start(options: BrowseOptions) -> Result<Self> {
-        let shelf = Shelf::new(&options.targets, options.opener, options.threads)?;
+        let open_files = OpenFiles::new(&options.targets, options.opener, options.threads)?;
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
         let listening =
             |error: std::io::Error| Error::mismatch(format!("{wanted} cannot be listened on")).because(error);
@@ -64,7 +64,7 @@ impl Browser {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let handler = Arc::new(Handler::new(Gate::new(address.port())?, shelf, stopped.clone()));
+        let handler = Arc::new(Handler::new(Admission::new(address.port())?, open_files, stopped.clone()));
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(READS)
@@ -83,12 +83,12 @@ impl Browser {
 
     /// The address of the page.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.handler.gate.prefix())
+        format!("http://{}{}", self.address, self.handler.admission.prefix())
     }
 
     /// An address that leads to the page once: others see what a program was started with.
     pub fn ticket_url(&self) -> String {
-        match self.handler.gate.ticket() {
+        match self.handler.admission.ticket() {
             Some(ticket) => format!("http://{}{ticket}", self.address),
             None => self.url(),
         }

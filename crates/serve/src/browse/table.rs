@@ -6,11 +6,11 @@ use sapwood::read::Column;
 use sapwood::{Error, Result};
 use serde_json::{Map, Value, json};
 
+use super::open_files::OpenFiles;
 use super::opened::Dataset;
 use super::page_query::PageQuery;
 use super::picture::number;
 use super::reply::{Done, Work};
-use super::shelf::Shelf;
 
 /// The most rows and columns of one answer, and items of a list in it.
 const MOST_ROWS: u64 = 1_000;
@@ -20,8 +20,8 @@ const MOST_ITEMS: usize = 50;
 const STEP: u64 = 1 << 14;
 
 /// Some entries, from `from` on, that pass a cut: values of `columns`, which are separated by line breaks.
-pub(super) fn table(shelf: &Shelf, query: &PageQuery, work: &Work) -> Result<Done> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn table(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
+    let opened = open_files.open(query.text("file"))?;
     let dataset = opened.dataset_of(query.text("path"))?;
     let names: Vec<&str> = query.text("columns").lines().map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > MOST_COLUMNS {

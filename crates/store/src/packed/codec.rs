@@ -60,7 +60,8 @@ impl Codec {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`] where it is damaged or longer than `into`, [`ErrorKind::Checksum`] where only that tells.
+    /// [`ErrorKind::Malformed`] where it is damaged or longer than `into`, [`ErrorKind::Checksum`] where only that
+    /// tells.
     pub(super) fn inflate(self, stored: &[u8], into: &mut [u8]) -> Result<usize> {
         let damaged = |why: String| Error::malformed(format!("{}: {why}", self.as_str()));
         match self {

@@ -1,5 +1,6 @@
 //! The RNTuple being written: rows are buffered until their cluster is full, then sealed and committed.
 
+pub(crate) mod numbered;
 pub(crate) mod parallel;
 pub(crate) mod units;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::write::file::state::Output;
-use crate::write::ntuple::units::{NumberedNTupleContext, Units};
+use crate::write::ntuple::numbered::NumberedNTupleContext;
+use crate::write::ntuple::units::Units;
 use crate::write::ntuple::{Layout, NTupleWriter, USUAL};
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::FieldSpec;

@@ -1,4 +1,5 @@
-//! Numbered units of work of an RNTuple that many threads fill: their clusters are committed in the order of the numbers.
+//! Numbered units of work of an RNTuple that many threads fill: their clusters are committed in the order of the
+//! numbers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +8,6 @@ use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::write::commit::ordered_units::{Drained, Granted, Next, OrderedUnits, Submitted};
 use crate::write::file::state::Output;
-use crate::write::ntuple::{Layout, NTupleWriter};
-use crate::write::options::NTupleOptions;
 use crate::write::page::seal::SealedCluster;
 
 /// Bytes of sealed clusters that may wait for earlier units.
@@ -20,9 +19,9 @@ pub(crate) type Waiting = (u64, SealedCluster<'static>);
 /// The units of one RNTuple.
 #[derive(Debug)]
 pub(crate) struct Units {
-    output: Arc<Output>,
+    pub(crate) output: Arc<Output>,
     /// Number of the RNTuple in its file.
-    index: usize,
+    pub(crate) index: usize,
     compression: Compression,
     auto_save_bytes: u64,
     unsaved: AtomicU64,
@@ -35,8 +34,8 @@ impl Units {
         Self { output, index, compression, auto_save_bytes, unsaved: AtomicU64::new(0), waiting }
     }
 
-    /// Commits a cluster whose turn it is. Saves happen between clusters, so that the bytes of the file do not depend on
-    /// the threads.
+    /// Commits a cluster whose turn it is. Saves happen between clusters, so that the bytes of the file do not depend
+    /// on the threads.
     fn place(&self, (rows, cluster): &Waiting) -> Result<Granted<()>> {
         let mut state = self.output.open_state()?;
         self.output.commit_cluster(&mut state, self.index, *rows, cluster, self.compression)?;
@@ -123,8 +122,25 @@ impl Unit {
 
 /// A context that may bring units.
 #[derive(Debug)]
-struct Member {
-    units: Arc<Units>,
+pub(crate) struct Member {
+    pub(crate) units: Arc<Units>,
+}
+
+impl Member {
+    pub(crate) fn new(units: &Arc<Units>) -> Self {
+        units.waiting.add_context();
+        Self { units: Arc::clone(units) }
+    }
+
+    /// Begins the unit of a number.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) if the number was used before.
+    pub(crate) fn begin(self: &Arc<Self>, number: u64) -> Result<Unit> {
+        self.units.waiting.begin(number)?;
+        Ok(Unit { number, member: Arc::clone(self) })
+    }
 }
 
 impl Drop for Member {
@@ -133,71 +149,5 @@ impl Drop for Member {
         if self.units.output.check_process().is_ok() {
             self.units.waiting.remove_context();
         }
-    }
-}
-
-/// Brings numbered units of work of an RNTuple, one after another. Made by
-/// [`ParallelNTupleWriter::numbered`](crate::write::ParallelNTupleWriter::numbered).
-///
-/// # Example
-///
-/// ```
-/// # let path = sapwood_testkit::scratch("numbered-ntuple.root");
-/// use sapwood::column::{Kind, Number};
-/// use sapwood::read::Column;
-/// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-/// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::U8 });
-/// let ntuple = file.parallel_ntuple("numbers", vec![spec], NTupleOptions::default())?;
-/// let mut context = ntuple.numbered();
-/// for number in [1, 0] {
-///     let mut unit = context.unit(number)?;
-///     unit.extend(&[("x", Column::from_numbers(&[number as u8; 2]))])?;
-///     unit.close()?;
-/// }
-/// drop(context);
-/// ntuple.close()?;
-/// file.close()?;
-/// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
-/// let columns = sapwood::ntuple::columns(&ntuple, &[ntuple.field("x")?.id], 0..4)?;
-/// assert_eq!(&columns[0].numbers::<u8>()?[..], [0, 0, 1, 1]);
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct NumberedNTupleContext {
-    member: Arc<Member>,
-    layout: Arc<Layout>,
-    options: NTupleOptions,
-}
-
-impl NumberedNTupleContext {
-    pub(crate) fn new(units: &Arc<Units>, layout: &Arc<Layout>, options: &NTupleOptions) -> Self {
-        units.waiting.add_context();
-        let member = Arc::new(Member { units: Arc::clone(units) });
-        Self { member, layout: Arc::clone(layout), options: options.clone() }
-    }
-
-    /// Begins the unit of a number. It is complete once its writer is closed, which blocks while too much waits for
-    /// earlier units that other contexts can bring.
-    ///
-    /// # Errors
-    ///
-    /// [`Exists`](crate::ErrorKind::Exists) if the number was used before; [`Mismatch`](crate::ErrorKind::Mismatch)
-    /// while the last unit of this context is open.
-    ///
-    /// # Example
-    ///
-    /// As that of [`NumberedNTupleContext`].
-    pub fn unit(&mut self, number: u64) -> Result<NTupleWriter> {
-        let units = &self.member.units;
-        let placed = |error: Error| units.output.in_file(error.in_object(&self.layout.name));
-        if Arc::strong_count(&self.member) > 1 {
-            return Err(placed(Error::mismatch("the last unit of this context is still open")));
-        }
-        units.waiting.begin(number).map_err(placed)?;
-        let (output, layout) = (Arc::clone(&units.output), Arc::clone(&self.layout));
-        let unit = Unit { number, member: Arc::clone(&self.member) };
-        let writer = NTupleWriter::over(output, units.index, layout, self.options.clone(), true);
-        Ok(writer.of_unit(unit))
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Root {
 }
 
 /// Files and folders, numbered from 0. A file is known by that number, with the path below a folder behind it.
-pub(super) struct Shelf {
+pub(super) struct OpenFiles {
     pub(super) roots: Vec<Root>,
     opener: Opener,
     session: Session,
@@ -37,7 +37,7 @@ pub(super) struct Shelf {
     states: AtomicU64,
 }
 
-impl Shelf {
+impl OpenFiles {
     pub(super) fn new(targets: &[String], opener: Opener, threads: usize) -> Result<Self> {
         let root = |target: &String| {
             let is_folder = !is_url(target) && Path::new(target).is_dir();

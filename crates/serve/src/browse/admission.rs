@@ -16,7 +16,7 @@ use sapwood::Result;
 const TOKEN_BYTES: usize = 24;
 
 /// What may be asked.
-pub(super) struct Gate {
+pub(super) struct Admission {
     token: String,
     /// What a browser is started with: it is good for one request, so that a list of processes tells nothing.
     ticket: Mutex<Option<String>>,
@@ -40,7 +40,7 @@ pub(super) struct Refused {
     pub(super) words: &'static str,
 }
 
-impl Gate {
+impl Admission {
     pub(super) fn new(port: u16) -> Result<Self> {
         Ok(Self {
             token: random()?,
@@ -124,7 +124,7 @@ fn random() -> Result<String> {
 mod tests {
     use super::*;
 
-    fn ask(gate: &Gate, path: &str, headers: &[(&str, &str)]) -> std::result::Result<Admitted, StatusCode> {
+    fn ask(admission: &Admission, path: &str, headers: &[(&str, &str)]) -> std::result::Result<Admitted, StatusCode> {
         let mut request = Request::get(path);
         if !headers.iter().any(|(name, _)| *name == "host") {
             request = request.header("host", "127.0.0.1:80");
@@ -132,57 +132,59 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        gate.admit(&request.body(()).unwrap()).map_err(|refused| refused.status)
+        admission.admit(&request.body(()).unwrap()).map_err(|refused| refused.status)
     }
 
     #[test]
     fn only_who_knows_the_token_is_answered() {
-        let gate = Gate::new(80).unwrap();
-        let at = |below: &str| format!("{}{below}", gate.prefix());
-        assert_eq!(ask(&gate, &at("api/list"), &[]), Ok(Admitted::Path("api/list".into())));
-        assert_eq!(ask(&gate, &at(""), &[("host", "localhost:80")]), Ok(Admitted::Path(String::new())));
+        let admission = Admission::new(80).unwrap();
+        let at = |below: &str| format!("{}{below}", admission.prefix());
+        assert_eq!(ask(&admission, &at("api/list"), &[]), Ok(Admitted::Path("api/list".into())));
+        assert_eq!(ask(&admission, &at(""), &[("host", "localhost:80")]), Ok(Admitted::Path(String::new())));
         let wrong = format!("/{}/", "0".repeat(2 * TOKEN_BYTES));
-        for path in ["/", "/api/list", &wrong, gate.prefix().trim_end_matches('/')] {
-            assert_eq!(ask(&gate, path, &[]), Err(StatusCode::FORBIDDEN), "{path}");
+        for path in ["/", "/api/list", &wrong, admission.prefix().trim_end_matches('/')] {
+            assert_eq!(ask(&admission, path, &[]), Err(StatusCode::FORBIDDEN), "{path}");
         }
-        assert_ne!(Gate::new(80).unwrap().prefix(), gate.prefix());
+        assert_ne!(Admission::new(80).unwrap().prefix(), admission.prefix());
     }
 
     #[test]
     fn other_hosts_and_other_sites_are_refused() {
-        let gate = Gate::new(80).unwrap();
-        let page = gate.prefix();
+        let admission = Admission::new(80).unwrap();
+        let page = admission.prefix();
         let list = format!("{page}api/list");
         for host in ["evil.example", "evil.example:80", "127.0.0.1:81", "", "127.0.0.1:80.evil.example"] {
-            assert_eq!(ask(&gate, &list, &[("host", host)]), Err(StatusCode::MISDIRECTED_REQUEST), "{host}");
+            assert_eq!(ask(&admission, &list, &[("host", host)]), Err(StatusCode::MISDIRECTED_REQUEST), "{host}");
         }
         for origin in ["http://evil.example", "null", "https://127.0.0.1:80", "http://localhost:80"] {
-            assert_eq!(ask(&gate, &list, &[("origin", origin)]), Err(StatusCode::FORBIDDEN), "{origin}");
+            assert_eq!(ask(&admission, &list, &[("origin", origin)]), Err(StatusCode::FORBIDDEN), "{origin}");
         }
-        assert!(ask(&gate, &list, &[("origin", "http://127.0.0.1:80"), ("sec-fetch-site", "same-origin")]).is_ok());
+        assert!(
+            ask(&admission, &list, &[("origin", "http://127.0.0.1:80"), ("sec-fetch-site", "same-origin")]).is_ok()
+        );
         for site in ["cross-site", "same-site"] {
-            assert_eq!(ask(&gate, &list, &[("sec-fetch-site", site)]), Err(StatusCode::FORBIDDEN));
+            assert_eq!(ask(&admission, &list, &[("sec-fetch-site", site)]), Err(StatusCode::FORBIDDEN));
             let link = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
-            assert!(ask(&gate, &page, &link).is_ok(), "a link opens the page");
-            assert!(ask(&gate, &list, &link).is_err(), "and nothing else");
-            assert!(ask(&gate, &page, &[link[0], link[1], ("sec-fetch-dest", "iframe")]).is_err());
+            assert!(ask(&admission, &page, &link).is_ok(), "a link opens the page");
+            assert!(ask(&admission, &list, &link).is_err(), "and nothing else");
+            assert!(ask(&admission, &page, &[link[0], link[1], ("sec-fetch-dest", "iframe")]).is_err());
         }
     }
 
     #[test]
     fn a_ticket_is_good_once() {
-        let gate = Gate::new(80).unwrap();
-        let ticket = gate.ticket().unwrap();
-        assert_eq!(ask(&gate, "/open/00", &[]), Err(StatusCode::FORBIDDEN));
-        assert_eq!(ask(&gate, &ticket, &[]), Ok(Admitted::Ticket));
-        assert_eq!(ask(&gate, &ticket, &[]), Err(StatusCode::FORBIDDEN));
-        assert_eq!(gate.ticket(), None);
+        let admission = Admission::new(80).unwrap();
+        let ticket = admission.ticket().unwrap();
+        assert_eq!(ask(&admission, "/open/00", &[]), Err(StatusCode::FORBIDDEN));
+        assert_eq!(ask(&admission, &ticket, &[]), Ok(Admitted::Ticket));
+        assert_eq!(ask(&admission, &ticket, &[]), Err(StatusCode::FORBIDDEN));
+        assert_eq!(admission.ticket(), None);
     }
 
     #[test]
     fn nothing_is_written() {
-        let gate = Gate::new(80).unwrap();
-        let request = Request::post(gate.prefix()).header("host", "127.0.0.1:80").body(()).unwrap();
-        assert_eq!(gate.admit(&request).unwrap_err().status, StatusCode::METHOD_NOT_ALLOWED);
+        let admission = Admission::new(80).unwrap();
+        let request = Request::post(admission.prefix()).header("host", "127.0.0.1:80").body(()).unwrap();
+        assert_eq!(admission.admit(&request).unwrap_err().status, StatusCode::METHOD_NOT_ALLOWED);
     }
 }

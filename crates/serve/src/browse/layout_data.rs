@@ -1,4 +1,4 @@
-//! The layout room: where baskets are, clusters, what the doctor says, and runs that were recorded.
+//! What the layout view shows: where baskets are, clusters, what the doctor says, and runs that were recorded.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use sapwood::inspect::perf::PerfStats;
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
+use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
-use super::shelf::Shelf;
 
 /// The most marks of one answer; baskets that fall together on a coarser grid become one.
 const MOST_MARKS: usize = 20_000;
@@ -30,8 +30,8 @@ struct Window {
 }
 
 /// The layout of a tree or RNTuple, all of it or a window; the first answer has what the doctor says as well.
-pub(super) fn layout(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn layout(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
+    let opened = open_files.open(query.text("file"))?;
     let path = query.text("path");
     opened.dataset_of(path)?;
     let reader = Reader::default();
@@ -144,8 +144,8 @@ fn marks(layout: &Layout, window: &Window) -> (Vec<Extent>, bool) {
 }
 
 /// A run that was saved in a file.
-pub(super) fn run(shelf: &Shelf, query: &PageQuery) -> Result<Value> {
-    let opened = shelf.open(query.text("file"))?;
+pub(super) fn run(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
+    let opened = open_files.open(query.text("file"))?;
     let path = query.text("path");
     let run = PerfStats::load(&opened.file, Some(path).filter(|path| !path.is_empty()))?;
     Ok(json!({ "state": opened.state, "run": run_json(&run) }))
