@@ -110,7 +110,7 @@ fn is_same(one: &str, two: &str) -> bool {
     one.len() == two.len() && one.bytes().zip(two.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-/// Letters and digits that nobody can guess.
+/// Letters and digits that cannot be guessed.
 fn random() -> Result<String> {
     let mut bytes = [0_u8; TOKEN_BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

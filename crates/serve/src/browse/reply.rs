@@ -39,7 +39,7 @@ impl Work {
     ///
     /// # Errors
     ///
-    /// [`Cancelled`](ErrorKind::Cancelled) where nobody waits for it any more.
+    /// [`Cancelled`](ErrorKind::Cancelled) where its request was closed.
     pub(super) fn is_at(&self, part: f64) -> Result<()> {
         self.0.done.store((part.clamp(0.0, 1.0) * 1e6) as u64, Ordering::Relaxed);
         match self.0.is_stopped.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::codec::{Compression, CompressionByName};
 
-/// More rules make lines that nobody reads.
+/// More rules make lines that are too long to read.
 const MOST_RULES: usize = 24;
 /// A rule gains at least this share of the whole.
 const LEAST_GAIN: f64 = 0.001;
