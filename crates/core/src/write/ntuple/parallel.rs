@@ -80,7 +80,21 @@ impl ParallelNTupleWriter {
     ///
     /// # Example
     ///
-    /// As that of [`NumberedNTupleContext`].
+    /// ```
+    /// # let path = sapwood_testkit::scratch("numbered-units.root");
+    /// use sapwood::column::{Kind, Number};
+    /// use sapwood::read::Column;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::U8 });
+    /// let ntuple = file.parallel_ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// let mut unit = ntuple.numbered().unit(0)?;
+    /// unit.extend(&[("x", Column::from_numbers(&[7_u8]))])?;
+    /// unit.close()?;
+    /// ntuple.close()?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn numbered(&self) -> NumberedNTupleContext {
         NumberedNTupleContext::new(&self.units, &self.layout, &self.options)
     }
