@@ -234,6 +234,7 @@ class Friend:
         index: tuple[str, str] | None = None,
         stored: bool = False,
     ) -> Friend: ...
+    def with_friends(self, friends: list[list[Friend]]) -> Friend: ...
 
 def in_lumi_mask(
     of: Any,

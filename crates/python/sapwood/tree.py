@@ -46,7 +46,7 @@ class Tree(HasBranches):
         self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
-        self._stored: list[Friend] | None = None
+        self._stored: dict[str, Friend] = {}
 
     @property
     def _outline(self) -> Outline:
@@ -142,21 +142,19 @@ class Tree(HasBranches):
     def _with_friends(self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of
         those that the tree brings along, too."""
-        known = {**self._added, **{friend.name: friend for friend in more}}
-        added = [friend.core() for friend in known.values()]
+        more = list(more)
         try:
-            return make(added)
+            return make(friends_module.engine(self, more, None))
         except NotFoundError as error:
-            if self._stored is None:
-                try:
-                    self._stored = friends_module.stored(self)
-                except NotFoundError as second:
-                    words = f"{error}; {second}"
-                    raise not_found(words, self.file_path, self.object_path) from second
-            stored = [friend for friend in self._stored if friend.name not in known]
-            if not stored:
-                raise
-        return make(added + [friend.core() for friend in stored])
+            failed: list[str] = []
+            deep = friends_module.engine(self, more, failed)
+            try:
+                return make(deep)
+            except NotFoundError as second:
+                if not failed:
+                    raise
+                words = "; ".join([str(error), *failed])
+                raise not_found(words, self.file_path, self.object_path) from second
 
     @property
     def _friendly_words(self) -> str:

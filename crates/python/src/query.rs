@@ -45,6 +45,14 @@ impl Friend {
         })
         .map(Self)
     }
+
+    /// The same, whose trees have friends of their own: those of each tree.
+    fn with_friends(&self, py: Python<'_>, friends: Vec<Vec<Py<Self>>>) -> PyResult<Self> {
+        let friends = friends.iter().enumerate().flat_map(|(tree, of)| of.iter().map(move |friend| (tree, friend)));
+        let more =
+            |friend: query::Friend, (tree, of): (usize, &Py<Self>)| friend.with_friend_of(tree, of.get().0.clone());
+        run(py, || friends.clone().try_fold(self.0.clone(), more)).map(Self)
+    }
 }
 
 /// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of

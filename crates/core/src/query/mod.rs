@@ -57,6 +57,7 @@ mod select;
 mod source;
 mod special;
 mod step;
+mod stored_friends;
 mod syntax;
 mod table;
 mod token;
