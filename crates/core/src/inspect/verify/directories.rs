@@ -271,5 +271,5 @@ pub(super) fn check_free(file: &File, seen: &Seen, used: &[u64], report: &mut Re
 
 /// Whether a record holds pages or lists of an RNTuple, which no list of keys names.
 fn is_page(file: &File, at: u64) -> bool {
-    file.key_at(at).is_ok_and(|key| &*key.class == "RBlob")
+    file.key_at(at).is_ok_and(|key| key.is_blob())
 }

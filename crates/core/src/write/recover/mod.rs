@@ -193,7 +193,7 @@ impl Unlisted {
             let room = placed.at..placed.end();
             match placed.record {
                 Record::Key(key) if key.seek_key == placed.at && (is_object(&key) || is_basket(&key)) => keys.push(key),
-                Record::Key(key) if key.seek_key == placed.at && &*key.class == "RBlob" => blobs.push(key),
+                Record::Key(key) if key.seek_key == placed.at && key.is_blob() => blobs.push(key),
                 Record::Key(_) => {}
                 Record::Gap(_) => gaps.push(room),
             }
@@ -497,7 +497,7 @@ fn is_basket(key: &Key) -> bool {
 /// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's own.
 fn is_object(key: &Key) -> bool {
     let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
-    !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")
+    !is_basket(key) && !is_list && !key.is_blob() && !key.class.is_empty()
 }
 
 fn has_entries(key: &Key) -> bool {

@@ -405,9 +405,7 @@ fn packed(
     }
     let nbytes = u32::try_from(packed.len()).ok().filter(|&nbytes| i32::try_from(nbytes).is_ok());
     let nbytes = nbytes.ok_or_else(|| Error::limit("a basket is too large", i32::MAX as u64, packed.len() as u64))?;
-    if let Some(word) = packed.first_chunk_mut() {
-        *word = nbytes.to_be_bytes();
-    }
+    Key::patch_lengths(&mut packed, nbytes, payload.len() as u32)?;
     Ok((packed, grown))
 }
 
