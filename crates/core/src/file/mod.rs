@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::container::{Directory, Free, Header, Key, Record};
 pub(crate) use crate::error::distance;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, ErrorKind, Result, nearest};
 use crate::io::{ByteRange, Identity, Joined, LocalFile, OtherFiles, Store, load};
 use crate::ntuple::NTuple;
 use crate::perf::Perf;
@@ -437,16 +437,25 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
-    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer died before it
-    /// described them. Does nothing once classes of the file were asked for.
-    pub(crate) fn assume_root_classes(&self) {
-        // A list that cannot be read describes nothing.
-        let mut infos = self.infos().unwrap_or_default();
+    /// Reads classes of ROOT's own that the file does not describe as ROOT 6.40 writes them: for files whose writer
+    /// died before it described them. Does nothing once classes of the file were asked for.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store: a description that could not be fetched now may say something else than ROOT 6.40.
+    pub(crate) fn assume_root_classes(&self) -> Result<()> {
+        use ErrorKind::{Checksum, Limit, Malformed, Unsupported};
+        let mut infos = match self.infos() {
+            // A list whose bytes are damaged describes nothing.
+            Err(error) if matches!(error.kind(), Checksum | Limit | Malformed | Unsupported) => Vec::new(),
+            infos => infos?,
+        };
         let known: HashSet<Arc<str>> = infos.iter().map(|info| Arc::clone(&info.name)).collect();
         infos.extend(
             StreamerInfo::all_of_root().filter(|info| !known.contains(&info.name)).map(|info| (**info).clone()),
         );
         let _ = self.0.registry.set(Arc::new(Registry::new(infos, self.header().version)));
+        Ok(())
     }
 
     /// The keys that the directory of a key lists.

@@ -62,7 +62,7 @@ impl Output {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
-            state.trees[index].update_branches();
+            state.trees[index].update_branches().map_err(|error| self.in_file(error))?;
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;

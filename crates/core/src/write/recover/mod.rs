@@ -98,7 +98,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
         return Ok(found);
     }
     update::check_version(&file)?;
-    file.assume_root_classes();
+    file.assume_root_classes()?;
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
