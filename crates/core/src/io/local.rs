@@ -234,24 +234,6 @@ impl LocalFile {
         let _ = range;
     }
 
-    fn write(&self, mut offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
-        for parts in parts.chunks(PARTS_A_CALL) {
-            let mut written = match parts {
-                [_] => 0,
-                // A signal may arrive before the first byte: retry, as `write_all_at` does.
-                _ => rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.file, parts, offset))?,
-            };
-            // Write the rest after a short write, part by part.
-            for part in parts {
-                let done = written.min(part.len());
-                self.file.write_all_at(part.get(done..).unwrap_or_default(), offset + done as u64)?;
-                written -= done;
-                offset += part.len() as u64;
-            }
-        }
-        Ok(())
-    }
-
     /// Copies inside the kernel; returns how many bytes, which are fewer where the kernel cannot.
     #[cfg(target_os = "linux")]
     fn copy_in_kernel(&self, offset: u64, from: &File, range: &ByteRange) -> io::Result<u64> {
@@ -268,6 +250,32 @@ impl LocalFile {
         }
         Ok(from_at - range.start)
     }
+}
+
+/// Writes parts one after the other from an offset on, by a call that may write fewer bytes, or none where a signal
+/// arrives before the first.
+fn write_parts(
+    mut offset: u64,
+    parts: &[IoSlice<'_>],
+    mut call: impl FnMut(&[IoSlice<'_>], u64) -> rustix::io::Result<usize>,
+) -> io::Result<()> {
+    let mut write = |parts: &[IoSlice<'_>], offset| rustix::io::retry_on_intr(|| call(parts, offset));
+    for parts in parts.chunks(PARTS_A_CALL) {
+        let mut written = write(parts, offset)?;
+        // The rest after a short write, part by part.
+        for part in parts {
+            let mut done = written.min(part.len());
+            written -= done;
+            while let Some(rest) = part.get(done..).filter(|rest| !rest.is_empty()) {
+                match write(&[IoSlice::new(rest)], offset + done as u64)? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    more => done += more,
+                }
+            }
+            offset += part.len() as u64;
+        }
+    }
+    Ok(())
 }
 
 /// The error for a file that is not there, with names of files beside it that look alike.
@@ -350,7 +358,8 @@ impl Sink for LocalFile {
         if offset.checked_add(bytes).is_none_or(|end| i64::try_from(end).is_err()) {
             return self.named(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
         }
-        self.named(self.write(offset, parts).map_err(|error| Error::system("cannot write", error).at(offset)))
+        let written = write_parts(offset, parts, |parts, at| rustix::io::pwritev(&self.file, parts, at));
+        self.named(written.map_err(|error| Error::system("cannot write", error).at(offset)))
     }
 
     fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
@@ -402,6 +411,31 @@ mod tests {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.0);
         }
+    }
+
+    #[test]
+    fn writes_go_on_after_signals_and_short_writes() {
+        let mut disk: Vec<u8> = Vec::new();
+        let mut turn = 0;
+        let mut call = |parts: &[IoSlice<'_>], at: u64| {
+            turn += 1;
+            assert!(parts.len() <= PARTS_A_CALL && at == disk.len() as u64, "call {turn}");
+            if turn % 2 == 1 {
+                return Err(rustix::io::Errno::INTR);
+            }
+            let all: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+            let done = all.len().min(turn);
+            disk.extend(&all[..done]);
+            Ok(done)
+        };
+        let parts: Vec<Vec<u8>> = (0..40).map(|part| vec![part; usize::from(part) % 7]).collect();
+        let slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        write_parts(0, &slices, &mut call).unwrap();
+        assert_eq!(disk, parts.concat());
+        let full = write_parts(0, &slices, |_, _| Ok(0)).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WriteZero);
+        let gone = write_parts(0, &slices, |_, _| Err(rustix::io::Errno::IO)).unwrap_err();
+        assert_eq!(gone.raw_os_error(), Some(rustix::io::Errno::IO.raw_os_error()));
     }
 
     #[test]
