@@ -519,3 +519,58 @@ impl std::fmt::Debug for File {
         f.debug_struct("File").field("name", &self.0.identity.name).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::io::{Ends, MemoryStore, Profile, Receive};
+
+    /// A store that gives no tail, and fails while it is broken.
+    struct Flaky {
+        inner: MemoryStore,
+        is_broken: Arc<AtomicBool>,
+    }
+
+    impl Store for Flaky {
+        fn ends(&self, head_bytes: usize, _: usize) -> Result<Ends> {
+            self.inner.ends(head_bytes.min(1 << 10), 0)
+        }
+
+        fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+            match self.is_broken.load(Ordering::Relaxed) {
+                true => Err(Error::new(ErrorKind::Io, "the disk is gone")),
+                false => self.inner.read_ranges(ranges, into),
+            }
+        }
+
+        fn profile(&self) -> Profile {
+            self.inner.profile()
+        }
+    }
+
+    #[test]
+    fn root_classes_are_assumed_only_where_the_file_has_no_readable_description() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/nano.root");
+        let content = std::fs::read(path).unwrap();
+        let open = |content: &[u8]| {
+            let is_broken = Arc::new(AtomicBool::new(false));
+            let inner = MemoryStore::new("nano.root", content.to_vec());
+            let store = Flaky { inner, is_broken: Arc::clone(&is_broken) };
+            (File::from_store(Arc::new(store), OpenOptions::default()).unwrap(), is_broken)
+        };
+        let (file, is_broken) = open(&content);
+        is_broken.store(true, Ordering::Relaxed);
+        assert_eq!(file.assume_root_classes().unwrap_err().kind(), ErrorKind::Io);
+        is_broken.store(false, Ordering::Relaxed);
+        assert!(file.assume_root_classes().is_ok());
+
+        let seek = file.header().seek_info as usize;
+        let mut damaged = content;
+        damaged[seek..seek + 64].fill(0);
+        let (file, _) = open(&damaged);
+        assert!(file.infos().is_err() && file.assume_root_classes().is_ok());
+        assert!(file.registry().unwrap().info("TTree", None, None).is_some());
+    }
+}
