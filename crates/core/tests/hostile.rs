@@ -151,7 +151,7 @@ fn with_reference(from_end: usize, tag: u32) -> File {
 }
 
 #[test]
-fn a_reference_to_nowhere_hides_nothing_but_itself() {
+fn an_object_reference_that_points_nowhere_hides_only_itself() {
     for from_end in 0..4 {
         // After the record, before it, and to bytes of it that are no object.
         for tag in [0x0fff_ffff, 3, 400] {
