@@ -312,6 +312,19 @@ def test_what_kept_baskets_cannot_do_is_refused(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["old.root"]
 
 
+def test_baskets_that_were_not_looked_into_are_counted(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.root", tmp_path / "new.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10)}
+    before, after = sapwood.rewrite(path, target, baskets="keep")["t"]
+    assert after.unread == after.baskets == 1 and before.unread == 0
+    assert sapwood.rewrite(path, target, baskets="keep", verify=True)["t"][1].unread == 0
+    assert sapwood.rewrite(path, target)["t"][1].unread == 0
+    merged = sapwood.merge(target, [path, path])
+    assert merged.unread == merged.trees["t"].copied["num_baskets"] == 2
+    assert sapwood.merge(target, [path, path], verify=True).unread == 0
+
+
 def test_objects_that_refer_to_each_other_keep_their_baskets(tmp_path: Path) -> None:
     """Entries that cannot be moved: their baskets are moved, and branches beside them dropped."""
     path, kept, dropped = tmp_path / "old.root", tmp_path / "kept.root", tmp_path / "dropped.root"
