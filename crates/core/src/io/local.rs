@@ -135,7 +135,7 @@ impl LocalFile {
     fn lock(&self) -> Result<()> {
         match self.file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                self.named(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
+                self.name_error(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
             }
             // Write without a lock on file systems that have none.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
@@ -168,10 +168,12 @@ impl LocalFile {
     ///
     /// What the system reports.
     pub fn set_len(&self, bytes: u64) -> Result<()> {
-        self.named(self.file.set_len(bytes).map_err(|error| Error::system("cannot set the length of the file", error)))
+        self.name_error(
+            self.file.set_len(bytes).map_err(|error| Error::system("cannot set the length of the file", error)),
+        )
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.in_file(self.name.clone()))
     }
 
@@ -180,7 +182,7 @@ impl LocalFile {
         let now =
             self.file.metadata().map_err(|error| Error::system("cannot read the status of the file", error))?.len();
         if now < self.opened_bytes {
-            return Err(changed(self.opened_bytes, now));
+            return Err(changed_error(self.opened_bytes, now));
         }
         Ok(now)
     }
@@ -216,7 +218,7 @@ impl LocalFile {
         self.file.read_exact_at(&mut buffer, range.start).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => match self.now_bytes() {
                 Err(error) => error,
-                Ok(now) => changed(range.end, now),
+                Ok(now) => changed_error(range.end, now),
             },
             _ => Error::system("cannot read", error).at(range.start),
         })?;
@@ -309,7 +311,7 @@ pub(super) fn not_made(path: &Path, error: Error) -> Error {
 }
 
 /// The error for a file that was truncated.
-fn changed(expected: u64, found: u64) -> Error {
+fn changed_error(expected: u64, found: u64) -> Error {
     Error::new(ErrorKind::Changed, "the file was cut short while it was open").wanted(expected, found)
 }
 
@@ -333,14 +335,14 @@ impl Store for LocalFile {
             let identity = Identity { name: self.name.clone(), len, validator: Some(validator.into()) };
             Ok(Ends { identity, head, tail })
         };
-        self.named(read())
+        self.name_error(read())
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {
@@ -356,17 +358,17 @@ impl Sink for LocalFile {
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         if offset.checked_add(bytes).is_none_or(|end| i64::try_from(end).is_err()) {
-            return self.named(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
+            return self.name_error(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
         }
         let written = write_parts(offset, parts, |parts, at| rustix::io::pwritev(&self.file, parts, at));
-        self.named(written.map_err(|error| Error::system("cannot write", error).at(offset)))
+        self.name_error(written.map_err(|error| Error::system("cannot write", error).at(offset)))
     }
 
     fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
         check_ranges(std::slice::from_ref(&range), u64::MAX)?;
         #[cfg(target_os = "linux")]
         let done = match from.as_file() {
-            Some(file) => self.named(
+            Some(file) => self.name_error(
                 self.copy_in_kernel(offset, file, &range).map_err(|error| Error::system("cannot copy", error)),
             )?,
             None => 0,
@@ -389,7 +391,7 @@ impl Sink for LocalFile {
 
     fn sync(&self) -> Result<()> {
         // The data and what is needed to find it again (its length), but not the times.
-        self.named(self.file.sync_data().map_err(|error| Error::system("cannot sync the file to storage", error)))
+        self.name_error(self.file.sync_data().map_err(|error| Error::system("cannot sync the file to storage", error)))
     }
 }
 

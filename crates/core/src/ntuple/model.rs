@@ -325,7 +325,7 @@ impl Builder<'_> {
         let program = streamed::program(self.ntuple, &field.type_name)?;
         let first = self.buffers as BufferId;
         self.buffers += program.buffers.len();
-        let kind = streamed::moved(&program.kind, first);
+        let kind = streamed::shift_buffers(&program.kind, first);
         Ok((kind, Shape::Streamed { first, program }))
     }
 }

@@ -285,14 +285,14 @@ fn baskets<'p>(
 impl fmt::Display for PerfStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, unit) in self.figures() {
-            writeln!(f, "{name:<11} = {}", shown(value, unit))?;
+            writeln!(f, "{name:<11} = {}", format_figure(value, unit))?;
         }
         Ok(())
     }
 }
 
 /// A figure with its unit.
-fn shown(value: f64, unit: &str) -> String {
+fn format_figure(value: f64, unit: &str) -> String {
     let digits = if value == value.trunc() { 0 } else { 3 };
     format!("{value:.digits$}{}{unit}", if unit.is_empty() { "" } else { " " })
 }

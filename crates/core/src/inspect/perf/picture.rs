@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{PerfStats, Read, shown};
+use super::{PerfStats, Read, format_figure};
 use crate::error::Result;
 use crate::inspect::picture::MOST_MARKS;
 use crate::inspect::png::{Colour, Png};
@@ -157,7 +157,8 @@ impl Panel {
             "" => stats.title.clone(),
             name => format!("{name}: {}", stats.title),
         };
-        let figures = stats.figures().into_iter().map(|(name, value, unit)| (name, shown(value, unit))).collect();
+        let figures =
+            stats.figures().into_iter().map(|(name, value, unit)| (name, format_figure(value, unit))).collect();
         Self { title, marks, figures }
     }
 }

@@ -316,7 +316,7 @@ impl Output {
                     found.left.push(format!("{path}: {words}"));
                     continue;
                 }
-                match longer(judge, folder, &key, &path, baskets, self, found) {
+                match extend_tree(judge, folder, &key, &path, baskets, self, found) {
                     Ok(Some(tree)) => {
                         let before = tree.base.as_ref().map_or(0, |base| base.entries);
                         found.trees.push((path, before, tree.entries));
@@ -366,7 +366,7 @@ impl Output {
 }
 
 /// A tree with the baskets after its record; none if they add no entries.
-fn longer(
+fn extend_tree(
     judge: &mut Judge<'_>,
     folder: usize,
     key: &Key,
@@ -378,7 +378,7 @@ fn longer(
     let file = judge.file();
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
-    let stray = OrphanBaskets::of(&branches, &behind);
+    let orphans = OrphanBaskets::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
     let mut met: HashMap<&str, usize> = HashMap::new();
     let mut zeros: Vec<(u64, u64)> = Vec::new();
@@ -400,10 +400,10 @@ fn longer(
         let place = met.entry(&branch.name).or_default();
         let place = std::mem::replace(place, *place + 1);
         let embedded_end = branch.entry_range().end;
-        if !file.is_recovered() && stray.is_below(&branch.name, number) {
+        if !file.is_recovered() && orphans.is_below(&branch.name, number) {
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
-        while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
+        while let Some(key) = orphans.get(branch, place, number, state.baskets.len())? {
             let checked = match judge.basket(key) {
                 Ok(checked) => checked,
                 Err(error) => {
@@ -433,10 +433,10 @@ fn longer(
         state.baskets.retain(|basket| basket.first_entry < common);
     }
     let kept: usize = states.iter().map(|state| state.baskets.len()).sum();
-    if kept < stray.len() {
+    if kept < orphans.len() {
         // Many threads write at once: one of them may have died before those that had their place after it.
         let words = "belong to clusters of which a part, or one before them, was never written";
-        found.left.push(format!("{path}: {} baskets after entry {common} {words}", stray.len() - kept));
+        found.left.push(format!("{path}: {} baskets after entry {common} {words}", orphans.len() - kept));
     }
     if common <= tree.entries {
         return Ok(None);

@@ -96,7 +96,7 @@ pub(crate) fn sealed(
                 BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
                 BasketBytes::Embedded(id) => match datime {
                     Some(datime) => {
-                        let made = made(tree, branch, id, datime, again);
+                        let made = make_record(tree, branch, id, datime, again);
                         made.map_err(|error| place(error.in_basket(number as u32)))?
                     }
                     None => continue,
@@ -121,7 +121,7 @@ pub(crate) fn sealed(
 }
 
 /// Creates a record for a basket in its tree's record.
-fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
+fn make_record(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
     let unsealed = embedded(tree, id)?;
     if branch.io_bits != 0 && branch.entry_offset_len > 0 || is_displaced(tree, id) {
         return Err(Error::unsupported(
@@ -211,7 +211,7 @@ impl Output {
                 Source::Made { .. } => 0,
             };
             let own = whole(record).and_then(|own| match basket.again {
-                Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
+                Some(again) => repack(record.slice(..own.len()), again, basket.widening, from, scratch),
                 None if self.options.verify && matches!(basket.source, Source::Stored { .. }) => {
                     check(record.slice(..own.len()), from, scratch)?;
                     Ok((own.to_vec(), Grown::default()))
@@ -378,7 +378,7 @@ fn check(record: Bytes, from: &File, work: &mut Packing) -> Result<()> {
 }
 
 /// Recompresses the payload of a record. Its content stays the same, except for widened numbers.
-fn packed(
+fn repack(
     record: Bytes,
     compression: Compression,
     widening: Option<Widening>,

@@ -15,7 +15,7 @@ use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
 use crate::write::rewrite::ntuple::NTupleRewrite;
 use crate::write::rewrite::windows::{chosen, selection, windows};
-use crate::write::rewrite::{Unsupported, kept};
+use crate::write::rewrite::{Unsupported, kept_branches};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
@@ -60,7 +60,7 @@ impl FileWriter {
             let words = "a tree becomes an RNTuple cluster by cluster";
             return Err(within(Error::unsupported(words)));
         }
-        let kept = kept(&tree, how.fields.as_deref()).map_err(within)?;
+        let kept = kept_branches(&tree, how.fields.as_deref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let (mut notes, mut counting, counters) = (Vec::new(), Vec::new(), counters(&tree));
         let (mut ids, mut names, mut used) = (Vec::new(), Vec::new(), HashSet::new());
