@@ -304,7 +304,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
                 continue
             path, rest = full[:at], full[at + 1 :].lstrip("/:")
             if not key.is_directory:
-                if not key.is_ntuple and not self._file.holds_tree(key):
+                if not (key.is_tree or key.is_ntuple or self._file.holds_tree(key)):
                     message = f"not found: {full!r}, because {path!r} is a {key.classname}"
                     raise not_found(message, self.file_path, path)
                 return (self._object(path, key)[rest],)
@@ -315,7 +315,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
     def _object(self, path: str, key: Any) -> Any:
         if key.is_directory:
             return Directory(self._root, path)
-        if key.is_ntuple or self._file.holds_tree(key):
+        if key.is_tree or key.is_ntuple or self._file.holds_tree(key):
             return self._root._tree(_without_cycle(path, key), key)
         found = self._file.object(key)
         return Model.of_value(found.value(), found)
