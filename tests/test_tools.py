@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
+import commit_subjects
 import layers
 
 
@@ -82,6 +83,11 @@ def test_only_types_of_a_file_may_be_known_by_what_it_opens(tmp_path):
     beside = crate(tmp_path, {**file, "tree.rs": "use crate::file::listing::Listing;"})
     assert len(layers.folder_cycles(beside)) == 3
     assert layers.order(beside) == ["planted/src/tree.rs: tree imports file, which comes later"]
+
+
+def test_long_subjects_of_commits_are_found():
+    log = f"a1 {'x' * 71}\nb2 {'x' * 72}\nc3 Merge branch '{'x' * 80}'\nd4 Query: a shorter one"
+    assert commit_subjects.long_subjects(log) == [f"b2: 72 characters, 71 at most: {'x' * 72}"]
 
 
 def test_imports_that_go_upwards_are_found(tmp_path):
