@@ -78,7 +78,8 @@ impl Report<'_> {
     ///
     /// ```
     /// let merged = sapwood::merge::Merged::default();
-    /// let report = sapwood_cli::reports::merged::Report { output: "all.root".as_ref(), merged: &merged, adler32: None };
+    /// use sapwood_cli::reports::merged::Report;
+    /// let report = Report { output: "all.root".as_ref(), merged: &merged, adler32: None };
     /// assert_eq!(report.document()["inputs"], 0);
     /// ```
     pub fn document(&self) -> Value {

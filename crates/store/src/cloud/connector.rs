@@ -64,14 +64,14 @@ impl fmt::Display for Told {
 
 impl error::Error for Told {}
 
-fn error_of(kind: HttpErrorKind, words: impl Into<String>) -> HttpError {
+fn told(kind: HttpErrorKind, words: impl Into<String>) -> HttpError {
     HttpError::new(kind, Told(words.into()))
 }
 
 /// A failure of ours, for `object_store` to decide about: it may ask again.
 fn failed(error: &Error) -> HttpError {
     let cause = error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    error_of(HttpErrorKind::Connect, format!("{}{cause}", error.message()))
+    told(HttpErrorKind::Connect, format!("{}{cause}", error.message()))
 }
 
 #[derive(Debug)]
@@ -85,12 +85,12 @@ impl Service {
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let taken = request.extensions().get::<Taken>().cloned();
         let (parts, body) = request.into_parts();
-        let wrong = |_| error_of(HttpErrorKind::Unknown, "malformed endpoint of the cloud");
+        let wrong = |_| told(HttpErrorKind::Unknown, "malformed endpoint of the cloud");
         let url = Url::parse(&parts.uri.to_string()).map_err(wrong)?;
         let host = host(&url);
         if url.scheme() != "https" && !self.in_clear && !is_here(&url) {
             let words = format!("{host} would be asked in clear: AWS_ALLOW_HTTP=true (or AZURE_, GOOGLE_) allows that");
-            return Err(error_of(HttpErrorKind::Unknown, words));
+            return Err(told(HttpErrorKind::Unknown, words));
         }
         let timeout = if is_near(&url) { NEAR.min(self.connector.timeout) } else { self.connector.timeout };
         let mut request = Request::new(parts.method, url);
@@ -98,7 +98,7 @@ impl Service {
         if let Some(taken) = taken {
             *taken.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
             // Not a kind of error that it tries again.
-            return Err(error_of(HttpErrorKind::Unknown, "the request is sent by others"));
+            return Err(told(HttpErrorKind::Unknown, "the request is sent by others"));
         }
         *request.body_mut() = Some(body.as_bytes().cloned().unwrap_or_default().into());
         let late = |_| failed(&RequestError::late(&host, timeout).error);
@@ -108,7 +108,7 @@ impl Service {
         let mut content = Vec::new();
         while let Some(piece) = tokio::time::timeout(timeout, reply.chunk()).await.map_err(late)?.map_err(broken)? {
             if content.len() + piece.len() > PROOF_BYTES {
-                return Err(error_of(HttpErrorKind::Unknown, format!("{host} sent too much")));
+                return Err(told(HttpErrorKind::Unknown, format!("{host} sent too much")));
             }
             content.extend_from_slice(&piece);
         }

@@ -176,7 +176,7 @@ impl Opener<'_> {
                 let latency = pending.alone.then(|| pending.sent.elapsed());
                 // Not before: servers answer a login first, and know of it a moment later.
                 widen(&lease.0, self.link.runtime.handle());
-                Said::Here(self.open_at(&name, lease, open, latency).await?)
+                Said::Here(self.opened(&name, lease, open, latency).await?)
             }
             Status::Redirect => Said::Elsewhere(forward(&name, &body)?),
             Status::Wait => {
@@ -197,7 +197,7 @@ impl Opener<'_> {
         Ok((said, tls))
     }
 
-    async fn open_at(
+    async fn opened(
         &self,
         name: &str,
         lease: Lease,
