@@ -138,8 +138,8 @@ fn any_word_of_the_trees_record_may_be_zero_or_the_smallest_number() {
     }
 }
 
-/// The tree's record ends with `fTreeIndex`, `fFriends`, `fUserInfo` and `fBranchRef`: here the one with that number from the end is a
-/// reference.
+/// The tree's record ends with `fTreeIndex`, `fFriends`, `fUserInfo` and `fBranchRef`: here the one with that number
+/// from the end is a reference.
 fn with_reference(from_end: usize, tag: u32) -> File {
     let mut bytes = plain();
     let key = open(plain()).key("t").expect("a key");

@@ -1,5 +1,5 @@
-//! Files that are merged: what is read, how much is open, and that nothing is inflated. What real ROOT and `hadd` make of it is tested in
-//! `tests/`.
+//! Files that are merged: what is read, how much is open, and that nothing is inflated. What real ROOT and `hadd` make
+//! of it is tested in `tests/`.
 
 #![allow(clippy::unwrap_used, reason = "tests may")]
 

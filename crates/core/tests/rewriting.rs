@@ -1,5 +1,5 @@
-//! Trees that are written again: the order of their baskets, and what is read and inflated for it. What real ROOT and uproot make of
-//! it is tested in `tests/`.
+//! Trees that are written again: the order of their baskets, and what is read and inflated for it. What real ROOT and
+//! uproot make of it is tested in `tests/`.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -100,8 +100,8 @@ impl Key {
         Self::parse(&mut Reader::new(bytes))
     }
 
-    /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not where
-    /// `keylen` says.
+    /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not
+    /// where `keylen` says.
     #[doc(hidden)]
     pub fn parse(reader: &mut Reader<'_>) -> Result<Self> {
         Self::parse_with(reader, |name| text(name).into())

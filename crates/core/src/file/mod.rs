@@ -131,8 +131,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and [`Malformed`](crate::ErrorKind::Malformed) for what
-    /// is no ROOT file.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and
+    /// [`Malformed`](crate::ErrorKind::Malformed) for what is no ROOT file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
@@ -320,8 +320,8 @@ impl File {
         self.gather(&self.0.keys, true, fail).map_err(|error| self.name(error))
     }
 
-    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that holds itself
-    /// would never end, and one that stands below many would come again and again.
+    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that
+    /// holds itself would never end, and one that stands below many would come again and again.
     fn gather(
         &self,
         listing: &Arc<Listing>,

@@ -15,8 +15,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
-    /// for RNTuples.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that
+    /// nothing describes, and for RNTuples.
     pub fn object(&self, path: &str) -> Result<Object> {
         let key = self.key(path)?;
         self.object_at(&key)
@@ -44,8 +44,8 @@ impl File {
         self.object_in(key, &self.payload(key)?)
     }
 
-    /// Whether a key holds a tree: one of ROOT's classes, or one that the file describes as derived from them. Chains are
-    /// none, since they have no branches of their own.
+    /// Whether a key holds a tree: one of ROOT's classes, or one that the file describes as derived from them. Chains
+    /// are none, since they have no branches of their own.
     ///
     /// # Errors
     ///

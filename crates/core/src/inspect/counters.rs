@@ -22,7 +22,8 @@ pub(super) fn complaints(tree: &Tree, layout: &Layout, far_bytes: u64, found: &m
     far(layout, &pairs, far_bytes, found);
 }
 
-/// Counters whose baskets are byte by byte as long as those of another, over all of the tree: they hold the same counts.
+/// Counters whose baskets are byte by byte as long as those of another, over all of the tree: they hold the same
+/// counts.
 fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint>) {
     /// As many lengths that agree by accident are not seen in practice.
     const LEAST_BASKETS: usize = 3;

@@ -1,7 +1,7 @@
 //! INSPECTION: how a file is laid out, what that costs its readers, and whether it is whole.
 //!
-//! Everything here reads metadata and plans; only [`verify`](verify::verify) and [`compression`] read what the file holds. [`perf`] says what others'
-//! reading cost, and keeps that in files.
+//! Everything here reads metadata and plans; only [`verify`](verify::verify) and [`compression`] read what the file
+//! holds. [`perf`] says what others' reading cost, and keeps that in files.
 
 mod complaint;
 pub mod compression;

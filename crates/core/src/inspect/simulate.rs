@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::io_cost::Reader;
 use super::layout::{Extent, Layout};
 
-/// Bytes before compression of a basket, where each cluster's own rows decide: large enough that nothing is gained by more,
-/// small enough that a few entries do not cost much.
+/// Bytes before compression of a basket, where each cluster's own rows decide: large enough that nothing is gained by
+/// more, small enough that a few entries do not cost much.
 pub const BASKET_BYTES: u64 = 512 << 10;
 /// Bytes before compression of a good cluster: as the writer makes them.
 pub const CLUSTER_BYTES: u64 = 64 << 20;

@@ -1,7 +1,7 @@
 //! ROOT's own classes as ROOT 6.40 describes them: the content of the StreamerInfo record of files that we write.
 //!
-//! `builtin.tsv` was written by ROOT 6.40 from its dictionaries. A line `class`, name, version, checksum; below it a line
-//! for each base and member: kind, name, type, code, size, extents, what the kind adds, title.
+//! `builtin.tsv` was written by ROOT 6.40 from its dictionaries. A line `class`, name, version, checksum; below it a
+//! line for each base and member: kind, name, type, code, size, extents, what the kind adds, title.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,5 @@
-//! One tree filled by many threads: what the order, the saves and storage that fails make of it. What real ROOT makes of such files is
-//! tested in `tests/`.
+//! One tree filled by many threads: what the order, the saves and storage that fails make of it. What real ROOT makes
+//! of such files is tested in `tests/`.
 
 mod storage;
 

@@ -1,4 +1,5 @@
-//! Runs as a picture: entries to the right, offsets in the file upwards, a mark a range; and the time by which they were read.
+//! Runs as a picture: entries to the right, offsets in the file upwards, a mark a range; and the time by which they
+//! were read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,8 +25,8 @@ const PALE: f64 = 0.25;
 
 /// A picture of one run, or of several side by side, in the same scales.
 ///
-/// A mark is a range that was read: entries to the right, offsets in the file upwards. The less of it was used, the paler it is. The red line
-/// says when all that belongs to entries up to there had been read.
+/// A mark is a range that was read: entries to the right, offsets in the file upwards. The less of it was used, the
+/// paler it is. The red line says when all that belongs to entries up to there had been read.
 ///
 /// # Example
 ///

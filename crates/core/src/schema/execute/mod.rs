@@ -47,7 +47,8 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where bytes and program do not fit; `part` is then in no useful state.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where bytes and program do not fit; `part` is then in no useful
+    /// state.
     pub fn decode(
         &mut self,
         program: &Program,

@@ -1,6 +1,7 @@
 //! A save: a record is written after the records it refers to, and the header last.
 //!
-//! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`, `TFile::WriteHeader`.
+//! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`,
+//! `TFile::WriteHeader`.
 
 use std::sync::Arc;
 

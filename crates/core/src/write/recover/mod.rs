@@ -63,8 +63,8 @@ pub struct Recovered {
 ///
 /// # Errors
 ///
-/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) if there is no root
-/// directory.
+/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) if
+/// there is no root directory.
 ///
 /// # Example
 ///
@@ -227,7 +227,8 @@ impl Output {
                 continue;
             }
             let path = state.folders[folder].path_of(&key.name);
-            // An object that is older than the save and not listed by it was deleted; not every writer marks freed space.
+            // An object that is older than the save and not listed by it was deleted; not every writer marks freed
+            // space.
             let modified = state.folders[folder].record.modified;
             if !file.is_recovered() && key.datime < modified {
                 continue;
@@ -494,7 +495,8 @@ fn is_basket(key: &Key) -> bool {
     &*key.class == "TBasket"
 }
 
-/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's own.
+/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's
+/// own.
 fn is_object(key: &Key) -> bool {
     let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
     !is_basket(key) && !is_list && !key.is_blob() && !key.class.is_empty()

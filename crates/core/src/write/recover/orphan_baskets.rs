@@ -55,8 +55,8 @@ impl<'k> OrphanBaskets<'k> {
             && self.named.get(name).is_some_and(|named| named.baskets > 0 && usize::from(named.lowest) < number)
     }
 
-    /// The basket that comes `after` baskets later than `number`, the record's last one. Branches of one name wrote each
-    /// number once, in their order; of the last number, only the first branches may have a basket.
+    /// The basket that comes `after` baskets later than `number`, the record's last one. Branches of one name wrote
+    /// each number once, in their order; of the last number, only the first branches may have a basket.
     ///
     /// # Errors
     ///

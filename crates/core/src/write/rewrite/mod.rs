@@ -149,8 +149,8 @@ impl FileWriter {
         self.rewrite_with(from, path, to, how, &|_| None)
     }
 
-    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay where they are in
-    /// them.
+    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay
+    /// where they are in them.
     fn rewrite_with(
         &mut self,
         from: &File,

@@ -68,8 +68,8 @@ pub(crate) enum Source {
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that cannot get a
-/// record of their own.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that
+/// cannot get a record of their own.
 pub(crate) fn sealed(
     tree: &Tree,
     branches: &[&Branch],

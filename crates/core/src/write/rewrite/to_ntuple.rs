@@ -20,15 +20,15 @@ use crate::write::writer::FileWriter;
 
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
-    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only count their items are left out. `how` speaks of
-    /// branches where it says fields. Returns what differs from the tree: names that RNTuples do not allow, and branches
-    /// that were left out.
+    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only
+    /// count their items are left out. `how` speaks of branches where it says fields. Returns what differs from the
+    /// tree: names that RNTuples do not allow, and branches that were left out.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written, and
-    /// where `how` keeps pages or asks for another order than that of entries; what reading and writing report. Then there
-    /// is no RNTuple.
+    /// where `how` keeps pages or asks for another order than that of entries; what reading and writing report. Then
+    /// there is no RNTuple.
     ///
     /// # Example
     ///

@@ -231,8 +231,8 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees that were
-    /// named and are not there.
+    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees
+    /// that were named and are not there.
     ///
     /// # Example
     ///
@@ -355,7 +355,8 @@ impl FileWriter {
         Ok(remade)
     }
 
-    /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it lacks.
+    /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it
+    /// lacks.
     fn rewrite_ntuple_or_keep(
         &mut self,
         from: &File,
