@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Read every file of the corpus of real ROOT files and compare it with its truth, value by value.
 
-    pytest tests/test_corpus.py                                  # needs the corpus folder, else skipped by name
-    python tests/test_corpus.py --report [--reader uproot|sapwood] [-v] [FILE or part of a name ...]
+    pytest tests/test_corpus.py                                  # needs the corpus folder, else skipped by
+    name python tests/test_corpus.py --report [--reader uproot|sapwood] [-v] [FILE or part of a name ...]
 
-The corpus is found through SAPWOOD_CORPUS or beside the checkout, in ../shared/corpus. What cannot be read yet is
-listed with its reason in corpus_known.toml; an entry there that reads well after all is a failure too.
+The corpus is found through SAPWOOD_CORPUS or beside the checkout, in ../shared/corpus. What cannot be read
+yet is listed with its reason in corpus_known.toml; an entry there that reads well after all is a failure too.
 
 What happened to one item (a branch, an object, the list of keys):
 

@@ -71,7 +71,8 @@ def test_what_is_written_is_read_by_root_and_uproot(made: Any, library: Path, tm
     uproot = pytest.importorskip("uproot")
     path, values = made("small pages")
     source = sapwood.open(path)["all"]
-    # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain ones.
+    # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain
+    # ones.
     others = {
         "enum",
         "small_enum",

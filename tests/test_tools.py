@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 import commit_subjects
 import layers
+import line_lengths
 
 
 def crate(tmp_path: Path, files: dict[str, str]) -> layers.Crate:
@@ -95,3 +96,24 @@ def test_imports_that_go_upwards_are_found(tmp_path):
     assert layers.order(upwards) == ["planted/src/io.rs: io imports tree, which comes later"]
     unknown = crate(tmp_path, {"lib.rs": "", "elsewhere.rs": ""})
     assert layers.order(unknown)[0] == "planted/src/elsewhere.rs: module elsewhere has no place in the order"
+
+
+def test_lines_that_are_too_long_are_found_and_broken(tmp_path):
+    words = "words " * 30
+    text = f'''"""{words}
+{words}
+"""
+x = """
+{words}
+"""
+# {words}
+y = [{"1, " * 60}]  # noqa
+'''
+    path = tmp_path / "long.py"
+    path.write_text(text)
+    assert line_lengths.long_lines(path) == [2, 7, 8]
+    line_lengths.fix(path)
+    fixed = path.read_text().splitlines()
+    # Lines of code are for their authors.
+    assert [fixed[number - 1][:3] for number in line_lengths.long_lines(path)] == ["y ="]
+    assert f"{words}" in fixed and fixed.count("# words") == 0
