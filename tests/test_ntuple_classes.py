@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pytest
 import sapwood
 
 from support.ntuples import DUMP, library, made, rows_of
@@ -91,3 +92,23 @@ def test_classes_of_fields_become_dataclasses(made: Any) -> None:
     assert [dataclasses.asdict(one) for one in found] == [
         dataclasses.asdict(derived(row)) for row in values["derived"]
     ]
+
+
+def test_the_anchor_of_an_rntuple_has_members(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file.mkrntuple("n", {"x": [1, 2]})
+    ours, theirs = (module.open(tmp_path / "a.root")["n"] for module in (sapwood, uproot))
+    names = [
+        "fVersionEpoch",
+        "fVersionPatch",
+        "fSeekHeader",
+        "fNBytesHeader",
+        "fLenHeader",
+        "fSeekFooter",
+        "fNBytesFooter",
+    ]
+    for name in [*names, "fLenFooter", "fMaxKeySize"]:
+        assert ours.member(name) == theirs.member(name), name
+    with pytest.raises(KeyError, match="fSeekHeader"):
+        ours.member("fSeekHeder")

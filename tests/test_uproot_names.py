@@ -582,23 +582,3 @@ def test_classes_know_what_they_are_made_of(tmp_path: Path) -> None:
         assert described["fName"] == "TAxis" and described["fElements"][0]["fName"] == "TNamed"
         with pytest.raises(KeyError, match="Nope"):
             file.streamer_dependencies("Nope")
-
-
-def test_the_anchor_of_an_rntuple_has_members(tmp_path: Path) -> None:
-    uproot = pytest.importorskip("uproot")
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file.mkrntuple("n", {"x": [1, 2]})
-    ours, theirs = (module.open(tmp_path / "a.root")["n"] for module in (sapwood, uproot))
-    names = [
-        "fVersionEpoch",
-        "fVersionPatch",
-        "fSeekHeader",
-        "fNBytesHeader",
-        "fLenHeader",
-        "fSeekFooter",
-        "fNBytesFooter",
-    ]
-    for name in [*names, "fLenFooter", "fMaxKeySize"]:
-        assert ours.member(name) == theirs.member(name), name
-    with pytest.raises(KeyError, match="fSeekHeader"):
-        ours.member("fSeekHeder")
