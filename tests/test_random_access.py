@@ -107,13 +107,16 @@ struct Event { Long64_t number; std::vector<Hit> hits; std::string label; };
 
 def expected(entries: list[int]) -> dict[str, list[Any]]:
     table = columns()
-    flat = [[float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries]
+    flat = [
+        [float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries
+    ]
     events = [[e, [[cell, e + cell / 8] for cell in range(e % 4)], "ab" * (e % 3)] for e in entries]
     return {"flat": flat, "split": events, "whole": events}
 
 
 @pytest.mark.parametrize(
-    ("random_access", "compression"), [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")]
+    ("random_access", "compression"),
+    [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")],
 )
 def test_real_root_reads_divided_baskets(tmp_path: Path, random_access: Any, compression: str) -> None:
     path = write(tmp_path / "divided.root", random_access, compression)
@@ -301,7 +304,11 @@ def test_rows_in_any_order_are_those_that_were_written(entries: str, tmp_path: P
     }[entries]
     with sapwood.open(path)["t"] as tree:
         rows = tree.rows(wanted, columns=["i"]) if entries in ("list", "sorted") else tree.rows(columns=["i"])
-        found = [row["i"] for row in rows] if entries in ("list", "sorted", "all") else [rows[e]["i"] for e in wanted]
+        found = (
+            [row["i"] for row in rows]
+            if entries in ("list", "sorted", "all")
+            else [rows[e]["i"] for e in wanted]
+        )
     assert found == wanted
 
 
