@@ -82,7 +82,7 @@ def merge(
     skips: bool,
     trees: bool,
     listed: tuple[bool, list[str]] | None,
-    recluster: tuple[int, int | None] | None,
+    recluster: tuple[int, int | None, str] | None,
     open_files: int | None,
     threads: int,
     adler32: bool,
@@ -243,6 +243,8 @@ def in_lumi_mask(
     stop: int,
     entries: Any = None,
 ) -> list[tuple[int, int]]: ...
+
+def formula(text: str, names: list[str], values: list[float]) -> str: ...
 
 class Query:
     def __new__(
