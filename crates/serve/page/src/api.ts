@@ -142,7 +142,19 @@ export interface Efficiency {
   prior: [number, number];
 }
 
-export type Drawn = Histogram | Graph | Efficiency;
+/** Values at the middles of the bins of its axes. */
+export interface Function {
+  kind: "function";
+  class: string;
+  title: string;
+  axes: Axis[];
+  values: Loose[];
+  /** Name, value and error of each. */
+  parameters: [string, Loose, Loose][];
+  is_saved: boolean;
+}
+
+export type Drawn = Histogram | Graph | Efficiency | Function;
 
 export interface Run {
   title: string;

@@ -1,4 +1,4 @@
-// The room of objects: histograms, graphs and efficiencies are drawn here, everything else by jsroot.
+// The room of objects: histograms, graphs, efficiencies and functions are drawn here, everything else by jsroot.
 
 import { ask, type Drawn } from "./api";
 import type { App, Room } from "./app";
@@ -7,6 +7,7 @@ import { button, h } from "./dom";
 import { toCsv, toPng, toSvg } from "./export";
 import { Frame } from "./jsroot";
 import { plot } from "./plot";
+import { Turn } from "./solid";
 import * as python from "./python";
 import type { View } from "./view";
 import { Work } from "./work";
@@ -23,6 +24,7 @@ export class ObjectRoom implements Room {
   private readonly work = new Work();
   private readonly head = h("h2", {});
   private readonly figure = h("figure", { class: "plot" });
+  private readonly turn = new Turn(this.figure, () => this.paint());
   private readonly checks = ["x", "y", "z"].map((letter) => {
     const check = h("input", { type: "checkbox", value: letter, change: () => this.app.keep({ log: this.log() }) });
     check.addEventListener("change", () => this.paint());
@@ -43,8 +45,8 @@ export class ObjectRoom implements Room {
       "div",
       { class: "tools", hidden: true },
       h("span", { class: "own" }, ...logs,
-        button("SVG", out((drawn) => toSvg(drawn, this.log(), name()))),
-        button("PNG", out((drawn) => void toPng(drawn, this.log(), name()))),
+        button("SVG", out((drawn) => toSvg(drawn, this.log(), this.turn, name()))),
+        button("PNG", out((drawn) => void toPng(drawn, this.log(), this.turn, name()))),
         button("CSV", out((drawn) => toCsv(drawn, name())))),
       button("Draw with jsroot", () => void this.byJsroot()),
       button("Copy link", () => void copy(location.href, "the link")),
@@ -97,7 +99,8 @@ export class ObjectRoom implements Room {
   private paint(): void {
     if (!this.drawn) return;
     const width = Math.max(420, Math.min(1100, this.element.clientWidth - 24));
-    const look = { dark: this.app.dark(), log: this.log(), turn: 30, width, height: Math.max(320, width * 0.6) };
+    const look = { dark: this.app.dark(), log: this.log(), turn: this.turn.turn, tilt: this.turn.tilt, width, height: Math.max(320, width * 0.6) };
+    this.turn.set(isSolid(this.drawn));
     this.figure.replaceChildren(plot(this.drawn, look).svg);
   }
 
@@ -117,4 +120,10 @@ export class ObjectRoom implements Room {
       this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+}
+
+/** Whether it has three axes, which can be turned. */
+function isSolid(drawn: Drawn): boolean {
+  if (drawn.kind === "graph") return false;
+  return (drawn.kind === "efficiency" ? drawn.total.axes : drawn.axes).length === 3;
 }
