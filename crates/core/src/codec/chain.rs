@@ -22,10 +22,10 @@ use crate::{Error, Result};
 /// assert_eq!(error.place().offset, Some(0)); // of the block in the chain
 /// ```
 pub fn inflate(bytes: &[u8], into: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-    for block in blocks(bytes, into.len()) {
+    for (number, block) in blocks(bytes, into.len()).enumerate() {
         let block = block?;
         let place = into.get_mut(block.unsealed.clone()).ok_or_else(outside)?;
-        block.inflate(bytes, place, scratch)?;
+        block.inflate(bytes, place, scratch).map_err(|error| error.in_block(number))?;
     }
     Ok(())
 }
@@ -62,10 +62,10 @@ pub fn inflate_range(
     if want.is_empty() {
         return Ok(());
     }
-    for block in blocks(bytes, unsealed_bytes) {
+    for (number, block) in blocks(bytes, unsealed_bytes).enumerate() {
         let block = block?;
         if block.unsealed.end > want.start {
-            inflate_part(bytes, &block, &want, into, scratch)?;
+            inflate_part(bytes, &block, &want, into, scratch).map_err(|error| error.in_block(number))?;
         }
         if block.unsealed.end >= want.end {
             break;
@@ -98,13 +98,13 @@ pub(crate) fn inflate_parts(
     scratch: &mut Scratch,
 ) -> Result<()> {
     let mut wanted = wanted.filter(|want| !want.is_empty()).peekable();
-    for block in blocks(bytes, into.len()) {
+    for (number, block) in blocks(bytes, into.len()).enumerate() {
         let block = block?;
         while wanted.next_if(|want| want.end <= block.unsealed.start).is_some() {}
         let Some(want) = wanted.peek() else { break };
         if want.start < block.unsealed.end {
             let place = into.get_mut(block.unsealed.clone()).ok_or_else(outside)?;
-            block.inflate(bytes, place, scratch)?;
+            block.inflate(bytes, place, scratch).map_err(|error| error.in_block(number))?;
         }
     }
     Ok(())
