@@ -2,8 +2,8 @@
 
 Each also derives from what Python calls its kind, so that ``except KeyError`` works where uproot raises one.
 
-Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``block``, ``offset``, ``expected``, ``found``;
-``None`` where that is not known.
+Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``block``, ``offset``, ``expected``,
+``found``; ``None`` where that is not known.
 
 >>> issubclass(NotFoundError, KeyError) and issubclass(MissingFileError, FileNotFoundError)
 True

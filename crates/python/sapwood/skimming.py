@@ -34,8 +34,8 @@ def skim(
     without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
     read; ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
     ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
-    ``format="rntuple"`` the file holds an RNTuple, which has no blocks. The output gets its name when all is written: what fails
-    leaves nothing. Further options are those of :func:`sapwood.iterate`.
+    ``format="rntuple"`` the file holds an RNTuple, which has no blocks. The output gets its name when all is
+    written: what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()

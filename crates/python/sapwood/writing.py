@@ -155,7 +155,8 @@ def update(
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
     tables = _format(format)
     blocks = as_random_access(random_access)
-    made = WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options, blocks)
+    options = (threads, reproducible, sync, storage_options, blocks)
+    made = WritableFile("update", file_path, compression, *options)
     made._format = tables
     return made
 

@@ -82,7 +82,7 @@ fn escaped(path: &str) -> String {
 /// ```
 /// use sapwood_store::list;
 /// use sapwood_testkit::http_server::{HttpServer, ServerConfig};
-/// let page = "<html><title>Index of /</title><a href='../'>up</a> <a href='a.root'>a.root</a> <a href='run1/'>run1</a>";
+/// let page = "<title>Index of /</title> <a href='../'>up</a> <a href='a.root'>a.root</a> <a href='run1/'>run1</a>";
 /// let server = HttpServer::start(page, ServerConfig::default());
 /// let found = list(&format!("http://{}/", server.address()), &Default::default())?;
 /// assert_eq!(found.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a.root", "run1"]);

@@ -209,12 +209,14 @@ pub(crate) fn deflate_parts(
     into: &mut Vec<u8>,
     scratch: &mut Scratch,
 ) -> Result<bool> {
+    /// What no codec packs takes a little more, and that must fit into a block as well: LZ4 adds a 255th.
+    const PIECE_BYTES: usize = MAX_BLOCK_BYTES - MAX_BLOCK_BYTES / 128;
     let (before, mut start) = (into.len(), 0);
     let done = || {
         for end in ends {
             let part = bytes.get(start..end).ok_or_else(outside)?;
             start = end;
-            for piece in part.chunks(MAX_BLOCK_BYTES) {
+            for piece in part.chunks(PIECE_BYTES) {
                 if !deflate_block(piece, how, usize::MAX, into, scratch)? || into.len() - before >= bytes.len() {
                     return Ok(false);
                 }
@@ -301,6 +303,22 @@ mod tests {
             assert!(deflate_block(piece, how, usize::MAX, &mut chain, &mut scratch).unwrap());
         }
         chain
+    }
+
+    #[test]
+    fn a_part_that_is_too_long_for_a_block_and_does_not_shrink_keeps_the_chain() {
+        let mut scratch = Scratch::default();
+        let noise = samples::noise(17 << 20);
+        let bytes = [noise.clone(), vec![0; 17 << 20]].concat();
+        for how in all(1).filter(|how| how.algorithm != Algorithm::Lzma) {
+            let mut chain = Vec::new();
+            let ends = [noise.len(), bytes.len()].into_iter();
+            assert!(deflate_parts(&bytes, ends, how, &mut chain, &mut scratch).unwrap(), "{how}");
+            let mut back = vec![0; 100];
+            let want = noise.len() - 50..noise.len() + 50;
+            inflate_range(&chain, bytes.len(), want.clone(), &mut back, &mut scratch).unwrap();
+            assert_eq!(back, bytes[want], "{how}");
+        }
     }
 
     #[test]

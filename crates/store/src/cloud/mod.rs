@@ -116,9 +116,14 @@ pub(crate) fn list(url: &str, options: &NetOptions) -> Result<Vec<Listed>> {
     let asked = async move { tokio::time::timeout(patience, bucket.store.list_with_delimiter(prefix.as_ref())).await };
     let found = block_on(async {
         match link.runtime.spawn(asked).await {
-            Ok(Ok(found)) => found.map_err(|error| match error {
-                object_store::Error::NotFound { .. } => Error::not_found("no such bucket").because(words(&error)),
-                error => Error::new(ErrorKind::Denied, "the cloud lists no names").because(words(&error)),
+            Ok(Ok(found)) => found.map_err(|error| {
+                let why = words(&error);
+                match error {
+                    object_store::Error::NotFound { .. } => Error::not_found("no such bucket").because(why),
+                    // Of a listing it says no more.
+                    _ if why.contains(" 404 ") => Error::not_found("no such bucket").because(why),
+                    _ => Error::new(ErrorKind::Denied, "the cloud lists no names").because(why),
+                }
             }),
             Ok(Err(_)) => Err(Error::new(ErrorKind::TimedOut, "listing a folder takes too long")),
             Err(_) => Err(Error::internal("listing a folder failed")),
