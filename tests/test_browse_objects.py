@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +172,70 @@ def test_bins_below_zero_are_drawn(page: Any, tmp_path: Path) -> None:
         shades = page.locator("#room-object svg g[shape-rendering] path")
         shades.first.wait_for()
         assert shades.count() == 3
+
+
+FITS = """
+file = ROOT.TFile(sys.argv[1], "recreate")
+histogram = ROOT.TH1D("h", "fitted", 50, -3, 3)
+histogram.FillRandom("gaus", 5000)
+histogram.Fit("gaus", "Q")
+histogram.Write()
+hidden = histogram.Clone("hidden")
+hidden.GetFunction("gaus").SetBit(ROOT.TF1.kNotDraw)
+hidden.Write()
+graph = ROOT.TGraph(5)
+for point in range(5):
+    graph.SetPoint(point, point, 2 * point + 1)
+graph.Fit("pol1", "Q")
+graph.Write("g")
+answer([histogram.GetFunction("gaus").GetParameter(number) for number in range(3)])
+file.Close()
+"""
+
+
+def test_what_was_fitted_is_drawn_over_it(page: Any, tmp_path: Path) -> None:
+    place = tmp_path / "fits.root"
+    fitted = root(FITS, place)
+    with browsing(place) as served:
+        (function,) = served.ask("object", file="0", path="h")["object"]["functions"]
+        assert [value for _, value, _ in function["parameters"]] == pytest.approx(fitted)
+        assert all(error > 0 for _, _, error in function["parameters"])
+        assert served.ask("object", file="0", path="hidden")["object"]["functions"] == []
+        for name in "hg":
+            page.goto(f"{served.url}#room=object&file=0&path={name}")
+            page.reload()
+            page.locator("#room-object svg path.function").wait_for()
+            assert "±" in page.locator("#room-object svg .figures").text_content()
+
+
+def test_members_stand_where_there_is_no_picture(page: Any, tmp_path: Path) -> None:
+    place = tmp_path / "parameter.root"
+    root('file = ROOT.TFile(sys.argv[1], "recreate"); ROOT.TParameter[float]("lumi", 42.5).Write("lumi"); file.Close()', place)
+    with browsing(place) as served:
+        page.goto(f"{served.url}#room=object&file=0&path=lumi")
+        page.get_by_role("alert").filter(has_text="members").wait_for()
+        members = page.locator("#room-object").get_by_role("region", name="Members")
+        assert "42.5" in members.locator("tr", has_text="fVal").text_content()
+
+
+def test_a_text_is_shown_as_a_table(page: Any, tmp_path: Path) -> None:
+    place = tmp_path / "words.root"
+    with sapwood.recreate(place) as file:
+        file["t"] = {"name": ["muon", "tau"], "x": [1.0, 2.0]}
+    with browsing(place) as served:
+        page.goto(f"{served.url}#file=0&path=t")
+        page.locator("[role=treeitem]", has_text="t;1").first.dblclick()
+        page.locator("[role=treeitem]", has_text="name").first.dblclick()
+        page.locator("#room-table td", has_text="tau").wait_for()
+
+
+def test_the_picture_of_a_layout_is_that_of_the_command(tmp_path: Path) -> None:
+    place, picture = tmp_path / "words.root", tmp_path / "layout.svg"
+    with sapwood.recreate(place) as file:
+        file["t"] = {"x": np.arange(1000.0), "y": np.arange(1000)}
+    command = [sys.executable, "-m", "sapwood", "layout", f"{place}:t", "--svg", picture]
+    subprocess.run(command, check=True, capture_output=True)
+    with browsing(place) as served:
+        status, headers, body = served.get(f"{served.url}api/layout.svg?file=0&path=t")
+    assert (status, headers["Content-Type"]) == (200, "image/svg+xml")
+    assert body == picture.read_bytes()

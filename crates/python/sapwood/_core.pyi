@@ -271,8 +271,14 @@ class Draws:
         aliases: list[tuple[str, str]] = ...,
         friends: list[Friend] = ...,
     ) -> Draws: ...
+    needed: list[int]
     def fill(
-        self, start: int, stop: int, entries: Any = None, more: list[Histogram] | None = None
+        self,
+        start: int,
+        stop: int,
+        entries: Any = None,
+        more: list[Histogram] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> list[Histogram]: ...
     def points(self, start: int, stop: int, entries: Any = None) -> tuple[list[Column], Column | None]: ...
 

@@ -121,6 +121,8 @@ export interface Histogram {
   mean: Loose[];
   std_dev: Loose[];
   integral: Loose;
+  /** What was fitted to it. */
+  functions?: Function[];
 }
 
 export interface Graph {
@@ -130,6 +132,7 @@ export interface Graph {
   values: Loose[][];
   errors: ([Loose[], Loose[]] | null)[];
   points: number;
+  functions?: Function[];
 }
 
 export interface Efficiency {

@@ -1,6 +1,6 @@
 // The room of objects: histograms, graphs, efficiencies and functions are drawn here, everything else by jsroot.
 
-import { ask, type Drawn } from "./api";
+import { ask, type Drawn, type Level } from "./api";
 import type { App, Room } from "./app";
 import { copy } from "./draw";
 import { button, h } from "./dom";
@@ -32,6 +32,7 @@ export class ObjectRoom implements Room {
   });
   private readonly tools: HTMLElement;
   private readonly frame = new Frame();
+  private readonly table = h("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Members", hidden: true });
   readonly element: HTMLElement;
   private drawn: Drawn | null = null;
   private found: Answer | null = null;
@@ -55,7 +56,7 @@ export class ObjectRoom implements Room {
         void copy(python.object(this.app.name(view.file), view), "the lines of Python");
       }),
     );
-    this.element = h("section", { "aria-label": "Object" }, this.head, this.work.element, this.tools, this.figure, this.frame.element);
+    this.element = h("section", { "aria-label": "Object" }, this.head, this.work.element, this.tools, this.figure, this.frame.element, this.table);
   }
 
   show(view: View): void {
@@ -78,6 +79,7 @@ export class ObjectRoom implements Room {
     this.shown = wanted;
     this.drawn = null;
     this.frame.clear();
+    this.table.hidden = true;
     this.figure.replaceChildren();
     this.tools.hidden = true;
     this.head.textContent = view.path;
@@ -104,20 +106,38 @@ export class ObjectRoom implements Room {
     this.figure.replaceChildren(plot(this.drawn, look).svg);
   }
 
+  /** The members of the object, where nothing draws it. */
+  private async members(): Promise<void> {
+    const { file, path } = this.app.view;
+    const level = await ask<Level>("list", { file, path, count: 500 }).catch(() => null);
+    if (!level || path !== this.app.view.path) return;
+    const rows = level.names.map((name, row) =>
+      h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, level.details[row] ?? ""), h("td", {}, level.titles[row] ?? "")));
+    const head = ["member", "type", "value"].map((words) => h("th", { scope: "col" }, words));
+    this.table.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)));
+    this.table.hidden = false;
+  }
+
   private async byJsroot(): Promise<void> {
+    this.table.hidden = true;
     const about = await ask<{ jsroot: boolean }>("about", {});
     if (!about.jsroot) {
       this.work.fail(
         "this build has no jsroot, which draws objects of this class: with npm, `npm ci && npm run jsroot` in " +
-          "crates/serve/page and another build bring it. The members of the object are in the tree at the left.",
+          "crates/serve/page and another build bring it. The members of the object are below, and in the tree.",
       );
+      await this.members();
       return;
     }
     const { file, path } = this.app.view;
     try {
       await this.frame.draw(file, this.app.name(file), path, this.app.dark());
     } catch (error) {
-      this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}`);
+      // Another object was chosen meanwhile.
+      if (path !== this.app.view.path || file !== this.app.view.file) return;
+      this.frame.clear();
+      this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}. These are its members.`);
+      await this.members();
     }
   }
 }

@@ -35,10 +35,12 @@ export interface Ink {
   fill: string;
   edge: string;
   faint: string;
+  /** What was fitted. */
+  fit: string;
 }
 
-export const LIGHT: Ink = { paper: "#ffffff", line: "#1a1a1a", fill: "#cfe0f5", edge: "#1f4e8c", faint: "#d5d9df" };
-export const DARK: Ink = { paper: "#15181d", line: "#e4e7ec", fill: "#23405f", edge: "#7fb4f0", faint: "#353b45" };
+export const LIGHT: Ink = { paper: "#ffffff", line: "#1a1a1a", fill: "#cfe0f5", edge: "#1f4e8c", faint: "#d5d9df", fit: "#c02626" };
+export const DARK: Ink = { paper: "#15181d", line: "#e4e7ec", fill: "#23405f", edge: "#7fb4f0", faint: "#353b45", fit: "#ff8a80" };
 
 /** Numbers over two or three axes. */
 export interface Grid {

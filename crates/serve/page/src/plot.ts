@@ -6,7 +6,7 @@ import { intervals } from "./interval";
 import {
   axes, box, cell, DARK, edges, figures, grid, type Grid, type Ink, LEFT, LIGHT, line, type Look, type Plot, scales, span, text, words,
 } from "./paper";
-import { shade, short } from "./scale";
+import { type Scale, shade, short } from "./scale";
 import { boxes } from "./solid";
 
 /** The most cells of an axis that are drawn; bins beyond are joined. */
@@ -72,7 +72,7 @@ function steps(svg: SVGElement, histogram: Histogram, look: Look, ink: Ink): Plo
   }
   svg.append(group);
   axes(svg, x, y, axis, histogram.is_profile ? "mean" : "", look, ink);
-  const lines = figures(histogram);
+  const lines = [...figures(histogram), ...fits(svg, histogram.functions ?? [], x, y, ink)];
   box(svg, lines, look, ink);
   return { svg, x, y: null, words: words(histogram, lines) };
 }
@@ -146,21 +146,39 @@ function gridOf(found: Function): Grid {
   return { of: found, axes: found.axes, value, isFull: true, lines: parameters(found), words: functionWords(found) };
 }
 
-/** A function of one variable. Where it has no value, the curve has a gap. */
-function curve(svg: SVGElement, found: Function, look: Look, ink: Ink): Plot {
+/** Where the points of a function are. */
+function pointsOf(found: Function): { from: number; to: number; at(point: number): number } {
   const axis = found.axes[0] as Axis;
   const half = (axis.max - axis.min) / axis.bins / 2;
   const [from, to] = [axis.min + half, axis.max - half];
-  const at = (point: number): number => from + ((to - from) * point) / Math.max(1, axis.bins - 1);
-  const values = found.values.map(num);
-  const [x, y] = scales([from, to], span(values, look.log.includes("y")), look);
+  return { from, to, at: (point) => from + ((to - from) * point) / Math.max(1, axis.bins - 1) };
+}
+
+/** The curve of a function. Where it has no value, it has a gap. */
+function trace(found: Function, x: Scale, y: Scale, colour: string): SVGElement {
+  const { at } = pointsOf(found);
   const parts: [number, number][][] = [[]];
-  values.forEach((value, point) => {
+  found.values.map(num).forEach((value, point) => {
     const isThere = Number.isFinite(value) && (!y.log || value > 0) && (!x.log || at(point) > 0);
     if (isThere) parts[parts.length - 1]?.push([x.at(at(point)), y.at(value)]);
     else parts.push([]);
   });
-  svg.append(s("path", { d: parts.map(line).join(""), fill: "none", stroke: ink.edge, "stroke-width": 1.8 }));
+  const d = parts.map(line).join("");
+  return s("path", { class: "function", d, fill: "none", stroke: colour, "stroke-width": 1.8 });
+}
+
+/** Functions that were fitted, as curves and as lines of figures. */
+function fits(svg: SVGElement, functions: Function[], x: Scale, y: Scale, ink: Ink): [string, string][] {
+  for (const found of functions) svg.append(trace(found, x, y, ink.fit));
+  return functions.flatMap(parameters);
+}
+
+/** A function of one variable. */
+function curve(svg: SVGElement, found: Function, look: Look, ink: Ink): Plot {
+  const axis = found.axes[0] as Axis;
+  const { from, to } = pointsOf(found);
+  const [x, y] = scales([from, to], span(found.values.map(num), look.log.includes("y")), look);
+  svg.append(trace(found, x, y, ink.edge));
   axes(svg, x, y, axis, "", look, ink);
   const lines = parameters(found);
   if (lines.length) box(svg, lines, look, ink);
@@ -202,6 +220,8 @@ function graph(svg: SVGElement, found: Graph, look: Look, ink: Ink): Plot {
     });
   }
   axes(svg, x, y, "", "", look, ink);
+  const lines = fits(svg, found.functions ?? [], x, y, ink);
+  box(svg, lines, look, ink);
   return { svg, x, y: null, words: `Graph of ${found.title}, ${found.points} points` };
 }
 

@@ -2,7 +2,7 @@
 
 use sapwood::hist::{Axis, Efficiency, Graph, Histogram};
 use sapwood::query::{Function, FunctionAxis};
-use sapwood::{Error, Object, Result};
+use sapwood::{Error, Object, Result, Value as ObjectValue};
 use serde_json::{Value, json};
 
 /// More numbers than a page can show.
@@ -24,8 +24,43 @@ fn numbers(values: &[f64]) -> Vec<Value> {
     values.iter().copied().map(number).collect()
 }
 
-/// What the page draws of an object; null for what it leaves to jsroot.
+/// The most functions that are drawn over a histogram or graph.
+const MOST_FUNCTIONS: usize = 16;
+/// `TF1::kNotDraw`
+const IS_NOT_DRAWN: i64 = 1 << 9;
+
+/// What the page draws of an object, with the functions that were fitted to it; null for what it leaves to jsroot.
 pub(super) fn object(object: &Object) -> Result<Value> {
+    let mut drawn = alone(object)?;
+    if matches!(drawn["kind"].as_str(), Some("histogram" | "graph")) {
+        drawn["functions"] = fitted(object).into();
+    }
+    Ok(drawn)
+}
+
+/// Functions of one variable that an object has with it.
+fn fitted(object: &Object) -> Vec<Value> {
+    let list = match object.member("fFunctions") {
+        Ok(ObjectValue::Object(list)) => list,
+        // A list that is stored in place.
+        Ok(ObjectValue::Record(list)) => return functions(list.get("items")),
+        _ => return Vec::new(),
+    };
+    functions(list.member("items").ok())
+}
+
+fn functions(items: Option<ObjectValue<'_>>) -> Vec<Value> {
+    let Some(ObjectValue::List(items)) = items else { return Vec::new() };
+    let one = |item: ObjectValue<'_>| {
+        let ObjectValue::Object(item) = item else { return None };
+        let bits = item.member("fBits").ok().and_then(|bits| bits.as_int()).unwrap_or(0);
+        let found = Function::from_object(&item).ok().filter(|found| found.axes.len() == 1);
+        found.filter(|_| bits & IS_NOT_DRAWN == 0).and_then(|found| function(&item, found).ok())
+    };
+    items.iter().filter_map(one).take(MOST_FUNCTIONS).collect()
+}
+
+fn alone(object: &Object) -> Result<Value> {
     let class = object.class();
     if class == "TEfficiency" {
         return efficiency(&Efficiency::from_object(object)?);
@@ -40,7 +75,7 @@ pub(super) fn object(object: &Object) -> Result<Value> {
     // Classes that are derived from a histogram count, too.
     match Histogram::from_object(object) {
         Ok(found) => histogram(&found),
-        Err(error) if class.starts_with("TH") || class.starts_with("TProfile") => Err(error),
+        Err(error) if class.starts_with("TH") && class.len() == 4 || class.starts_with("TProfile") => Err(error),
         Err(_) => Ok(Value::Null),
     }
 }
