@@ -12,6 +12,7 @@ mod cloud;
 mod dcap;
 pub mod environment;
 mod http;
+mod listed;
 mod listing;
 mod net;
 mod open;
@@ -33,7 +34,8 @@ pub use cache::{
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
-pub use listing::{Listed, below_url, is_folder_url, list};
+pub use listed::Listed;
+pub use listing::{below_url, is_folder_url, list};
 pub use net::LinkStats;
 pub use open::{open, open_replicas, open_stored};
 pub use options::NetOptions;

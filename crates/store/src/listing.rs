@@ -6,6 +6,7 @@ use reqwest::Url;
 use sapwood::io::Store;
 use sapwood::{Error, Result};
 
+use crate::listed::{Listed, is_name};
 use crate::secrets::redact;
 use crate::url::scheme;
 use crate::{HttpStore, NetOptions, XrootdStore};
@@ -13,16 +14,7 @@ use crate::{HttpStore, NetOptions, XrootdStore};
 /// The longest index page.
 const PAGE_BYTES: usize = 16 << 20;
 /// The most names of a folder.
-pub(crate) const MOST_NAMES: usize = 100_000;
-
-/// Something in a folder of a server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed {
-    /// Its name, without the folder's.
-    pub name: String,
-    /// Whether it is a folder itself.
-    pub is_folder: bool,
-}
+const MOST_NAMES: usize = 100_000;
 
 /// Whether a URL names a folder: its path ends with a slash, or it names a bucket and nothing in it.
 ///
@@ -156,11 +148,6 @@ fn linked(base: &Url, page: &str) -> Vec<Listed> {
         }
     }
     found.into_iter().map(|(name, is_folder)| Listed { name, is_folder }).collect()
-}
-
-/// Whether a name can be that of something in a folder.
-pub(crate) fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && !name.contains('/') && !name.chars().any(char::is_control)
 }
 
 fn decoded(text: &str) -> Option<String> {

@@ -21,10 +21,12 @@ def notebook() -> Any:
     shell = module.get_ipython() if module is not None else None
     if getattr(shell, "kernel", None) is None:
         return None
-    from IPython.display import HTML, display
+    import IPython.display
 
+    # Its functions have no types.
+    pages: Any = IPython.display
     return lambda text, shown: (
-        display(HTML(text), display_id=True) if shown is None else shown.update(HTML(text))
+        pages.display(pages.HTML(text), display_id=True) if shown is None else shown.update(pages.HTML(text))
     )
 
 

@@ -20,9 +20,9 @@ use sapwood::io::{ByteRange, Ends, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::http::{HttpStore, Signer};
-use crate::listing::is_name;
+use crate::listed::{Listed, is_name};
 use crate::net::{Link, RequestError, block_on, link};
-use crate::{Listed, NetOptions, Provider, cache};
+use crate::{NetOptions, Provider, cache};
 use connector::{Connector, Taken};
 use url::{CloudUrl, words};
 

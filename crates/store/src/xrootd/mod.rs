@@ -23,13 +23,13 @@ use std::time::Duration;
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, Result};
 
-use crate::listing::is_name;
+use crate::NetOptions;
+use crate::listed::{Listed, is_name};
 use crate::net::{
     Assembly, Link, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link,
     unless_stopped,
 };
 use crate::secrets::Secrets;
-use crate::{Listed, NetOptions};
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use read::Reading;
