@@ -82,7 +82,7 @@ def merge(
     skips: bool,
     trees: bool,
     listed: tuple[bool, list[str]] | None,
-    recluster: tuple[int, int | None] | None,
+    recluster: tuple[int, int | None, str] | None,
     open_files: int | None,
     threads: int,
     adler32: bool,
@@ -252,6 +252,8 @@ def in_lumi_mask(
     entries: Any = None,
 ) -> list[tuple[int, int]]: ...
 
+def formula(text: str, names: list[str], values: list[float]) -> str: ...
+
 class Query:
     def __new__(
         cls,
@@ -277,8 +279,14 @@ class Draws:
         aliases: list[tuple[str, str]] = ...,
         friends: list[Friend] = ...,
     ) -> Draws: ...
+    needed: list[int]
     def fill(
-        self, start: int, stop: int, entries: Any = None, more: list[Histogram] | None = None
+        self,
+        start: int,
+        stop: int,
+        entries: Any = None,
+        more: list[Histogram] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> list[Histogram]: ...
     def points(self, start: int, stop: int, entries: Any = None) -> tuple[list[Column], Column | None]: ...
 

@@ -236,6 +236,7 @@ class Tree(HasBranches):
         entries: Any = None,
         lumi_mask: Any = None,
         library: str = "hist",
+        progress: bool | None = None,
     ) -> Any:
         """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
 
@@ -248,7 +249,7 @@ class Tree(HasBranches):
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
         memory. ``lumi_mask`` is as in :meth:`arrays`. With ``">>name"`` alone the entries that pass are a
-        ``TEntryList``, which ``entries=`` takes and files hold.
+        ``TEntryList``, which ``entries=`` takes and files hold. ``progress`` is as in :meth:`arrays`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -277,6 +278,7 @@ class Tree(HasBranches):
             entry_start,
             entry_stop,
             drawing.masked(self, entry_start, entry_stop, entries, lumi_mask),
+            show=progress,
         )
         return drawing.as_library(found[0], library)
 
@@ -290,6 +292,7 @@ class Tree(HasBranches):
         entries: Any = None,
         lumi_mask: Any = None,
         library: str = "hist",
+        progress: bool | None = None,
     ) -> list[Any]:
         """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
         expression and a cut, as for :meth:`draw`.
@@ -304,7 +307,9 @@ class Tree(HasBranches):
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
-        found = drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries)
+        found = drawing.fill(
+            self, pairs, None, False, aliases, entry_start, entry_stop, entries, show=progress
+        )
         return [drawing.as_library(one, library) for one in found]
 
     def points(
