@@ -158,6 +158,11 @@ def within(rows: Any, step: Range) -> Selection:
     return of_rows(rows[slice(*np.searchsorted(rows, step))])
 
 
+def chosen(ranges: Iterator[Range], rows: Any) -> Iterator[Range]:
+    """The steps in which there are some of ascending entry numbers; all where there are none."""
+    return ranges if rows is None else (step for step in ranges if len(within(rows, step)))
+
+
 def iterate(
     plan: reading.Plan,
     entries: Range,
@@ -175,9 +180,7 @@ def iterate(
         answer = reading.read(plan, within(rows, step), to, how, False)
         return (answer, Report(plan.over, *step)) if report else answer
 
-    ranges = steps(plan, *entries, step_size)
-    if rows is not None:
-        ranges = (step for step in ranges if len(within(rows, step)))
+    ranges = chosen(steps(plan, *entries, step_size), rows)
     total = entries[1] - entries[0]
     return ahead(
         progress_bar.each(ranges, total, show, "entries", plan.tree.name, lambda step: step[1] - step[0]),

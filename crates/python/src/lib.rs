@@ -35,6 +35,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::arrow::{columns_schema, columns_stream};
+    #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]
     use super::column::Column;
