@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import errors
@@ -291,12 +292,14 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
             return tree
-        columns = tables.check_columns(full, tables.columns_of(branch_types))
+        parts = tables.batches(branch_types)
+        columns = tables.check_columns(full, tables.columns_of(next(parts)))
         schema = branch_schema.schema_of(columns, counter_name, field_name)
         core = self.file._core_of("new", full, schema, title, *options)
         tree = WritableTree(core, schema, full, self.file)
         try:
-            tree.extend(columns)
+            for part in chain([columns], parts):
+                tree.extend(part)
         except BaseException:
             core.discard()
             raise
@@ -440,14 +443,17 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             self.file._core.write(full, draft)
             self.file._forget_tree(full)
             return
-        found = tables.table(value)
+        parts = tables.batches(value)
+        found = tables.table(next(parts))
         if found is None:
             raise errors.MismatchError(
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )
         if self.file._format == "rntuple":
-            self.mkrntuple(name, found).close()
+            with self.mkrntuple(name, found) as ntuple:
+                for part in parts:
+                    ntuple.extend(part)
             return
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
@@ -457,7 +463,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
         try:
-            tree.extend(columns)
+            for part in chain([columns], parts):
+                tree.extend(part)
             tree.rest()
         except BaseException:
             core.discard()  # what had the name before has it again
