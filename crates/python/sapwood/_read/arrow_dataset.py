@@ -130,11 +130,8 @@ class _Reader:
             if truth is not None:
                 return cuts.literal(truth) if found is None else None
             return found
-        value = None
-        if isinstance(node, ast.Constant):
-            value = node.value
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = node.operand
-            if isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
-                value = -inner.value
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError):
+            return None
         return cuts.literal(value) if type(value) in (int, float, str) else None

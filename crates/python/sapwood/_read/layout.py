@@ -61,6 +61,15 @@ def has(kind: tuple[Any, ...], what: str) -> bool:
     return False
 
 
+def has_choice(kind: tuple[Any, ...]) -> bool:
+    """Are there values of several types in one column, anywhere in the type?"""
+    if kind[0] == "oneof":
+        return len(kind[2]) > 1 or any(has_choice(of) for of in kind[2])
+    if kind[0] in ("list", "fixed"):
+        return has_choice(kind[-1])
+    return kind[0] == "record" and any(has_choice(of) for _, _, of in kind[2])
+
+
 def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
     """A buffer of the column as numbers: a view of the engine's memory."""
     return np.asarray(column.buffer(buffer)).view(dtype)

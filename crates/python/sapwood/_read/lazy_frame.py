@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import iteration
 from sapwood._read import predicate as cuts
 from sapwood._read import stream
-from sapwood._read.libraries import need
+from sapwood._read.libraries import POLARS, need
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree
@@ -49,6 +49,8 @@ def lazy(tree: Tree, filter_name: Any, step_size: int | str) -> Any:
     pl = need("polars", "tree.lazy()")
     iteration.step_entries(step_size)
     ids, names = stream.branches(tree, filter_name)
+    for id, name in zip(ids, names):
+        POLARS.check(name, tree._branch(id))
     schema = pl.Schema(stream.Described(tree._core.arrow_schema(ids, names)))
     from polars.io.plugins import register_io_source
 

@@ -120,31 +120,30 @@ def either(parts: Iterable[str | None]) -> str | None:
 
 
 class Columns:
-    """Columns by their names, and which of them a cut was found to use."""
+    """Columns by their names."""
 
     def __init__(self, kinds: Mapping[str, tuple[Any, ...]]) -> None:
         self._kinds = kinds
-        self.used: set[str] = set()
 
     def find(self, name: str, depth: int = 0) -> Operand | None:
         """A column of single values (``depth`` 0), or the length of one of lists (1)."""
         kind = self._kinds.get(name)
         if kind is None or not _NAME.fullmatch(name):
             return None
-        found: Operand | None = None
         if depth == 1:
-            found = Operand(f"Length$({name})", "whole") if kind[0] == "list" else None
-        elif kind[0] == "text":
-            found = Operand(name, "text")
-        elif kind[0] == "number":
-            dtype = np.dtype(kind[2])
-            names = {"f8": "float64", "f4": "float32", "i8": "wide", "u8": "wide"}
-            short = dtype.str[1:]
-            known = short in names or (dtype.kind in "iub" and dtype.itemsize <= 4)
-            found = Operand(name, names.get(short, "whole")) if known else None
-        if found is not None:
-            self.used.add(name)
-        return found
+            return Operand(f"Length$({name})", "whole") if kind[0] == "list" else None
+        if kind[0] == "text":
+            return Operand(name, "text")
+        if kind[0] != "number":
+            return None
+        dtype = np.dtype(kind[2])
+        kinds = {"f8": "float64", "f4": "float32", "i8": "wide", "u8": "wide"}
+        is_known = dtype.str[1:] in kinds or (dtype.kind in "iub" and dtype.itemsize <= 4)
+        return Operand(name, kinds.get(dtype.str[1:], "whole")) if is_known else None
+
+    def used(self, cut: str) -> list[str]:
+        """Those that a cut names."""
+        return [name for name in _NAME.findall(cut) if name in self._kinds]
 
 
 def plan(tree: Tree, names: Any, cut: str | None, columns: Columns) -> reading.Plan:
@@ -154,7 +153,7 @@ def plan(tree: Tree, names: Any, cut: str | None, columns: Columns) -> reading.P
         try:
             found = reading.Plan(tree, names, cut)
             needed = set(found._query.needed) if found._query is not None else set()
-            branches = [tree._find(name) for name in columns.used]
+            branches = [tree._find(name) for name in columns.used(cut)]
             # A name may mean something else in an expression: an alias, or a constant.
             is_meant = all(branch is not None and branch._id in needed for branch in branches)
             if is_meant and not found.cut_on_items:

@@ -287,6 +287,8 @@ def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: 
 
 def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> Any:
     branches = plan.plain()
+    for branch in branches:
+        to.check(branch.path, branch)
     values: dict[str, Loaded] = {}
     mask: Any = None
     try:
@@ -400,6 +402,8 @@ def read_branch(
         )
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
+    for leaf in leaves:
+        to.check(leaf.path, leaf)
     with progress_bar.bar(lambda: leaves, selection, show) as bar:
         loaded = load(leaves, selection, bar)
     array = branch_value(branch, loaded, to, selection)
