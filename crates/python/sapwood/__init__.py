@@ -16,6 +16,7 @@ from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.compression_studies import compression_study
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
+from sapwood.events import nanoevents
 from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
@@ -92,6 +93,7 @@ __all__ = [
     "makeproject",
     "makeselector",
     "merge",
+    "nanoevents",
     "no_filter",
     "num_entries",
     "objects",

@@ -48,6 +48,8 @@ class Tree(HasBranches):
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
         self._stored: list[Friend] | None = None
+        #: Columns that events of coffea looked at, in the range of entries before.
+        self._looked_at: dict[str, None] = {}
 
     @property
     def _outline(self) -> Outline:

@@ -70,6 +70,15 @@ def has_choice(kind: tuple[Any, ...]) -> bool:
     return kind[0] == "record" and any(has_choice(of) for _, _, of in kind[2])
 
 
+def has_values(kind: tuple[Any, ...]) -> bool:
+    """Is there no record without fields anywhere in the type?"""
+    if kind[0] in ("list", "fixed"):
+        return has_values(kind[-1])
+    if kind[0] == "oneof":
+        return all(has_values(of) for of in kind[2])
+    return kind[0] != "record" or bool(kind[2]) and all(has_values(of) for _, _, of in kind[2])
+
+
 def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
     """A buffer of the column as numbers: a view of the engine's memory."""
     return np.asarray(column.buffer(buffer)).view(dtype)
