@@ -7,6 +7,7 @@ from sapwood._core import SapwoodError, __version__
 from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
+from sapwood._read.vectors import vectors
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
@@ -109,5 +110,6 @@ __all__ = [
     "to_writable",
     "unpack",
     "update",
+    "vectors",
     "verify",
 ]

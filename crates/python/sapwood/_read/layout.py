@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._read import elements
+from sapwood._read import elements, vectors
 
 Members = list[tuple[str, tuple[Any, ...]]]
 
@@ -159,6 +159,8 @@ def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, ind
         if kind[1] == "tuple":
             return contents.RecordArray(inner, None, length=length)
         parameters = {"__record__": kind[1]} if kind[1] and kind[1] != "pair" else None
+        if kind[1] and kind[1].startswith(("TLorentzVector", "TVector", "ROOT::Math::")):
+            vectors.register(kind[1])
         return contents.RecordArray(inner, [name for name, _ in fields], length=length, parameters=parameters)
     if sort == "oneof":
         return _one_of(column, kind, length, contents, index)

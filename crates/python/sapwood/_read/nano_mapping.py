@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import threading
 import warnings
@@ -21,7 +20,7 @@ from coffea.nanoevents.util import tuple_to_key, unquote  # type: ignore[import-
 from sapwood import file as files
 from sapwood._read import layout, libraries, reading
 from sapwood._read.selection import Selection
-from sapwood.errors import SapwoodError
+from sapwood.errors import MismatchError
 from sapwood.interpretation import Grouped, Unknown
 
 
@@ -37,7 +36,7 @@ class Opener(UUIDOpener):  # type: ignore[misc]
         path = self._uuid_pfnmap[uuid]
         opened = files.open_file(path, **self._options)
         if str(opened.uuid) != uuid:
-            raise SapwoodError(f"{path} is another file than the events are from: open them again")
+            raise MismatchError(f"{path} is another file than the events are from: open them again")
         return opened
 
 
@@ -51,6 +50,8 @@ class Columns(BaseSourceMapping):  # type: ignore[misc]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        #: Whether what was read beforehand is there at once.
+        self.is_ready = False
         self._before: list[str] = []
         self._touched: dict[str, None] = {}
         self._arrays: dict[str, Any] = {}
@@ -96,6 +97,14 @@ class Columns(BaseSourceMapping):  # type: ignore[misc]
         """Reads columns in one plan."""
         with self._lock:
             self._read(tree, self._start, self._stop, [name for name in names if name in tree])
+
+    def __getitem__(self, key: str) -> Any:
+        found = super().__getitem__(key)
+        if self.is_ready and callable(found):
+            _, _, _, _, _, nodes = self.interpret_key(key)
+            if self._arrays.keys() >= set(_loaded(nodes)):
+                return found()
+        return found
 
     def get_column_handle(self, columnsource: Any, name: str, allow_missing: bool) -> Any:
         """A branch; ``None`` where it is missing and may be."""
@@ -189,8 +198,10 @@ def factory(
     preload: Iterable[str],
     access_log: Any,
     options: dict[str, Any],
+    is_ready: bool = False,
 ) -> Any:
-    """A factory of events: ``schema`` is made of the form of the tree's columns."""
+    """A factory of events: ``schema`` is made of the form of the tree's columns. With ``is_ready``, columns to
+    ``preload`` are arrays from the beginning."""
     uuid, path = str(tree.file.uuid), tree.object_path
     mapping = Columns(
         Opener({uuid: tree.file_path}, options),
@@ -206,8 +217,14 @@ def factory(
     else:
         preload = columns_of(schema.form)
     mapping.preload(tree, preload)
+    mapping.is_ready = is_ready
     key = tuple_to_key((uuid, path, f"{span[0]}-{span[1]}"))
     return NanoEventsFactory(schema, mapping, key, mode="virtual" if is_virtual else "eager")
+
+
+def _loaded(nodes: list[str]) -> list[str]:
+    """Columns that are read for a buffer."""
+    return [name for name, what in zip(nodes, nodes[1:]) if what.startswith("!load")]
 
 
 def columns_of(form: Any) -> list[str]:
@@ -217,8 +234,7 @@ def columns_of(form: Any) -> list[str]:
     def visit(node: Any) -> None:
         if isinstance(node, Mapping):
             key = node.get("form_key")
-            nodes = unquote(key).split(",") if isinstance(key, str) else []
-            found.update((name, None) for name, what in zip(nodes, nodes[1:]) if what.startswith("!load"))
+            found.update(dict.fromkeys(_loaded(unquote(key).split(",")) if isinstance(key, str) else ()))
             for value in node.values():
                 visit(value)
         elif isinstance(node, (list, tuple)):

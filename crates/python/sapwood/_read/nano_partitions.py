@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import awkward as ak
@@ -23,8 +23,8 @@ class ReadEvents(ColumnProjectionMixin):
     attrs = None
     use_optimization = True
 
-    def __init__(self, schema: Any, wanted: list[str], opening: dict[str, Any]) -> None:
-        self.schema, self.wanted, self.opening = schema, wanted, opening
+    def __init__(self, schema: Any, preload: list[str], opening: dict[str, Any], needed: Iterable[str] = ()) -> None:
+        self.schema, self.preload, self.opening, self.needed = schema, preload, opening, list(needed)
         self.form = ak.forms.from_dict(schema.form) if isinstance(schema.form, dict) else schema.form
 
     @property
@@ -34,16 +34,18 @@ class ReadEvents(ColumnProjectionMixin):
 
     def project_columns(self, columns: frozenset[str]) -> ReadEvents:
         """The same with the columns that are needed."""
-        needed = self.form.select_columns(sorted(columns)) if columns else None
-        wanted = nano_mapping.columns_of(needed) if needed is not None else []
-        return ReadEvents(self.schema, list(dict.fromkeys([*self.wanted, *wanted])), self.opening)
+        needed = nano_mapping.columns_of(self.form.select_columns(sorted(columns))) if columns else []
+        return ReadEvents(self.schema, self.preload, self.opening, needed)
 
     project_manually = project_columns
 
     def __call__(self, unit: Unit) -> Any:
         tree = chain.open_tree(unit.source, self.opening).tree
         span = unit.span or (0, tree.num_entries)
-        factory = nano_mapping.factory(tree, self.schema, span, True, self.wanted, None, self.opening)
+        for name in self.needed:
+            tree[name]  # or an error that says where it is missing
+        names = dict.fromkeys([*self.preload, *self.needed])
+        factory = nano_mapping.factory(tree, self.schema, span, True, names, None, self.opening, True)
         return factory.events()
 
 
