@@ -196,7 +196,9 @@ class Chain:
         )
 
     def _open(self, source: paths.Source) -> Any:
-        return open_tree(source, self.opening, self.default_trees)
+        if source.object is None and self.default_trees:
+            return open_tree(source, self.opening, self.default_trees)
+        return open_tree(source, self.opening)
 
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
         """Sources with their trees: the next one is opened while the one before is in use."""
