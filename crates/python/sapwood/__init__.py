@@ -15,6 +15,7 @@ from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.compression_studies import compression_study
+from sapwood.converting import Converted, convert
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.events import nanoevents
@@ -52,6 +53,7 @@ __all__ = [
     "AsStrings",
     "Branch",
     "Compression",
+    "Converted",
     "Directory",
     "File",
     "Key",
@@ -83,6 +85,7 @@ __all__ = [
     "as_TGraph",
     "compression_study",
     "concatenate",
+    "convert",
     "create",
     "dask",
     "dask_write",
