@@ -154,7 +154,10 @@ def _arrows(path: str, wanted: Wanted) -> Rows:
 
 def _csv(path: str, wanted: Wanted) -> Rows:
     csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
-    reader = csv.open_csv(_unpacked(path), read_options=csv.ReadOptions(block_size=_block(wanted)))
+    # Not a number is one, and not missing.
+    convert = csv.ConvertOptions(null_values=["", "NULL", "null", "NA", "N/A", "#N/A"])
+    read = csv.ReadOptions(block_size=_block(wanted))
+    reader = csv.open_csv(_unpacked(path), read_options=read, convert_options=convert)
     return Rows(reader.schema, iter(reader), None, _name(path))
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import iteration
 from sapwood._read import predicate as cuts
-from sapwood._read import stream
+from sapwood._read import reading, stream
 from sapwood._read.libraries import POLARS, need
+from sapwood._read.selection import Selection
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree
@@ -38,7 +39,13 @@ class Source:
         plan = cuts.plan(tree, names, cut, columns)
         total = tree.num_entries
         entries = (0, total if n_rows is None else min(n_rows, total))
-        for frame in iteration.iterate(plan, entries, self.step_size, "pl", None, False, False):
+        steps = list(iteration.steps(plan, *entries, self.step_size))
+
+        def read(step: tuple[int, int]) -> Any:
+            return reading.read(plan, Selection(step), "pl", None, False)
+
+        # A thread that reads ahead is worth its start where there is something to read ahead.
+        for frame in map(read, steps) if len(steps) == 1 else iteration.ahead(iter(steps), read):
             tree.file._check_unchanged()
             frame = frame if predicate is None else frame.filter(predicate)
             yield frame.select(pl.col(names)) if frame.columns != names else frame

@@ -94,14 +94,16 @@ def compare(left: Operand | None, sign: str, right: Operand | None) -> str | Non
         texts = [right.text]
     if sign == "==":
         tests = [f"{left.text} == {text}" for text in texts]
-    elif len(texts) > 1:
+        return either(tests + [f"{side.text} != {side.text}" for side in (left, right) if side.is_float])
+    text = texts[0]
+    if len(texts) > 1:
         # Whether the number itself passes depends on how it was rounded.
-        sign = {"<": "<=", ">": ">="}.get(sign, sign)
-        tests = [f"{left.text} {sign} {texts[0] if sign == '>=' else texts[-1]}"]
-    else:
-        tests = [f"{left.text} {sign} {texts[0]}"]
-    tests += [f"{side.text} != {side.text}" for side in (left, right) if side.is_float and sign != "!="]
-    return either(tests)
+        sign = {"<": "<=", ">": ">="}[sign[0]]
+        text = texts[0] if sign == ">=" else texts[-1]
+    if sign != "!=" and (left.is_float or right.is_float):
+        # Of NaN no comparison is true.
+        return f"!({left.text} {NEGATED[sign]} {text})"
+    return f"{left.text} {sign} {text}"
 
 
 def both(parts: Iterable[str | None]) -> str | None:
