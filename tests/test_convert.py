@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +337,24 @@ def test_the_command(files: dict[str, Path], tmp_path: Path) -> None:
     assert "HDF5" in command("--help").stdout
     done = subprocess.run([sys.executable, "-m", "sapwood", "--help"], capture_output=True, text=True, timeout=120)
     assert "convert       Convert files" in done.stdout
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": np.random.default_rng(1).normal(size=3_000_000)}
+    line = [sys.executable, "-m", "sapwood", "convert", str(tmp_path / "a.root"), str(tmp_path / "a.jsonl"), "--step-size", "1000"]
+    started = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if any(path.stat().st_size for path in tmp_path.glob(".*")):
+                break
+            time.sleep(0.05)
+        started.send_signal(signal.SIGINT)
+        _, said = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    assert started.returncode == 130 and said == "sapwood: interrupted\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.root"]
 
 
 @pytest.mark.parametrize(("missing", "target"), [("pyarrow", "a.parquet"), ("h5py", "a.h5")])

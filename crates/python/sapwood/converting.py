@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import glob
 import os
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -251,21 +253,27 @@ def convert_command(arguments: Sequence[str]) -> int:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
     options = parser.parse_args(arguments)
     size = options.step_size
-    done = convert(
-        options.files,
-        options.target,
-        format=options.to,
-        source_format=options.source,
-        columns=options.columns,
-        cut=options.cut,
-        filter_name=options.filter_name,
-        compression=options.compression,
-        step_size=int(size) if size.isdigit() else size,
-        jobs=options.jobs,
-        nullable=options.nullable,
-        overwrite=options.force,
-        progress=False if options.quiet else None,
-    )
+    # Ctrl-C takes away what is not complete.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        done = convert(
+            options.files,
+            options.target,
+            format=options.to,
+            source_format=options.source,
+            columns=options.columns,
+            cut=options.cut,
+            filter_name=options.filter_name,
+            compression=options.compression,
+            step_size=int(size) if size.isdigit() else size,
+            jobs=options.jobs,
+            nullable=options.nullable,
+            overwrite=options.force,
+            progress=False if options.quiet else None,
+        )
+    except KeyboardInterrupt:
+        print("sapwood: interrupted", file=sys.stderr)
+        return 130
     if not options.quiet:
         plural = "" if len(done.files) == 1 else "s"
         print(f"{done.entries} rows in {len(done.files)} file{plural}: {', '.join(done.files[:3])}{' ...' if len(done.files) > 3 else ''}")
