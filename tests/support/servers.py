@@ -41,10 +41,17 @@ class Server:
     def data(self) -> Path:
         return self.place / "data"
 
-    def lines(self) -> list[tuple[int, int, str]]:
-        """Status, bytes and ranges of all requests so far; forgets them."""
+    def lines(self, count: int = 0) -> list[tuple[int, int, str]]:
+        """Status, bytes and ranges of all requests so far; forgets them. Servers log a request after it is
+        answered: ``count`` are waited for, and then a while for what should not be there."""
         log = self.place / "access.log"
-        text = log.read_text() if log.exists() else ""
+        text, deadline = None, time.monotonic() + 20
+        while True:
+            before, text = text, log.read_text() if log.exists() else ""
+            is_whole = text == before and text.count("\n") >= count
+            if is_whole or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
         os.truncate(log, 0)
         rows = [line.split(" ", 2) for line in text.splitlines()]
         return [(int(status), int(size), ranges) for status, size, ranges in rows]
