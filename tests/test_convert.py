@@ -282,6 +282,16 @@ def test_what_goes_wrong_leaves_nothing(files: dict[str, Path], tmp_path: Path, 
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_one_file_that_fails_ends_the_others(files: dict[str, Path], tmp_path: Path) -> None:
+    for number in range(4):
+        sapwood.convert(files["flat"], tmp_path / f"in{number}.parquet", columns=["x", "i"])
+    (tmp_path / "in0.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    with pytest.raises(Exception, match="(?i)parquet"):
+        sapwood.convert(tmp_path / "in*.parquet", f"{tmp_path}/out/", format="csv", jobs=2, step_size=10)
+    assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+    assert not (tmp_path / "out/in0.csv").exists()
+
+
 def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> None:
     convert, flat_file = sapwood.convert, files["flat"]
     for arguments, words in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from sapwood import _core, converting, selectors
+from sapwood import _core, selectors
 
 
 def main() -> int:
@@ -17,7 +17,9 @@ def main() -> int:
     if sys.argv[1:2] == ["makeselector"]:
         return selectors.run(selectors.makeselector_command, sys.argv[2:])
     if sys.argv[1:2] == ["convert"]:
-        return selectors.run(converting.convert_command, sys.argv[2:])
+        from sapwood._convert import command
+
+        return selectors.run(command.convert_command, sys.argv[2:])
     return _core.command(["sapwood", *sys.argv[1:]])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from typing import Any
 
@@ -182,7 +181,7 @@ def _classes() -> Any:
                     if type(found) is type(self):
                         raise
                     value = getattr(found, name)
-                    return functools.partial(_call, value) if inspect.ismethod(value) else value
+                    return functools.partial(_call, value) if hasattr(value, "__func__") else value
 
         _made.extend(
             type(f"Vectors{base.__name__}", (VectorMethods, base), {}) for base in (ak.Array, ak.Record)
