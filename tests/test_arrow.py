@@ -1,5 +1,5 @@
-"""Arrow's interfaces both ways: streams, LazyFrames of Polars, DuckDB, pandas, nanoarrow. Queries beside the same
-queries on frames in memory."""
+"""Arrow's interfaces both ways: streams, LazyFrames of Polars, DuckDB, pandas, nanoarrow. Queries beside the
+same queries on frames in memory."""
 
 from __future__ import annotations
 
@@ -164,7 +164,11 @@ def test_random_predicates_are_those_of_polars(tree: Any, frame: Any) -> None:
             left, right = condition(depth - 1), condition(depth - 1)
             return [left & right, left | right, ~left][rng.integers(3)]
         left = pl.col(str(rng.choice(numbers)))
-        right = pl.lit(values[rng.integers(len(values))]) if rng.random() < 0.7 else pl.col(str(rng.choice(["x", "y"])))
+        right = (
+            pl.lit(values[rng.integers(len(values))])
+            if rng.random() < 0.7
+            else pl.col(str(rng.choice(["x", "y"])))
+        )
         signs = (left > right, left >= right, left < right, left <= right, left == right, left != right)
         return signs[rng.integers(6)]
 
@@ -292,14 +296,23 @@ def test_duckdb_reads_the_columns_of_a_query(tree: Any, frame: Any) -> None:
     assert dataset.schema == pa.schema(tree) and lazy.collect_schema() == frame.schema
     for query, expected in (
         ("SELECT sum(i) FROM {}", frame["i"].sum()),
-        ("SELECT sum(y) FROM {} WHERE i > 3900 AND flag", frame.filter((pl.col("i") > 3900) & pl.col("flag"))["y"].sum()),
+        (
+            "SELECT sum(y) FROM {} WHERE i > 3900 AND flag",
+            frame.filter((pl.col("i") > 3900) & pl.col("flag"))["y"].sum(),
+        ),
         ("SELECT count(*) FROM {}", ENTRIES),
-        ("SELECT count(*) FROM {} WHERE name = 'mu' AND f >= 0.7::FLOAT AND NOT isnan(f)",
-         frame.filter((pl.col("name") == "mu") & (F >= 0.7) & ~F.is_nan()).height),
-        ("SELECT count(*) FROM {} WHERE NOT (i < 100 OR small IN (1, 2))",
-         frame.filter(~((pl.col("i") < 100) | pl.col("small").is_in([1, 2]))).height),
-        ("SELECT sum(len(v)) FROM {} WHERE wide = 9007199254740993",
-         frame.filter(pl.col("wide") == WIDE + 1)["v"].list.len().sum()),
+        (
+            "SELECT count(*) FROM {} WHERE name = 'mu' AND f >= 0.7::FLOAT AND NOT isnan(f)",
+            frame.filter((pl.col("name") == "mu") & (F >= 0.7) & ~F.is_nan()).height,
+        ),
+        (
+            "SELECT count(*) FROM {} WHERE NOT (i < 100 OR small IN (1, 2))",
+            frame.filter(~((pl.col("i") < 100) | pl.col("small").is_in([1, 2]))).height,
+        ),
+        (
+            "SELECT sum(len(v)) FROM {} WHERE wide = 9007199254740993",
+            frame.filter(pl.col("wide") == WIDE + 1)["v"].list.len().sum(),
+        ),
         ("SELECT max(far) FROM {} WHERE x > 1", frame["far"].max()),
         ("SELECT i FROM {} WHERE i IS NOT NULL ORDER BY i DESC LIMIT 1", ENTRIES - 1),
     ):
@@ -493,7 +506,9 @@ def test_streams_without_rows_have_columns(tmp_path: Path) -> None:
         written = sapwood.open(tmp_path / "a.root")
         # An RNTuple holds values that may be missing, as the schema says; no tree does.
         assert str(written["t"].arrays(["x", "v"]).type) == (
-            "0 * {x: float32, v: var * int32}" if format == "ttree" else "0 * {x: ?float32, v: option[var * ?int32]}"
+            "0 * {x: float32, v: var * int32}"
+            if format == "ttree"
+            else "0 * {x: ?float32, v: option[var * ?int32]}"
         )
         assert written["l"].num_entries == 0 and written["l"].keys() == ["x"]
 
@@ -517,7 +532,11 @@ def test_what_trees_cannot_hold_is_named(tmp_path: Path) -> None:
     [
         ("polars", "tree.lazy()", "tree.lazy() needs the package 'polars': pip install polars"),
         ("pyarrow", "tree.dataset()", "tree.dataset() needs the package 'pyarrow': pip install pyarrow"),
-        ("pyarrow", "file['t'] = tree", "writing from Arrow needs the package 'pyarrow': pip install pyarrow"),
+        (
+            "pyarrow",
+            "file['t'] = tree",
+            "writing from Arrow needs the package 'pyarrow': pip install pyarrow",
+        ),
     ],
 )
 def test_a_missing_package_gives_its_install_line(path: str, missing: str, work: str, words: str) -> None:
@@ -528,5 +547,7 @@ def test_a_missing_package_gives_its_install_line(path: str, missing: str, work:
         "file = sapwood.recreate(io.BytesIO())\n"
         f"try:\n    {work}\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == words

@@ -1,4 +1,5 @@
-"""Events of coffea that Sapwood reads, beside those that coffea reads with uproot: every column of every collection."""
+"""Events of coffea that Sapwood reads, beside those that coffea reads with uproot: every column of every
+collection."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ from support import rootrun  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 schemas.NanoAODSchema.warn_missing_crossrefs = False
 
-#: Samples of coffea's own tests, where a clone of its repository is at hand: files, trees, schemas, and what its own
-#: reader gets wrong or cannot read.
+#: Samples of coffea's own tests, where a clone of its repository is at hand: files, trees, schemas, and what
+#: its own reader gets wrong or cannot read.
 SAMPLES = [
     ("nano_dy.root", "Events", "nanoaod", ()),
     ("nano_dimuon.root", "Events", "nanoaod", ()),
@@ -83,7 +84,9 @@ answer(True)
 
 def theirs(path: Any, tree: str, schema: Any, **options: Any) -> Any:
     found, _ = sapwood.events._schema(schema)
-    return NanoEventsFactory.from_root({str(path): tree}, schemaclass=found, mode="virtual", **options).events()
+    return NanoEventsFactory.from_root(
+        {str(path): tree}, schemaclass=found, mode="virtual", **options
+    ).events()
 
 
 def differing(ours: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -120,7 +123,9 @@ def test_samples_of_coffea(file: str, tree: str, schema: str, known: tuple[str, 
 
 @pytest.mark.parametrize(("file", "tree", "schema"), CORPUS)
 def test_columns_are_those_of_uproot(file: str, tree: str, schema: str) -> None:
-    corpus = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
+    corpus = Path(
+        os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    )
     if not (corpus / file).exists():
         pytest.skip("the corpus of real files is not here (set SAPWOOD_CORPUS)")
     ours, other = sapwood.nanoevents(corpus / file, schema), theirs(corpus / file, tree, schema)
@@ -158,7 +163,9 @@ def write_nano(path: Path, entries: int = 100, *, more: bool = True) -> None:
     if more:
         columns["Jet_extra"] = jagged(jets)
     with sapwood.recreate(path) as file:
-        with file.mktree("Events", columns, counter_name=lambda name: "n" + name.split("_")[0], auto_flush=30):
+        with file.mktree(
+            "Events", columns, counter_name=lambda name: "n" + name.split("_")[0], auto_flush=30
+        ):
             pass
         file["Runs"] = {"run": [1]}
 
@@ -198,7 +205,12 @@ def test_modes(nano: Path, reads: list[list[str]]) -> None:
     assert part.event.tolist() == list(range(30, 90))
     steps = {str(nano): {"object_path": "Events", "steps": [[3, 7]]}}
     assert sapwood.nanoevents(steps).event.tolist() == [3, 4, 5, 6]
-    assert sapwood.nanoevents(sapwood.open(nano)["Events"], schemas.NanoAODSchema, metadata={"a": 1}).metadata["a"] == 1
+    assert (
+        sapwood.nanoevents(sapwood.open(nano)["Events"], schemas.NanoAODSchema, metadata={"a": 1}).metadata[
+            "a"
+        ]
+        == 1
+    )
     assert "Muon" not in sapwood.nanoevents(nano, filter_name="/(?!.?n?Muon).*/").fields
     log: list[Any] = []
     sapwood.nanoevents(nano, access_log=log).MET.pt.tolist()
@@ -216,7 +228,9 @@ def test_columns_that_are_looked_at_together_are_read_together(nano: Path, reads
         events = sapwood.nanoevents(tree, entry_start=start, entry_stop=start + 25)
         found += events.Muon.pt.tolist()
         events.MET.phi.tolist()
-    assert reads[:3] == [["nMuon"], ["Muon_pt"], ["MET_phi"]] and reads[3:] == 3 * [["MET_phi", "Muon_pt", "nMuon"]]
+    assert reads[:3] == [["nMuon"], ["Muon_pt"], ["MET_phi"]] and reads[3:] == 3 * [
+        ["MET_phi", "Muon_pt", "nMuon"]
+    ]
     assert found == tree["Muon_pt"].array().tolist()
 
 
@@ -296,5 +310,7 @@ def test_a_missing_package_gives_its_install_line(nano: Path) -> None:
         "import sys; sys.modules['coffea'] = None\nimport sapwood\n"
         f"try:\n    sapwood.nanoevents({str(nano)!r})\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "sapwood.nanoevents() needs the package 'coffea': pip install coffea"

@@ -1,4 +1,5 @@
-"""Conversion to other formats and back: values, types, parts, what goes wrong. Their own packages read what is written."""
+"""Conversion to other formats and back: values, types, parts, what goes wrong. Their own packages read what
+is written."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def nested() -> dict[str, Any]:
         "x": np.arange(float(ENTRIES)),
         "v": ak.Array([[1.5] * (k % 3) for k in range(ENTRIES)]),
         "a": np.arange(6.0 * ENTRIES).reshape(ENTRIES, 2, 3),
-        "r": ak.Array([{"p": float(k), "q": [{"z": k, "t": "a" * (k % 3)}] * (k % 2)} for k in range(ENTRIES)]),
+        "r": ak.Array(
+            [{"p": float(k), "q": [{"z": k, "t": "a" * (k % 3)}] * (k % 2)} for k in range(ENTRIES)]
+        ),
     }
 
 
@@ -82,7 +85,9 @@ def rows(path: Any) -> list[Any]:
         ("hdf5", {"compression": "gzip:4"}),
     ],
 )
-def test_flat_columns_there_and_back(files: dict[str, Path], tmp_path: Path, ends: str, options: Any, step: Any) -> None:
+def test_flat_columns_there_and_back(
+    files: dict[str, Path], tmp_path: Path, ends: str, options: Any, step: Any
+) -> None:
     if ends.startswith("h"):
         pytest.importorskip("h5py")
     target = tmp_path / f"out.{ends}"
@@ -114,12 +119,18 @@ def test_own_packages_read_what_is_written(files: dict[str, Path], tmp_path: Pat
     meta = pq.ParquetFile(tmp_path / "a.parquet").metadata
     assert meta.num_row_groups == 4 and meta.row_group(0).column(0).compression == "ZSTD"
     sapwood.convert(files["flat"], tmp_path / "a.feather", step_size=300)
-    assert feather.read_table(tmp_path / "a.feather").equals(table.cast(pa.schema(sapwood.open(files["flat"])["events"])))
+    assert feather.read_table(tmp_path / "a.feather").equals(
+        table.cast(pa.schema(sapwood.open(files["flat"])["events"]))
+    )
     sapwood.convert(files["flat"], tmp_path / "a.csv", columns=["i", "s", "b"])
     assert (tmp_path / "a.csv").read_text().splitlines()[:2] == ['"i","s","b"', '-500,"name 0é",true']
     sapwood.convert(files["flat"], tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as npz:
-        assert npz["x"].tolist() == data["x"].tolist() and npz["s"].tolist() == data["s"] and npz["u"].dtype == np.uint8
+        assert (
+            npz["x"].tolist() == data["x"].tolist()
+            and npz["s"].tolist() == data["s"]
+            and npz["u"].dtype == np.uint8
+        )
     sapwood.convert(files["flat"], tmp_path / "a.npy", columns=["x", "i"], step_size=300)
     array = np.load(tmp_path / "a.npy")
     assert array.dtype.names == ("x", "i") and array["i"].tolist() == data["i"].tolist()
@@ -136,16 +147,25 @@ def test_csv_there_and_back(files: dict[str, Path], tmp_path: Path) -> None:
         sapwood.convert(tmp_path / f"a.{ends}", tmp_path / "back.root:t", step_size=300, overwrite=True)
         back = sapwood.open(f"{tmp_path}/back.root:t").arrays()
         assert back.x.tolist() == flat()["x"].tolist() and back.s.tolist() == flat()["s"]
-        assert np.asarray(back.f).astype("f4").tolist() == flat()["f"].tolist() and back.b.tolist() == flat()["b"].tolist()
+        assert (
+            np.asarray(back.f).astype("f4").tolist() == flat()["f"].tolist()
+            and back.b.tolist() == flat()["b"].tolist()
+        )
 
 
 def test_hdf5_has_lists_and_records(files: dict[str, Path], tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     with sapwood.recreate(tmp_path / "a.root", format="rntuple") as file:
-        file["t"] = {"v": nested()["v"], "a": nested()["a"], "r": ak.Array([{"p": k, "q": 0.5} for k in range(ENTRIES)])}
+        file["t"] = {
+            "v": nested()["v"],
+            "a": nested()["a"],
+            "r": ak.Array([{"p": k, "q": 0.5} for k in range(ENTRIES)]),
+        }
     sapwood.convert(tmp_path / "a.root", tmp_path / "a.h5", compression="gzip", step_size=300)
     with h5py.File(tmp_path / "a.h5") as made:
-        assert made["a"].shape == (ENTRIES, 2, 3) and made["r/p"][7] == 7 and made["v"][5].tolist() == [1.5, 1.5]
+        assert (
+            made["a"].shape == (ENTRIES, 2, 3) and made["r/p"][7] == 7 and made["v"][5].tolist() == [1.5, 1.5]
+        )
         assert made["a"].compression == "gzip"
     sapwood.convert(tmp_path / "a.h5", tmp_path / "b.root:t", format="rntuple", step_size=300)
     back, wanted = (sapwood.open(tmp_path / name)["t"].arrays() for name in ("b.root", "a.root"))
@@ -174,19 +194,29 @@ def test_several_files(files: dict[str, Path], tmp_path: Path) -> None:
     assert done.entries == 3 * ENTRIES
     # A folder gets a file for each.
     done = sapwood.convert(tmp_path / "in*.parquet", f"{tmp_path}/new/", format="rntuple", jobs=2)
-    assert sorted(done.files) == [f"{tmp_path}/new/in1.root", f"{tmp_path}/new/in2.root"] and done.entries == 2 * ENTRIES
+    assert (
+        sorted(done.files) == [f"{tmp_path}/new/in1.root", f"{tmp_path}/new/in2.root"]
+        and done.entries == 2 * ENTRIES
+    )
     assert sapwood.open(f"{tmp_path}/new/in2.root")["in2"].num_entries == ENTRIES
     done = sapwood.convert(f"{tmp_path}/new/*.root", tmp_path / "both.csv", columns=["i"])
-    assert done.entries == 2 * ENTRIES and len((tmp_path / "both.csv").read_text().splitlines()) == 2 * ENTRIES + 1
+    assert (
+        done.entries == 2 * ENTRIES
+        and len((tmp_path / "both.csv").read_text().splitlines()) == 2 * ENTRIES + 1
+    )
     done = sapwood.convert({f"{tmp_path}/new/in1.root": "in1"}, tmp_path / "one.arrows")
     assert done.entries == ENTRIES
 
 
 def test_columns_cuts_and_expressions(files: dict[str, Path], tmp_path: Path) -> None:
     target = tmp_path / "a.parquet"
-    sapwood.convert(files["flat"], target, columns=["i", "x * 2", "double"], aliases={"double": "2 * i"}, cut="i > 450")
+    sapwood.convert(
+        files["flat"], target, columns=["i", "x * 2", "double"], aliases={"double": "2 * i"}, cut="i > 450"
+    )
     table = pq.read_table(target)
-    assert table["i"].to_pylist() == list(range(451, 500)) and table["double"].to_pylist() == list(range(902, 1000, 2))
+    assert table["i"].to_pylist() == list(range(451, 500)) and table["double"].to_pylist() == list(
+        range(902, 1000, 2)
+    )
     sapwood.convert(files["flat"], target, filter_name=["x", "s"], overwrite=True)
     assert pq.read_schema(target).names == ["x", "s"]
     sapwood.convert(target, tmp_path / "b.feather", columns=["s"])
@@ -212,7 +242,9 @@ def test_nothing_to_convert_has_columns(tmp_path: Path) -> None:
 def test_missing_values(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1, None, 3], "y": [1.0, 2.0, 3.0]}), tmp_path / "a.parquet")
     for format, more in (("ttree", ""), ("rntuple", "; or keep them \\(nullable=True")):
-        with pytest.raises(errors.MismatchError, match=f"column 'x': missing values \\(the first in row 1\\).*{more}"):
+        with pytest.raises(
+            errors.MismatchError, match=f"column 'x': missing values \\(the first in row 1\\).*{more}"
+        ):
             sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.root", format=format)
     sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.root:t", format="rntuple", nullable=True)
     assert sapwood.open(tmp_path / "b.root")["t/x"].array().tolist() == [1, None, 3]
@@ -229,13 +261,18 @@ def test_missing_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ends", "words"),
     [
-        ("csv", "column 'v' holds large_list<.*>, and CSV has one value in a cell: leave it out .* JSON lines or Parquet"),
+        (
+            "csv",
+            "column 'v' holds large_list<.*>, and CSV has one value in a cell: leave it out .* JSON lines or Parquet",
+        ),
         ("npz", "column 'v' holds large_list<.*>, and npz has columns of numbers and texts alone"),
         ("npy", "column 'v' holds large_list<.*>, and npy has columns of numbers and texts alone"),
         ("h5", "column 'q' holds large_list<.*struct.*>, and HDF5 has lists of numbers alone"),
     ],
 )
-def test_types_that_a_target_lacks_are_named(files: dict[str, Path], tmp_path: Path, ends: str, words: str) -> None:
+def test_types_that_a_target_lacks_are_named(
+    files: dict[str, Path], tmp_path: Path, ends: str, words: str
+) -> None:
     with pytest.raises(errors.UnsupportedError, match=words):
         sapwood.convert(files["nested"], tmp_path / f"a.{ends}")
     assert list(tmp_path.iterdir()) == []
@@ -244,12 +281,16 @@ def test_types_that_a_target_lacks_are_named(files: dict[str, Path], tmp_path: P
 def test_unions_have_no_place_in_parquet(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "a.root") as file:
         file.mkrntuple("t", {"u": "union[int32, string]"}).extend({"u": ak.Array([1, "a"])})
-    with pytest.raises(errors.UnsupportedError, match="column 'u' holds dense_union.*, and Parquet has no type"):
+    with pytest.raises(
+        errors.UnsupportedError, match="column 'u' holds dense_union.*, and Parquet has no type"
+    ):
         sapwood.convert(tmp_path / "a.root", tmp_path / "a.parquet")
     assert sapwood.convert(tmp_path / "a.root", tmp_path / "a.feather").entries == 2
 
 
-def test_what_goes_wrong_leaves_nothing(files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_leaves_nothing(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = tmp_path / "a.parquet"
     target.write_text("mine")
     with pytest.raises(errors.ExistsError, match="a.parquet is there already"):
@@ -302,7 +343,9 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
             convert(*arguments)
     with pytest.raises(errors.MismatchError, match="no format 'parket'; nearest: 'parquet'"):
         convert(flat_file, tmp_path / "a", format="parket")
-    with pytest.raises(errors.MismatchError, match="parquet has no compression 'lzma': it is one of none, snappy"):
+    with pytest.raises(
+        errors.MismatchError, match="parquet has no compression 'lzma': it is one of none, snappy"
+    ):
         convert(flat_file, tmp_path / "a.parquet", compression="lzma")
     with pytest.raises(errors.MismatchError, match="compressed is said by its name"):
         convert(flat_file, tmp_path / "a.csv", compression="gzip")
@@ -334,25 +377,49 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command(files: dict[str, Path], tmp_path: Path) -> None:
-    done = command(f"{files['flat']}:events", tmp_path / "a.parquet", "-c", "x", "-c", "i", "--cut", "i > 0", "--step-size", "100")
+    done = command(
+        f"{files['flat']}:events",
+        tmp_path / "a.parquet",
+        "-c",
+        "x",
+        "-c",
+        "i",
+        "--cut",
+        "i > 0",
+        "--step-size",
+        "100",
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"499 rows in 1 file: {tmp_path}/a.parquet\n" and done.stderr == ""
     done = command(tmp_path / "a.parquet", tmp_path / "a.parquet")
     assert done.returncode == 1 and "is there already" in done.stderr and done.stdout == ""
-    done = command(tmp_path / "*.parquet", f"{tmp_path}/out/", "--to", "rntuple", "--compression", "zstd:3", "-q")
+    done = command(
+        tmp_path / "*.parquet", f"{tmp_path}/out/", "--to", "rntuple", "--compression", "zstd:3", "-q"
+    )
     assert done.returncode == 0 and done.stdout == ""
     assert sapwood.open(f"{tmp_path}/out/a.root:a").num_entries == 499
     done = command(tmp_path / "no.csv", tmp_path / "b.root")
     assert done.returncode == 1 and "no file" in done.stderr
     assert "HDF5" in command("--help").stdout
-    done = subprocess.run([sys.executable, "-m", "sapwood", "--help"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "--help"], capture_output=True, text=True, timeout=120
+    )
     assert "convert       Convert files" in done.stdout
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "a.root") as file:
         file["t"] = {"x": np.random.default_rng(1).normal(size=3_000_000)}
-    line = [sys.executable, "-m", "sapwood", "convert", str(tmp_path / "a.root"), str(tmp_path / "a.jsonl"), "--step-size", "1000"]
+    line = [
+        sys.executable,
+        "-m",
+        "sapwood",
+        "convert",
+        str(tmp_path / "a.root"),
+        str(tmp_path / "a.jsonl"),
+        "--step-size",
+        "1000",
+    ]
     started = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(600):
@@ -368,12 +435,16 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("missing", "target"), [("pyarrow", "a.parquet"), ("h5py", "a.h5")])
-def test_a_missing_package_gives_its_install_line(files: dict[str, Path], tmp_path: Path, missing: str, target: str) -> None:
+def test_a_missing_package_gives_its_install_line(
+    files: dict[str, Path], tmp_path: Path, missing: str, target: str
+) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\nimport sapwood\n"
         f"try:\n    sapwood.convert({str(files['flat'])!r}, {str(tmp_path / target)!r})\n"
         "except ModuleNotFoundError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert f"needs the package '{missing}': pip install {missing}" in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -33,11 +33,20 @@ CASES: dict[str, Any] = {
     "truth": NEW.Bool().Double().fill([True, False, True]),
     "no flow": NEW.Reg(4, -1, 1, flow=False).Double().fill(NUMBERS),
     "circular": NEW.Reg(4, -1, 1, circular=True).Double().fill(NUMBERS),
-    "two axes": NEW.Reg(4, -2, 2, label="x").StrCat(["a", "b"], label="kind").Weight().fill(NUMBERS[:2], ["a", "b"]),
-    "three axes": NEW.Reg(4, -2, 2).Reg(3, -2, 2).Var([-2, 0.2, 1]).Double().fill(NUMBERS, NUMBERS[::-1], NUMBERS),
+    "two axes": NEW.Reg(4, -2, 2, label="x")
+    .StrCat(["a", "b"], label="kind")
+    .Weight()
+    .fill(NUMBERS[:2], ["a", "b"]),
+    "three axes": NEW.Reg(4, -2, 2)
+    .Reg(3, -2, 2)
+    .Var([-2, 0.2, 1])
+    .Double()
+    .fill(NUMBERS, NUMBERS[::-1], NUMBERS),
     "means": NEW.Reg(4, -2, 2).Mean().fill(NUMBERS, sample=WEIGHTS),
     "weighted means": NEW.Reg(4, -2, 2).WeightedMean().fill(NUMBERS, sample=WEIGHTS, weight=WEIGHTS),
-    "boost": bh.Histogram(bh.axis.Regular(4, -2, 2), storage=bh.storage.Weight()).fill(NUMBERS, weight=WEIGHTS),
+    "boost": bh.Histogram(bh.axis.Regular(4, -2, 2), storage=bh.storage.Weight()).fill(
+        NUMBERS, weight=WEIGHTS
+    ),
 }
 
 
@@ -68,7 +77,8 @@ def test_axes_values_and_variances_are_kept(name: str) -> None:
     labels = [getattr(axis, "label", "") or getattr(axis, "name", "") for axis in wanted.axes]
     # hist shows the name of an axis that has no label; ROOT names axes by itself.
     assert [axis.label for axis in read.to_hist().axes] == [
-        f"{'xyz'[place]}axis" if not label or label.startswith("Axis ") else label for place, label in enumerate(labels)
+        f"{'xyz'[place]}axis" if not label or label.startswith("Axis ") else label
+        for place, label in enumerate(labels)
     ]
     assert "Weight" in str(type(made.storage_type())) or "weight" not in name or name == "weighted means"
 
@@ -92,7 +102,10 @@ def test_serialization_of_uhi() -> None:
         parts = json.loads(text, object_hook=form.object_hook)["h"]
         assert hist.Hist(parts).values() == pytest.approx(histogram.values()), name
         again = stored(parts)
-        assert again.classname == read.classname and again.values(flow=True).tolist() == read.values(flow=True).tolist()
+        assert (
+            again.classname == read.classname
+            and again.values(flow=True).tolist() == read.values(flow=True).tolist()
+        )
         assert repr(again.variances(flow=True).tolist()) == repr(read.variances(flow=True).tolist()), name
         assert [axis.labels() for axis in again.axes] == [axis.labels() for axis in read.axes]
 
@@ -114,8 +127,12 @@ def test_mplhep_draws_them(name: str) -> None:
         figure, axes = pyplot.subplots()
         draw(one, ax=axes)
         lines = [line.get_ydata().tolist() for line in axes.get_lines()]
-        meshes = [np.asarray(mesh.get_array()).tolist() for mesh in axes.collections if mesh.get_array() is not None]
-        figures.append((lines, meshes, [text.get_text() for text in axes.get_xticklabels()] if "cat" in name else []))
+        meshes = [
+            np.asarray(mesh.get_array()).tolist() for mesh in axes.collections if mesh.get_array() is not None
+        ]
+        figures.append(
+            (lines, meshes, [text.get_text() for text in axes.get_xticklabels()] if "cat" in name else [])
+        )
         pyplot.close(figure)
     assert repr(figures[0]) == repr(figures[1])
 

@@ -104,7 +104,9 @@ def test_vectors_are_those_of_root(stored: Any, how: str) -> None:
     for name in rows[0]:
         array = sapwood.vectors(tree[name].array())
         for key in rows[0][name]:
-            assert getattr(array, key).tolist() == pytest.approx([row[name][key] for row in rows], rel=1e-6), (name, key)
+            assert getattr(array, key).tolist() == pytest.approx(
+                [row[name][key] for row in rows], rel=1e-6
+            ), (name, key)
     for name, one in (("lvs", "lv"), ("pems", "pem"), ("xyzs", "xyz"), ("clones", "lv")):
         if name == "clones" and how == "split":
             branch = tree["clones"]
@@ -124,7 +126,9 @@ def test_arrays_of_a_class_have_the_methods(stored: Any) -> None:
     tree = file["whole"]
     p4, many = tree["lv"].array(), tree["lvs"].array()
     assert p4.pt.tolist() == pytest.approx([row["lv"]["pt"] for row in rows])
-    assert p4[0].mass == pytest.approx(rows[0]["lv"]["mass"]) and p4.fE.tolist() == [5.0 * k for k in range(1, 6)]
+    assert p4[0].mass == pytest.approx(rows[0]["lv"]["mass"]) and p4.fE.tolist() == [
+        5.0 * k for k in range(1, 6)
+    ]
     assert (p4 + p4).mass.tolist() == pytest.approx([2 * row["lv"]["mass"] for row in rows])
     assert (p4 - tree["xyzt"].array()).x.tolist() == [0.0] * 5
     assert (2.0 * p4).E.tolist() == [10.0 * k for k in range(1, 6)]
@@ -136,7 +140,9 @@ def test_arrays_of_a_class_have_the_methods(stored: Any) -> None:
     with pytest.raises(AttributeError, match="nothing_of_that_name"):
         p4.nothing_of_that_name
     # As they were: names and types of uproot.
-    assert str(p4.type) == "5 * TLorentzVector[fP: TVector3[fX: float64, fY: float64, fZ: float64], fE: float64]"
+    assert (
+        str(p4.type) == "5 * TLorentzVector[fP: TVector3[fX: float64, fY: float64, fZ: float64], fE: float64]"
+    )
 
 
 def test_numbers_are_shared(stored: Any) -> None:
@@ -165,5 +171,7 @@ def test_a_missing_package_gives_its_install_line(stored: Any) -> None:
         "assert array.fE.tolist() == [5.0, 10.0, 15.0, 20.0, 25.0] and not hasattr(array, 'pt')\n"
         "try:\n    sapwood.vectors(array)\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "sapwood.vectors() needs the package 'vector': pip install vector"

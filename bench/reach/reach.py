@@ -2,10 +2,10 @@
 
 Usage: python bench/reach/reach.py [--runs N] [--entries N]
 
-- `polars`: three of 2,000 columns with a predicate that 1 % of the rows pass, through `tree.lazy()`, beside the same
-  through `tree.arrays(..., cut)`. Both have opened the tree before.
-- `parquet`: `sapwood.convert` of a file of ROOT to Parquet beside `pyarrow.parquet.write_table` of the same table in
-  memory, with the same codec and rows of a row group.
+- `polars`: three of 2,000 columns with a predicate that 1 % of the rows pass, through `tree.lazy()`, beside
+  the same through `tree.arrays(..., cut)`. Both have opened the tree before.
+- `parquet`: `sapwood.convert` of a file of ROOT to Parquet beside `pyarrow.parquet.write_table` of the same
+  table in memory, with the same codec and rows of a row group.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def write_wide(path: Path, entries: int) -> None:
         with file.mktree("t", dict.fromkeys(names, "f4"), auto_flush=rows) as tree:
             zeros = np.zeros(rows, "f4")
             for _ in range(0, entries, rows):
-                drawn = {name: rng.normal(size=rows).astype("f4") for name in ("c0001", "c0100", "c1000", "c1999")}
+                drawn = {
+                    name: rng.normal(size=rows).astype("f4") for name in ("c0001", "c0100", "c1000", "c1999")
+                }
                 tree.extend({name: drawn.get(name, zeros) for name in names})
 
 
@@ -49,7 +51,10 @@ def write_events(path: Path, entries: int) -> None:
     counts = rng.poisson(3, entries)
     data: dict[str, Any] = {"run": np.ones(entries, "i4"), "event": np.arange(entries)}
     data |= {f"x{number}": rng.normal(size=entries).astype("f4") for number in range(10)}
-    data |= {f"v{number}": ak.unflatten(rng.exponential(20, counts.sum()).astype("f4"), counts) for number in range(4)}
+    data |= {
+        f"v{number}": ak.unflatten(rng.exponential(20, counts.sum()).astype("f4"), counts)
+        for number in range(4)
+    }
     with sapwood.recreate(path, compression="zstd:5") as file:
         with file.mktree("t", data):
             pass
@@ -90,7 +95,9 @@ def parquet(runs: int, entries: int, codec: str) -> dict[str, float]:
         table = sapwood.open(path)["t"].arrays(library="arrow")
         assert pq.read_table(target).equals(table.cast(pq.read_schema(target)))
         memory = best(lambda: pq.write_table(table, target, compression=codec, row_group_size=rows), runs)
-        ours = best(lambda: sapwood.convert(path, target, compression=codec, step_size=STEP, overwrite=True), runs)
+        ours = best(
+            lambda: sapwood.convert(path, target, compression=codec, step_size=STEP, overwrite=True), runs
+        )
     return {"from memory": memory, "convert": ours, "ratio": memory / ours}
 
 
@@ -103,12 +110,19 @@ def main() -> None:
     results = {}
     for entries in (arguments.entries // 4, arguments.entries):
         results[f"polars {entries}"] = row = polars(arguments.runs, entries)
-        print(f"Polars, 3 of {COLUMNS} columns, {entries} rows: arrays {row['arrays']:.4f} s, lazy {row['lazy']:.4f} s, "
-              f"{row['ratio']:.2f} (aim 1.3)", flush=True)
+        print(
+            f"Polars, 3 of {COLUMNS} columns, {entries} rows: arrays {row['arrays']:.4f} s, "
+            f"lazy {row['lazy']:.4f} s, "
+            f"{row['ratio']:.2f} (aim 1.3)",
+            flush=True,
+        )
     for codec in ("zstd", "snappy"):
         results[f"parquet {codec}"] = row = parquet(arguments.runs, 2 * arguments.entries, codec)
-        print(f"Parquet, {codec}: from memory {row['from memory']:.3f} s, convert {row['convert']:.3f} s, "
-              f"{row['ratio']:.2f} (aim 0.9)", flush=True)
+        print(
+            f"Parquet, {codec}: from memory {row['from memory']:.3f} s, convert {row['convert']:.3f} s, "
+            f"{row['ratio']:.2f} (aim 0.9)",
+            flush=True,
+        )
     (HERE / "reach.json").write_text(json.dumps(results, indent=1) + "\n")
 
 

@@ -43,18 +43,20 @@ def convert(
 ) -> Converted:
     """Converts files to another format.
 
-    ``files`` is a path, a glob or a list of these, or an open tree; a file of ROOT may be followed by ``:tree``. Where
-    ``target`` is a folder (one that is there, or a path that ends with a slash), each file becomes one of the same
-    name in it, ``jobs`` at a time; else all of them become one file, one after another. The formats are those that
-    the names say, or ``source_format`` and ``format``: ``"ttree"``, ``"rntuple"``, ``"parquet"``, ``"feather"``,
-    ``"arrows"``, ``"csv"``, ``"jsonl"``, ``"npz"``, ``"npy"``, ``"hdf5"``. Texts may be compressed (``.csv.gz``,
-    ``.jsonl.zst``). A target of ROOT may name its tree: ``"out.root:Events"``.
+    ``files`` is a path, a glob or a list of these, or an open tree; a file of ROOT may be followed by
+    ``:tree``. Where ``target`` is a folder (one that is there, or a path that ends with a slash), each file
+    becomes one of the same name in it, ``jobs`` at a time; else all of them become one file, one after
+    another. The formats are those that the names say, or ``source_format`` and ``format``: ``"ttree"``,
+    ``"rntuple"``, ``"parquet"``, ``"feather"``, ``"arrows"``, ``"csv"``, ``"jsonl"``, ``"npz"``, ``"npy"``,
+    ``"hdf5"``. Texts may be compressed (``.csv.gz``, ``.jsonl.zst``). A target of ROOT may name its tree:
+    ``"out.root:Events"``.
 
-    ``columns`` are names; of ROOT files also expressions, and ``cut``, ``filter_name`` and ``aliases`` are as in
-    :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`. ``compression`` is a codec of the target with a
-    level if need be: ``"zstd:5"``, ``"none"``. Steps of ``step_size`` are in memory: one is written while the next
-    is read. A file has its name when it is complete; one that is there is only replaced with ``overwrite``. Trees
-    have no place for missing values, and RNTuples one with ``nullable``, which makes fields optional.
+    ``columns`` are names; of ROOT files also expressions, and ``cut``, ``filter_name`` and ``aliases`` are as
+    in :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`. ``compression`` is a codec of the
+    target with a level if need be: ``"zstd:5"``, ``"none"``. Steps of ``step_size`` are in memory: one is
+    written while the next is read. A file has its name when it is complete; one that is there is only
+    replaced with ``overwrite``. Trees have no place for missing values, and RNTuples one with ``nullable``,
+    which makes fields optional.
 
     This needs pyarrow, and h5py for HDF5.
 
@@ -70,10 +72,10 @@ def convert(
     >>> sapwood.open(os.path.join(folder, "back.root:t"))["v"].array().tolist()
     [[], [2, 3]]
 
-    Raises :class:`~sapwood.errors.UnsupportedError` naming the column and type that the target has no place for, and
-    what to do, and :class:`~sapwood.errors.ExistsError` for a target that is there.
+    Raises :class:`~sapwood.errors.UnsupportedError` naming the column and type that the target has no place
+    for, and what to do, and :class:`~sapwood.errors.ExistsError` for a target that is there.
     """
-    # Only who converts pays for what that needs.
+    # Imported here, since nothing else needs it.
     from sapwood._convert import work
 
     wanted = work.wanted_of(columns, cut, filter_name, aliases, step_size, threads, dict(others))

@@ -52,16 +52,17 @@ def nanoevents(
 ) -> Any:
     """Events as coffea's ``NanoEventsFactory`` makes them, read by Sapwood.
 
-    ``files`` are as for :func:`sapwood.iterate`; where no tree is named, it is the one that the schema is about, or
-    the only one. ``schema`` is a class of ``coffea.nanoevents``, or a name: ``"nanoaod"``, ``"pfnanoaod"``,
-    ``"scoutingnanoaod"``, ``"physlite"``, ``"edm4hep"``, ``"fcc"``, ``"fccedm4hep1"``, ``"delphes"``,
-    ``"treemaker"``, ``"pdune"``, ``"base"``.
+    ``files`` are as for :func:`sapwood.iterate`; where no tree is named, it is the one that the schema is
+    about, or the only one. ``schema`` is a class of ``coffea.nanoevents``, or a name: ``"nanoaod"``,
+    ``"pfnanoaod"``, ``"scoutingnanoaod"``, ``"physlite"``, ``"edm4hep"``, ``"fcc"``, ``"fccedm4hep1"``,
+    ``"delphes"``, ``"treemaker"``, ``"pdune"``, ``"base"``.
 
-    ``mode`` is ``"virtual"`` (a column is read when it is looked at), ``"eager"`` (all are read at once, in one plan),
-    or ``"dask"`` (a collection of any number of files, in partitions of ``step_size``: each reads the columns that
-    its graph needs in one plan). Columns that ``preload`` names are read together from the beginning. Where a
-    script goes through a tree in ranges of entries, what it looked at in the last range is read together as soon
-    as it looks at any of these in the next. Branches that ``filter_name`` leaves out are not there for the schema.
+    ``mode`` is ``"virtual"`` (a column is read when it is looked at), ``"eager"`` (all are read at once, in
+    one plan), or ``"dask"`` (a collection of any number of files, in partitions of ``step_size``: each reads
+    the columns that its graph needs in one plan). Columns that ``preload`` names are read together from the
+    beginning. Where a script goes through a tree in ranges of entries, what it looked at in the last range is
+    read together as soon as it looks at any of these in the next. Branches that ``filter_name`` leaves out
+    are not there for the schema.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -71,7 +72,8 @@ def nanoevents(
     >>> events.Muon.pt.tolist()                                                        # doctest: +SKIP
     [[30.0, 20.0], [10.0]]
 
-    Raises :class:`~sapwood.errors.NotFoundError` where there is no such tree, ``ModuleNotFoundError`` without coffea.
+    Raises :class:`~sapwood.errors.NotFoundError` where there is no such tree, ``ModuleNotFoundError`` without
+    coffea.
     """
     if mode not in ("virtual", "eager", "dask"):
         raise ValueError(f'mode is "virtual", "eager" or "dask", not {mode!r}')
@@ -88,7 +90,8 @@ def nanoevents(
         return _dask(chain, made, names, filter_name, metadata, step_size)
     if len(chain.sources) != 1:
         raise MismatchError(
-            f"{len(chain.sources)} files cannot be one array that is read at once: mode=\"dask\" takes several, or call "
+            f'{len(chain.sources)} files cannot be one array that is read at once: mode="dask" takes several, '
+            "or call "
             "nanoevents for each"
         )
     from sapwood._read import nano_mapping
@@ -121,7 +124,9 @@ def _schema(schema: Any) -> tuple[Any, tuple[str, ...]]:
     return schema, next((known[name] for name in above if name in known), ())
 
 
-def _dask(chain: Chain, schema: Any, preload: list[str], filter_name: Any, metadata: Any, step_size: Any) -> Any:
+def _dask(
+    chain: Chain, schema: Any, preload: list[str], filter_name: Any, metadata: Any, step_size: Any
+) -> Any:
     """A collection, whose form is that of the first file."""
     need("dask_awkward", 'mode="dask"', "dask-awkward")
     from sapwood._read import nano_mapping, nano_partitions

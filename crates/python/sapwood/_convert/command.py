@@ -15,20 +15,29 @@ def convert_command(arguments: Sequence[str]) -> int:
     """``sapwood convert FILES... TARGET``."""
     parser = argparse.ArgumentParser(
         "sapwood convert",
-        description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON lines, NumPy and "
+        description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON lines, "
+        "NumPy and "
         "HDF5. The ends of their names say the formats. Needs pyarrow, and h5py for HDF5.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE[:TREE]", help="files, with globs, as one after another")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE[:TREE]", help="files, with globs, as one after another"
+    )
     parser.add_argument("target", metavar="TARGET[:TREE]", help="a file, or a folder for one file each")
     parser.add_argument("--to", metavar="FORMAT", help=f"format of the target: {', '.join(formats.NAMES)}")
     parser.add_argument("--from", dest="source", metavar="FORMAT", help="format of the files")
-    parser.add_argument("-c", "--columns", action="append", metavar="NAME", help="a column, or an expression; several times")
+    parser.add_argument(
+        "-c", "--columns", action="append", metavar="NAME", help="a column, or an expression; several times"
+    )
     parser.add_argument("--filter-name", metavar="PATTERN", help="columns whose names fit, of ROOT files")
     parser.add_argument("--cut", metavar="EXPRESSION", help="rows of ROOT files for which this is true")
-    parser.add_argument("--compression", metavar="CODEC[:LEVEL]", help="of the target, like zstd:5; none for none")
+    parser.add_argument(
+        "--compression", metavar="CODEC[:LEVEL]", help="of the target, like zstd:5; none for none"
+    )
     parser.add_argument("--step-size", default="64 MB", help="rows, or bytes, that are in memory")
     parser.add_argument("-j", "--jobs", type=int, help="files at a time; all cores by default")
-    parser.add_argument("--nullable", action="store_true", help="RNTuples with optional fields, for missing values")
+    parser.add_argument(
+        "--nullable", action="store_true", help="RNTuples with optional fields, for missing values"
+    )
     parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
     options = parser.parse_args(arguments)
@@ -56,5 +65,6 @@ def convert_command(arguments: Sequence[str]) -> int:
         return 130
     if not options.quiet:
         plural = "" if len(done.files) == 1 else "s"
-        print(f"{done.entries} rows in {len(done.files)} file{plural}: {', '.join(done.files[:3])}{' ...' if len(done.files) > 3 else ''}")
+        listed = ", ".join(done.files[:3]) + (" ..." if len(done.files) > 3 else "")
+        print(f"{done.entries} rows in {len(done.files)} file{plural}: {listed}")
     return 0

@@ -27,7 +27,14 @@ SUFFIXES = {
     ".hdf": "hdf5",
 }
 #: Other names of formats.
-OTHER_NAMES = {"root": "ttree", "arrow": "feather", "ipc": "feather", "json": "jsonl", "ndjson": "jsonl", "h5": "hdf5"}
+OTHER_NAMES = {
+    "root": "ttree",
+    "arrow": "feather",
+    "ipc": "feather",
+    "json": "jsonl",
+    "ndjson": "jsonl",
+    "h5": "hdf5",
+}
 NAMES = ("ttree", "rntuple", "parquet", "feather", "arrows", "csv", "jsonl", "npz", "npy", "hdf5")
 #: Texts that may be compressed as a whole, by what their names end with.
 PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
@@ -63,7 +70,8 @@ def format_of(path: str, named: str | None) -> str:
     ends = os.path.splitext(base)[1]
     if ends not in SUFFIXES:
         raise MismatchError(
-            f"the name {os.path.basename(path)!r} does not say which format it has: name it (format=, --to or --from: "
+            f"the name {os.path.basename(path)!r} does not say which format it has: name it "
+            f"(format=, --to or --from: "
             f"{', '.join(NAMES)})"
         )
     return SUFFIXES[ends]
@@ -79,7 +87,8 @@ def packing(path: str) -> str | None:
 
 
 def codec(format: str, setting: str | None) -> tuple[str | None, int | None]:
-    """A codec and its level, as a setting like ``"zstd:5"`` has them; ``None`` for no compression, or no level.
+    """A codec and its level, as a setting like ``"zstd:5"`` has them; ``None`` for no compression, or no
+    level.
 
     >>> codec("parquet", "zstd:5"), codec("parquet", None), codec("feather", "none")
     (('zstd', 5), ('zstd', None), (None, None))
@@ -89,13 +98,17 @@ def codec(format: str, setting: str | None) -> tuple[str | None, int | None]:
     default, known = CODECS[format]
     name, _, level = (setting or default or "none").lower().partition(":")
     if name not in known or (level and not level.lstrip("-").isdigit()):
-        raise MismatchError(f"{format} has no compression {setting!r}: it is one of {', '.join(known)}, and a level after a colon")
+        raise MismatchError(
+            f"{format} has no compression {setting!r}: it is one of {', '.join(known)}, "
+            "and a level after a colon"
+        )
     return None if name == "none" else name, int(level) if level else None
 
 
 def refuse(format: str, name: str, kind: Any, words: str, others: Iterable[str]) -> UnsupportedError:
     """The error about a column that a format has no place for."""
     return UnsupportedError(
-        f"column {name!r} holds {kind}, and {format} {words}: leave it out (columns, filter_name), or convert to "
+        f"column {name!r} holds {kind}, and {format} {words}: leave it out (columns, "
+        "filter_name), or convert to "
         f"{' or '.join(others)}"
     )

@@ -34,7 +34,9 @@ def read(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[Any], 
 
     file.visititems(visit)
     if len(set(lengths.values())) != 1:
-        raise MismatchError(f"the datasets have different lengths, or there are none: {lengths}{place(path, None)}")
+        raise MismatchError(
+            f"the datasets have different lengths, or there are none: {lengths}{place(path, None)}"
+        )
     total = next(iter(lengths.values()))
 
     def part(group: Any, start: int, stop: int) -> dict[str, Any]:
@@ -57,7 +59,11 @@ def read(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[Any], 
 
 
 def _record(pa: Any, columns: dict[str, Any], length: int) -> Any:
-    return pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else pa.nulls(length, pa.struct([]))
+    return (
+        pa.StructArray.from_arrays(list(columns.values()), list(columns))
+        if columns
+        else pa.nulls(length, pa.struct([]))
+    )
 
 
 def _column(pa: Any, h5py: Any, name: str, dataset: Any, start: int, stop: int, path: str) -> Any:
@@ -76,7 +82,9 @@ def _column(pa: Any, h5py: Any, name: str, dataset: Any, start: int, stop: int, 
         rows = dataset[start:stop]
         return _record(pa, {field: numpy_files._arrow(pa, rows[field]) for field in kind.names}, len(rows))
     if h5py.check_enum_dtype(kind) is not None and kind != np.dtype(bool):
-        raise UnsupportedError(f"the dataset {name!r} holds an enumeration, which no column can hold{place(path, name)}")
+        raise UnsupportedError(
+            f"the dataset {name!r} holds an enumeration, which no column can hold{place(path, name)}"
+        )
     return numpy_files._arrow(pa, dataset[start:stop])
 
 
@@ -137,7 +145,9 @@ class Hdf5Writer:
     def _add(self, to: Any, name: str, column: Any, stop: int) -> None:
         h5py, pa = _h5py(), need("pyarrow", "sapwood.convert()")
         if column.null_count:
-            raise MismatchError(f"column {name!r} has {column.null_count} missing values, for which HDF5 has no place")
+            raise MismatchError(
+                f"column {name!r} has {column.null_count} missing values, for which HDF5 has no place"
+            )
         if isinstance(to, h5py.Group):
             for place, below in enumerate(column.flatten()):
                 field = column.type.field(place).name

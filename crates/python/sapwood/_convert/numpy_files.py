@@ -37,7 +37,8 @@ def read_npz(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[An
         for start in range(0, total, step):
             rows = min(step, total - start)
             columns = {
-                name: _read(streams[name], dtype, (rows, *shape[1:])) for name, (dtype, shape) in found.items()
+                name: _read(streams[name], dtype, (rows, *shape[1:]))
+                for name, (dtype, shape) in found.items()
             }
             yield from _table(columns).cast(schema).to_batches()
 
@@ -45,7 +46,8 @@ def read_npz(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[An
 
 
 def read_npy(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[Any], int]:
-    """The same of a ``.npy`` file: the fields of a structured array are columns, or one of the name ``values``."""
+    """The same of a ``.npy`` file: the fields of a structured array are columns, or one of the name
+    ``values``."""
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not array.ndim:
         raise MismatchError(f"one value is no column{place(path, None)}")
@@ -113,7 +115,9 @@ def to_numpy(column: Any, name: str, format: str) -> Any:
     pa = need("pyarrow", "sapwood.convert()")
     kind, shape = column.type, []
     if column.null_count:
-        raise MismatchError(f"column {name!r} has {column.null_count} missing values, for which {format} has no place")
+        raise MismatchError(
+            f"column {name!r} has {column.null_count} missing values, for which {format} has no place"
+        )
     while pa.types.is_fixed_size_list(kind):
         shape.append(kind.list_size)
         kind = kind.value_type
@@ -121,7 +125,9 @@ def to_numpy(column: Any, name: str, format: str) -> Any:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return np.asarray(column.to_pylist(), "U") if len(column) else np.zeros((0, *shape), "U1")
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise formats.refuse(format, name, kind, "has columns of numbers and texts alone", ("Parquet", "Feather"))
+        raise formats.refuse(
+            format, name, kind, "has columns of numbers and texts alone", ("Parquet", "Feather")
+        )
     return column.to_numpy(zero_copy_only=False).reshape((-1, *shape))
 
 
@@ -163,10 +169,15 @@ class NpyWriter:
 
     def __init__(self, path: str, schema: Any, setting: str | None) -> None:
         formats.codec("npy", setting)
-        empty = {name: to_numpy(schema.empty_table().column(name).combine_chunks(), name, "npy") for name in schema.names}
+        empty = {
+            name: to_numpy(schema.empty_table().column(name).combine_chunks(), name, "npy")
+            for name in schema.names
+        }
         for name, array in empty.items():
             if array.dtype.kind == "U":
-                raise formats.refuse("npy", name, schema.field(name).type, "has rows of one size", ("npz", "Parquet"))
+                raise formats.refuse(
+                    "npy", name, schema.field(name).type, "has rows of one size", ("npz", "Parquet")
+                )
         self._dtype = np.dtype([(name, array.dtype, array.shape[1:]) for name, array in empty.items()])
         self._column = _Column(os.path.dirname(path) or ".", os.path.basename(path), path)
         self._column.add(np.zeros(0, self._dtype))

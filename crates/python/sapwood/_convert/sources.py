@@ -115,7 +115,9 @@ def rows_in(schema: Any, wanted: Wanted) -> int:
     """How many rows a batch has, of columns of these types."""
     if not isinstance(wanted.step_size, str):
         return wanted.step_size
-    width = sum(max(getattr(field.type, "bit_width", 0) if _is_fixed(field.type) else 0, 128) // 8 for field in schema)
+    width = sum(
+        max(getattr(field.type, "bit_width", 0) if _is_fixed(field.type) else 0, 128) // 8 for field in schema
+    )
     return max(1024, sizes.as_bytes(wanted.step_size) // max(width, 1))
 
 
@@ -175,7 +177,11 @@ def _unpacked(path: str) -> Any:
 
 def _block(wanted: Wanted) -> int:
     """Bytes of text that are parsed at once; the first ones say the types of the columns."""
-    return min(max(sizes.as_bytes(wanted.step_size), 1 << 20), 1 << 30) if isinstance(wanted.step_size, str) else 8 << 20
+    return (
+        min(max(sizes.as_bytes(wanted.step_size), 1 << 20), 1 << 30)
+        if isinstance(wanted.step_size, str)
+        else 8 << 20
+    )
 
 
 def _npz(path: str, wanted: Wanted) -> Rows:
@@ -203,8 +209,8 @@ _READERS: dict[str, Callable[[str, Wanted], Rows]] = {
 
 
 def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
-    """The rows of several files as one. Columns are those of the first; numbers of another width are widened or
-    narrowed where no value is lost."""
+    """The rows of several files as one. Columns are those of the first; numbers of another width are widened
+    or narrowed where no value is lost."""
     first_path, make = parts[0]
     first = make()
 
@@ -218,7 +224,9 @@ def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
             except (ValueError, KeyError, TypeError) as error:
                 if isinstance(error, SapwoodError):
                     raise
-                raise MismatchError(f"{path} has other columns than {first_path}: {error}{place(str(path), None)}") from None
+                raise MismatchError(
+                    f"{path} has other columns than {first_path}: {error}{place(str(path), None)}"
+                ) from None
 
     total = first.total if len(parts) == 1 else None
     return Rows(first.schema, batches(), total, first.name)

@@ -37,15 +37,17 @@ def writer(path: str, format: str, schema: Any, name: str, setting: str | None, 
 
 
 class RootWriter:
-    """A tree or an RNTuple in a file of ROOT. Columns of other formats may have missing values; those that have none
-    need no optional field for that."""
+    """A tree or an RNTuple in a file of ROOT. Columns of other formats may have missing values; those that
+    have none need no optional field for that."""
 
     def __init__(
         self, path: str, format: str, schema: Any, name: str, setting: str | None, nullable: bool
     ) -> None:
         from sapwood.writing import recreate
 
-        self._compression: dict[str, Any] = {} if setting is None else {"compression": None if setting == "none" else setting}
+        self._compression: dict[str, Any] = (
+            {} if setting is None else {"compression": None if setting == "none" else setting}
+        )
         self._file = recreate(path, format=format, **self._compression)
         self._format, self._name, self._schema, self._nullable = format, name, schema, nullable
         self._tree: Any = None
@@ -92,8 +94,12 @@ class ParquetWriter:
         pa = need("pyarrow", "sapwood.convert()")
         for field in schema:
             if pa.types.is_union(field.type):
-                raise formats.refuse("Parquet", field.name, field.type, "has no type for values of several types", ("Feather",))
-        self._writer = parquet.ParquetWriter(path, schema, compression=codec or "none", compression_level=level)
+                raise formats.refuse(
+                    "Parquet", field.name, field.type, "has no type for values of several types", ("Feather",)
+                )
+        self._writer = parquet.ParquetWriter(
+            path, schema, compression=codec or "none", compression_level=level
+        )
 
     def write(self, batch: Any) -> None:
         """Adds rows."""
@@ -153,7 +159,9 @@ class CsvWriter:
         pa = need("pyarrow", "sapwood.convert()")
         for field in schema:
             if pa.types.is_nested(field.type):
-                raise formats.refuse("CSV", field.name, field.type, "has one value in a cell", ("JSON lines", "Parquet"))
+                raise formats.refuse(
+                    "CSV", field.name, field.type, "has one value in a cell", ("JSON lines", "Parquet")
+                )
         self._text = _Text(path, setting, "csv")
         self._writer = csv.CSVWriter(self._text.out, schema)
 
@@ -170,13 +178,16 @@ class CsvWriter:
 
 
 class JsonWriter:
-    """A line of JSON for each row. NaN has no form in JSON, and becomes null; infinity is a number that is too large."""
+    """A line of JSON for each row. NaN has no form in JSON, and becomes null; infinity is a number that is
+    too large."""
 
     def __init__(self, path: str, schema: Any, setting: str | None) -> None:
         pa = need("pyarrow", "sapwood.convert()")
         for field in schema:
             if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
-                raise formats.refuse("JSON", field.name, field.type, "has texts alone", ("Parquet", "Feather"))
+                raise formats.refuse(
+                    "JSON", field.name, field.type, "has texts alone", ("Parquet", "Feather")
+                )
         self._text = _Text(path, setting, "jsonl")
 
     def write(self, batch: Any) -> None:
@@ -237,7 +248,9 @@ def check_setting(path: str, format: str, setting: str | None) -> str | None:
     if format in ("csv", "jsonl"):
         named = formats.packing(path)
         if setting not in (None, named):
-            raise MismatchError(f"{path}: how a text is compressed is said by its name, like {format}.{'gz' if named is None else 'zst'}")
+            raise MismatchError(
+                f"{path}: how a text is compressed is said by its name, like .{format}.gz and .{format}.zst"
+            )
         return named
     formats.codec(format, setting)
     return setting

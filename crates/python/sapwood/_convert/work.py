@@ -70,12 +70,17 @@ def tasks(
     return made
 
 
-def run(made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None) -> int:
+def run(
+    made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None
+) -> int:
     """Writes files, several at a time. Gives the number of rows."""
     workers = max(1, min(len(made), jobs or os.cpu_count() or 1))
     work = partial(convert, wanted=wanted, nullable=nullable)
     if workers == 1:
-        return sum(work(task, show=progress) for task in progress_bar.each(made, len(made), progress, "files", "convert"))
+        return sum(
+            work(task, show=progress)
+            for task in progress_bar.each(made, len(made), progress, "files", "convert")
+        )
     stop = threading.Event()
     with ThreadPoolExecutor(workers, "sapwood-convert") as pool:
         try:
@@ -161,10 +166,14 @@ def convert(
     count = 0
     writer: targets.Writer | None = None
     try:
-        writer = targets.writer(made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable)
+        writer = targets.writer(
+            made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable
+        )
         total = rows.total or 0
         batches = _ahead(rows.batches)
-        shown = progress_bar.each(batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows)
+        shown = progress_bar.each(
+            batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
+        )
         for batch in shown:
             if stop is not None and stop.is_set():
                 raise CancelledError

@@ -21,10 +21,12 @@ _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", 
 
 
 class TreeDataset(ds.Dataset):  # type: ignore[misc]
-    """A tree as a :class:`pyarrow.dataset.Dataset`: a scan reads the columns that it names and those that its filter
-    needs, and only baskets with entries that the filter leaves."""
+    """A tree as a :class:`pyarrow.dataset.Dataset`: a scan reads the columns that it names and those that its
+    filter needs, and only baskets with entries that the filter leaves."""
 
-    def __init__(self, tree: Any, filter_name: Any = None, step_size: int | str = BATCH, only: Any = None) -> None:
+    def __init__(
+        self, tree: Any, filter_name: Any = None, step_size: int | str = BATCH, only: Any = None
+    ) -> None:
         self._tree = tree
         self._filter_name = filter_name
         self._step_size = step_size
@@ -46,9 +48,11 @@ class TreeDataset(ds.Dataset):  # type: ignore[misc]
         return ds.scalar(True)
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> Any:
-        """A scan of some columns, or of expressions by names, and of the rows that pass a filter. Of the other options
-        ``batch_size`` and ``memory_pool`` count."""
-        known = {name: options[name] for name in ("batch_size", "memory_pool") if options.get(name) is not None}
+        """A scan of some columns, or of expressions by names, and of the rows that pass a filter. Of the
+        other options ``batch_size`` and ``memory_pool`` count."""
+        known = {
+            name: options[name] for name in ("batch_size", "memory_pool") if options.get(name) is not None
+        }
         filter = filter if self._only is None else self._only if filter is None else self._only & filter
         names = self._schema.names
         wanted = names if columns is None else list(columns)
@@ -93,8 +97,8 @@ class TreeDataset(ds.Dataset):  # type: ignore[misc]
 
 
 def cut_of(filter: Any, columns: cuts.Columns) -> str | None:
-    """What of a filter of pyarrow the engine can decide before it reads the other columns. An expression shows
-    itself by its text alone, which has Python's grammar but for what is left out here."""
+    """What of a filter of pyarrow the engine can decide before it reads the other columns. An expression
+    shows itself by its text alone, which has Python's grammar but for what is left out here."""
     try:
         return _Reader(columns).cut(ast.parse(str(filter), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -43,9 +43,9 @@ class Opener(UUIDOpener):  # type: ignore[misc]
 class Columns(BaseSourceMapping):  # type: ignore[misc]
     """The columns of a tree, as coffea asks for them.
 
-    It asks for one buffer after another. Columns that are asked for together are read in one plan: all of them for
-    events that are read at once, those that are named beforehand (:meth:`preload`), and those that were looked at
-    in the entries before, of the same tree.
+    It asks for one buffer after another. Columns that are asked for together are read in one plan: all of
+    them for events that are read at once, those that are named beforehand (:meth:`preload`), and those that
+    were looked at in the entries before, of the same tree.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -74,13 +74,21 @@ class Columns(BaseSourceMapping):  # type: ignore[misc]
             if name in beside and branch.interpretation.kind[0] == "record":
                 continue
             if "," in name or "!" in name:
-                warnings.warn(f"left out {name!r}: coffea has no columns with a comma or an exclamation mark", stacklevel=4)
+                warnings.warn(
+                    f"left out {name!r}: coffea has no columns with a comma or an exclamation mark",
+                    stacklevel=4,
+                )
                 continue
             try:
                 form = json.loads(_form(branch).to_json())
-                forms[name] = _lazify_form(form, f"{name},!load", docstr=branch.title, typestr=branch.typename)
+                forms[name] = _lazify_form(
+                    form, f"{name},!load", docstr=branch.title, typestr=branch.typename
+                )
             except CannotBeNanoEvents as error:
-                warnings.warn(f"left out {name!r} ({branch.typename}): coffea has no such columns: {error}", stacklevel=4)
+                warnings.warn(
+                    f"left out {name!r} ({branch.typename}): coffea has no such columns: {error}",
+                    stacklevel=4,
+                )
         return {
             "class": "RecordArray",
             "contents": list(forms.values()),
@@ -200,8 +208,8 @@ def factory(
     options: dict[str, Any],
     is_ready: bool = False,
 ) -> Any:
-    """A factory of events: ``schema`` is made of the form of the tree's columns. With ``is_ready``, columns to
-    ``preload`` are arrays from the beginning."""
+    """A factory of events: ``schema`` is made of the form of the tree's columns. With ``is_ready``, columns
+    to ``preload`` are arrays from the beginning."""
     uuid, path = str(tree.file.uuid), tree.object_path
     mapping = Columns(
         Opener({uuid: tree.file_path}, options),

@@ -17,13 +17,15 @@ dask_awkward: Any = need("dask_awkward", 'mode="dask"', "dask-awkward")
 
 
 class ReadEvents(ColumnProjectionMixin):
-    """Reads one partition: its columns in one plan, once it is known which are needed, and any other when it is looked
-    at."""
+    """Reads one partition: its columns in one plan, once it is known which are needed, and any other when it
+    is looked at."""
 
     attrs = None
     use_optimization = True
 
-    def __init__(self, schema: Any, preload: list[str], opening: dict[str, Any], needed: Iterable[str] = ()) -> None:
+    def __init__(
+        self, schema: Any, preload: list[str], opening: dict[str, Any], needed: Iterable[str] = ()
+    ) -> None:
         self.schema, self.preload, self.opening, self.needed = schema, preload, opening, list(needed)
         self.form = ak.forms.from_dict(schema.form) if isinstance(schema.form, dict) else schema.form
 

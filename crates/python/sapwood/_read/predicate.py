@@ -1,8 +1,8 @@
 """Predicates of other libraries as cuts of the engine, which decide what is read.
 
-A cut may let more entries pass than its predicate, and never fewer: the library filters what is left. So what has
-no counterpart is left out, and a comparison lets values pass about which libraries differ (NaN, numbers that are
-rounded to 32 bits).
+A cut may let more entries pass than its predicate, and never fewer: the library filters what is left. So what
+has no counterpart is left out, and a comparison lets values pass about which libraries differ (NaN, numbers
+that are rounded to 32 bits).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Operand(NamedTuple):
     text: str
     """As an expression."""
     kind: str
-    """``"float64"``, ``"float32"``, ``"wide"`` for whole numbers of 64 bits, ``"whole"`` for shorter ones and truth
-    values, ``"text"``; ``"literal"`` for a number."""
+    """``"float64"``, ``"float32"``, ``"wide"`` for whole numbers of 64 bits, ``"whole"`` for shorter ones and
+    truth values, ``"text"``; ``"literal"`` for a number."""
     value: float = 0.0
     """The number."""
 
@@ -149,8 +149,8 @@ class Columns:
 
 
 def plan(tree: Tree, names: Any, cut: str | None, columns: Columns) -> reading.Plan:
-    """What is read of a tree: some columns, of the entries that pass a cut if the engine understands it as it is
-    meant."""
+    """What is read of a tree: some columns, of the entries that pass a cut if the engine understands it as it
+    is meant."""
     if cut is not None:
         try:
             found = reading.Plan(tree, names, cut)

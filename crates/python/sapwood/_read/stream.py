@@ -1,5 +1,5 @@
-"""Trees and steps of them as streams of Arrow: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``, DuckDB and
-others, without a copy and without pyarrow.
+"""Trees and steps of them as streams of Arrow: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``, DuckDB
+and others, without a copy and without pyarrow.
 
 ``pandas.DataFrame(...)`` does not ask: ``tree.arrays(library="pd")`` gives a DataFrame."""
 
@@ -47,7 +47,9 @@ def kinds(tree: Any, names: Iterable[str]) -> predicate.Columns:
     """Types of columns, for predicates."""
     found = {name: tree._find(name) for name in names}
     kept = {name: branch.interpretation for name, branch in found.items() if branch is not None}
-    return predicate.Columns({name: kind.kind for name, kind in kept.items() if not isinstance(kind, Grouped)})
+    return predicate.Columns(
+        {name: kind.kind for name, kind in kept.items() if not isinstance(kind, Grouped)}
+    )
 
 
 class Described:
@@ -62,11 +64,17 @@ class Described:
 
 
 class Steps(Iterator[Any]):
-    """What ``iterate()`` gives: an item for each step. Libraries that speak Arrow take it as a stream with a batch
-    for each step, from the first one on: ``pyarrow.RecordBatchReader.from_stream(tree.iterate(["x"], "x > 1"))``.
+    """What ``iterate()`` gives: an item for each step. Libraries that speak Arrow take it as a stream with a
+    batch for each step, from the first one on: ``pyarrow.RecordBatchReader.from_stream(tree.iterate(["x"], "x
+    > 1"))``.
     """
 
-    def __init__(self, steps: Iterator[Any], plan: Callable[[], AbstractContextManager[reading.Plan]], columns: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        steps: Iterator[Any],
+        plan: Callable[[], AbstractContextManager[reading.Plan]],
+        columns: Callable[[], Any],
+    ) -> None:
         self._steps = steps
         self._plan = plan
         self._columns = columns
@@ -88,7 +96,11 @@ class Steps(Iterator[Any]):
 
 
 def steps_of(
-    plan: reading.Plan, entries: Range, step_size: int | str, answers: Iterator[Any] | None = None, rows: Any = None
+    plan: reading.Plan,
+    entries: Range,
+    step_size: int | str,
+    answers: Iterator[Any] | None = None,
+    rows: Any = None,
 ) -> Steps:
     """Steps of a plan: ``answers`` one by one, and their columns as a stream."""
 
@@ -111,7 +123,9 @@ def columns_of(plan: reading.Plan, selection: Selection) -> tuple[int, list[Any]
     Raises :class:`~sapwood.errors.UnsupportedError` naming the column that a stream cannot hold.
     """
     if plan.cut_on_items:
-        raise UnsupportedError(f"the cut {plan.cut!r} leaves out items of lists, which a table cannot: cut in Awkward")
+        raise UnsupportedError(
+            f"the cut {plan.cut!r} leaves out items of lists, which a table cannot: cut in Awkward"
+        )
     for output in plan.outputs:
         words = f"{output.name!r} cannot be in a stream of Arrow:"
         if output.dtype is not None:

@@ -10,7 +10,9 @@ import numpy as np
 
 from sapwood.errors import MismatchError
 
-_CLASS = re.compile(r"(TLorentzVector|TVector[23])$|ROOT::Math::(Lorentz|Displacement|Position)Vector(2D|3D)?\s*<")
+_CLASS = re.compile(
+    r"(TLorentzVector|TVector[23])$|ROOT::Math::(Lorentz|Displacement|Position)Vector(2D|3D)?\s*<"
+)
 #: Classes by the names of their numbers: which class of `vector` that is, and its names for them.
 _COORDINATES: dict[frozenset[str], tuple[str, dict[str, str]]] = {
     frozenset(names.split()): (kind, dict(zip(names.split(), coordinates.split())))
@@ -38,17 +40,18 @@ _BY_NUMBERS: tuple[Any, ...] = (np.multiply, np.true_divide)
 
 
 def vectors(array: Any) -> Any:
-    """An array in which ROOT's vectors are those of the package `vector <https://vector.readthedocs.io>`__, wherever
-    they are in it, and however they were stored: ``TLorentzVector``, ``TVector3``, ``TVector2``, and the classes of
-    GenVector (``ROOT::Math::PtEtaPhiMVector``, ``XYZPoint`` ...), whole or split into branches. Numbers are shared.
+    """An array in which ROOT's vectors are those of the package `vector <https://vector.readthedocs.io>`__,
+    wherever they are in it, and however they were stored: ``TLorentzVector``, ``TVector3``, ``TVector2``, and
+    the classes of GenVector (``ROOT::Math::PtEtaPhiMVector``, ``XYZPoint`` ...), whole or split into
+    branches. Numbers are shared.
 
     Arrays of such classes that were read whole have these methods anyway: ``tree["p4"].array().pt``.
 
-    >>> import io, numpy as np, sapwood
-    >>> with sapwood.recreate(memory := io.BytesIO()) as file:
-    ...     file.mkrntuple("t", {"p": "{fX: float64, fY: float64}"}).extend({"p": [{"fX": 3.0, "fY": 4.0}]})
-    >>> sapwood.vectors(sapwood.open(memory)["t"].arrays()).p.fX.tolist()              # no class: as it is
-    [3.0]
+    >>> import awkward as ak, sapwood
+    >>> momentum = {"fP": {"fX": 3.0, "fY": 4.0, "fZ": 0.0}, "fE": 6.0}
+    >>> read = ak.Array([momentum], with_name="TLorentzVector")    # as a branch is read
+    >>> vectors(read).pt.tolist()
+    [5.0]
 
     Raises ``ModuleNotFoundError`` with the install line where ``vector`` is missing.
     """
@@ -61,7 +64,9 @@ def vectors(array: Any) -> Any:
         whole = vectors(ak.Array(array.layout.array[array.layout.at : array.layout.at + 1]))
         return whole[0]
     if not isinstance(array, ak.Array):
-        raise MismatchError(f"vectors are in Awkward Arrays, and {type(array).__name__} was given: read with library='ak'")
+        raise MismatchError(
+            f"vectors are in Awkward Arrays, and {type(array).__name__} was given: read with library='ak'"
+        )
     found = ak.transform(_convert, array, highlevel=False)
     return ak.Array(found, behavior=array.behavior)
 
@@ -147,7 +152,9 @@ def _computed(ufunc: Any) -> Any:
     def compute(*values: Any) -> Any:
         import awkward as ak
 
-        return ufunc(*(vectors(value) if isinstance(value, (ak.Array, ak.Record)) else value for value in values))
+        return ufunc(
+            *(vectors(value) if isinstance(value, (ak.Array, ak.Record)) else value for value in values)
+        )
 
     return compute
 
