@@ -6,6 +6,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +215,31 @@ def test_slices_and_rows(tree: Any, frame: Any) -> None:
         assert_frame_equal(left, right)
         streamed = query(lazy).collect(engine="streaming")
         assert streamed.shape == right.shape
+
+
+@pytest.mark.filterwarnings("error")
+def test_steps_may_end_in_the_thread_that_reads_ahead() -> None:
+    from sapwood import iteration
+
+    steps: Any = None
+
+    def read(step: int) -> int:
+        nonlocal steps
+        if step == 2:
+            ended.wait(60)
+            steps = None  # as the collector of garbage would
+        return step
+
+    ended = threading.Event()
+    steps = iteration.ahead(iter([0, 1, 2, 3]), read)
+    assert next(steps) == 0 and next(steps) == 1
+    gone = weakref.ref(steps)
+    ended.set()
+    for _ in range(600):
+        if gone() is None:
+            break
+        time.sleep(0.05)
+    assert gone() is None
 
 
 def test_batches_are_bounded(tree: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -114,7 +115,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
     """
     born = session.generation()
-    pool = ThreadPoolExecutor(1, "sapwood-ahead")
+    readers: list[int] = []
+    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=lambda: readers.append(threading.get_ident()))
     coming: Future[Item] | None = None
     fault: Exception | None = None
     step = next(steps, None)
@@ -145,7 +147,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
         if born == session.generation():
             if coming is not None:
                 coming.cancel()
-            pool.shutdown(wait=True)
+            # The last reference may be dropped by the collector of garbage, in any thread.
+            pool.shutdown(wait=threading.get_ident() not in readers)
         close = getattr(steps, "close", None)
         if close is not None:
             close()
