@@ -82,6 +82,38 @@ answer(True)
 """
 
 
+TREEMAKER = r"""
+import os
+os.chdir(os.path.dirname(sys.argv[1]))
+ROOT.gErrorIgnoreLevel = ROOT.kError
+kind = "vector<ROOT::Math::LorentzVector<ROOT::Math::PtEtaPhiE4D<double>>>"
+ROOT.gInterpreter.GenerateDictionary(kind + ";vector<vector<int>>", "vector;Math/Vector4D.h")
+ROOT.gInterpreter.Declare('''
+#include "Math/Vector4D.h"
+#include "TTree.h"
+#include "TFile.h"
+using P = ROOT::Math::LorentzVector<ROOT::Math::PtEtaPhiE4D<double>>;
+void treemaker(const char* path) {
+  TFile f(path, "recreate"); TTree t("PreSelection", "");
+  auto jets = new std::vector<P>; auto tags = new std::vector<double>; auto nested = new std::vector<std::vector<int>>;
+  double met; UInt_t run = 1;
+  t.Branch("RunNum", &run, "RunNum/i"); t.Branch("MET", &met, "MET/D");
+  t.Branch("Jets", &jets, 32000, 99); t.Branch("Jets_bTag", &tags); t.Branch("Jets_ids", &nested);
+  for (int k = 0; k < 40; ++k) {
+    jets->clear(); tags->clear(); nested->clear(); met = 10 * k;
+    for (int n = 0; n < k % 4; ++n) {
+      jets->emplace_back(30 + k - n, 0.1 * n, 0.2, 90 + k); tags->push_back(n); nested->push_back(std::vector<int>(n, k));
+    }
+    t.Fill();
+  }
+  t.Write();
+}
+''')
+ROOT.treemaker(sys.argv[1])
+answer(True)
+"""
+
+
 def theirs(path: Any, tree: str, schema: Any, **options: Any) -> Any:
     found, _ = sapwood.events._schema(schema)
     return NanoEventsFactory.from_root(
@@ -141,6 +173,39 @@ def test_delphes(tmp_path: Path) -> None:
     assert {"Event", "Jet", "MissingET"} <= set(ours.fields)
     assert set(ours.fields) == set(other.fields) and list(differing(ours, other)) == []
     assert ours.Jet.pt[3].tolist() == [23.0, 22.0, 21.0] and ours.Jet.mass[1].tolist() == [5.0]
+
+
+def test_treemaker(tmp_path: Path) -> None:
+    path = tmp_path / "treemaker.root"
+    rootrun.root(TREEMAKER, path)
+    ours, other = sapwood.nanoevents(path, "treemaker"), theirs(path, "PreSelection", "treemaker")
+    assert {"RunNum", "MET", "Jets"} == set(ours.fields) == set(other.fields)
+    assert list(differing(ours, other)) == []
+    assert ours.Jets.pt[3].tolist() == [33.0, 32.0, 31.0] and ours.Jets.bTag[2].tolist() == [0.0, 1.0]
+
+
+def test_physlite(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    columns: dict[str, Any] = {
+        "EventInfoAuxDyn.runNumber": np.ones(50, "u4"),
+        "EventInfoAuxDyn.eventNumber": np.arange(50, dtype="u8"),
+    }
+    for name in ("AnalysisJets", "AnalysisMuons", "AnalysisElectrons"):
+        counts = rng.poisson(2, 50)
+        for field in ("pt", "eta", "phi", "m"):
+            values = rng.exponential(20, int(counts.sum())).astype("f4")
+            columns[f"{name}AuxDyn.{field}"] = ak.unflatten(values, counts)
+    path = tmp_path / "physlite.root"
+    types = {
+        name: "vector<float>" if name.startswith("Analysis") else array.dtype.name
+        for name, array in columns.items()
+    }
+    with sapwood.recreate(path) as file, file.mktree("CollectionTree", types) as tree:
+        tree.extend(columns)
+    ours, other = sapwood.nanoevents(path, "physlite"), theirs(path, "CollectionTree", "physlite")
+    assert ours.fields == other.fields == ["EventInfo", "Jets", "Muons", "Electrons"]
+    assert list(differing(ours, other)) == []
+    assert ak.to_list(ours.Jets.pt) == columns["AnalysisJetsAuxDyn.pt"].tolist()
 
 
 def write_nano(path: Path, entries: int = 100, *, more: bool = True) -> None:
