@@ -24,6 +24,7 @@ from polars.testing import assert_frame_equal  # noqa: E402
 from sapwood import errors  # noqa: E402
 from sapwood._read import layout, lazy_frame, predicate, stream  # noqa: E402
 
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
 ENTRIES = 4000
 WIDE = 2**53
 
@@ -413,6 +414,16 @@ def test_iterators_are_streams(tree: Any, frame: Any, path: str) -> None:
     assert pa.table(both)["i"].to_pylist() == 2 * list(range(ENTRIES))
     assert len(next(both)) == 1500
     assert pa.table(tree.iterate(["i"], entry_start=5, entry_stop=5)).num_rows == 0
+
+
+def test_streams_of_everything_leave_out_what_has_no_type() -> None:
+    path = CORPUS / "roottest__alice_ESDs.root"
+    if not path.exists():
+        pytest.skip("the corpus of real files is not here (set SAPWOOD_CORPUS)")
+    with sapwood.open(path) as file:
+        tree = file["esdTree"]
+        whole, steps = pa.schema(tree).names, pa.table(tree.iterate(entry_stop=1)).column_names
+        assert whole == steps and 0 < len(whole) < len(tree.arrays(entry_stop=1).fields)
 
 
 def test_streams_name_what_they_cannot_hold(tree: Any) -> None:

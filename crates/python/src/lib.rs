@@ -5,6 +5,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod column_stream;
 mod dataset;
 mod draft;
 mod errors;
@@ -35,11 +36,11 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::arrow::{columns_schema, columns_stream};
-    #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]
     use super::column::Column;
+    #[pymodule_export]
+    use super::column_stream::columns_stream;
     #[pymodule_export]
     use super::draft::Draft;
     #[pymodule_export]

@@ -15,8 +15,8 @@ def convert_command(arguments: Sequence[str]) -> int:
     """``sapwood convert FILES... TARGET``."""
     parser = argparse.ArgumentParser(
         "sapwood convert",
-        description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON lines, "
-        "NumPy and "
+        description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON "
+        "lines, NumPy and "
         "HDF5. The ends of their names say the formats. Needs pyarrow, and h5py for HDF5.",
     )
     parser.add_argument(

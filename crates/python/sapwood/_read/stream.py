@@ -23,11 +23,19 @@ def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
     """Numbers and names of the branches that a stream of a tree, or of a branch, has: all that Arrow has a
     type for."""
     plan = reading.Plan(over, filter_name=filter_name)
-    rows = [(output.branch, output.name) for output in plan.outputs if output.branch is not None]
-    kept = [(branch._id, name) for branch, name in rows if branch.interpretation.is_awkward]
+    outputs = _outputs(plan.whole(Selection((0, over.tree.num_entries))))
+    kept = [(output.branch._id, output.name) for output in outputs if output.branch is not None]
     if not kept:
         raise UnsupportedError(f"{over.object_path!r} has no branch that Arrow has a type for")
     return [id for id, _ in kept], [name for _, name in kept]
+
+
+def _outputs(plan: reading.Plan) -> list[reading.Output]:
+    """What a stream has of a plan: where all branches are wanted, those that Arrow has a type for."""
+    if not plan.is_everything:
+        return plan.outputs
+    kinds = [(output, output.branch.interpretation) for output in plan.outputs if output.branch is not None]
+    return [output for output, kind in kinds if kind.is_awkward and not isinstance(kind, Grouped)]
 
 
 def schema(over: Any) -> Any:
@@ -108,13 +116,13 @@ def steps_of(
         ranges = iteration.chosen(iteration.steps(plan, *entries, step_size), rows)
         return iteration.ahead(ranges, lambda step: columns_of(plan, iteration.within(rows, step)))
 
-    return Steps(iter(()) if answers is None else answers, lambda: nullcontext(plan), columns)
+    return Steps(iter(()) if answers is None else answers, lambda: nullcontext(plan.whole(Selection(entries))), columns)
 
 
 def schema_columns(plan: reading.Plan) -> tuple[list[str], list[Any]]:
     """Names of a plan's columns, and the columns of no entries, which have the types of all others."""
     _, columns = columns_of(plan, Selection((0, 0)))
-    return list(dict.fromkeys(output.name for output in plan.outputs)), columns
+    return list(dict.fromkeys(output.name for output in _outputs(plan))), columns
 
 
 def columns_of(plan: reading.Plan, selection: Selection) -> tuple[int, list[Any]]:
@@ -126,7 +134,8 @@ def columns_of(plan: reading.Plan, selection: Selection) -> tuple[int, list[Any]
         raise UnsupportedError(
             f"the cut {plan.cut!r} leaves out items of lists, which a table cannot: cut in Awkward"
         )
-    for output in plan.outputs:
+    outputs = _outputs(plan)
+    for output in outputs:
         words = f"{output.name!r} cannot be in a stream of Arrow:"
         if output.dtype is not None:
             raise UnsupportedError(f"{words} it is looked at as {output.dtype}; read it with arrays()")
@@ -134,9 +143,10 @@ def columns_of(plan: reading.Plan, selection: Selection) -> tuple[int, list[Any]
             raise UnsupportedError(f"{words} it is a group of branches; name those below it")
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
-    loaded, values, selection = reading.load_plan(plan, plan.plain(), selection, None)
+    chosen = {output.branch._id: output.branch for output in outputs if output.branch is not None}
+    loaded, values, selection = reading.load_plan(plan, list(chosen.values()), selection, None)
     found = {
         output.name: values[output.name] if output.branch is None else loaded[output.branch._id]
-        for output in plan.outputs
+        for output in outputs
     }
     return len(selection), [one.column for one in found.values()]

@@ -192,8 +192,8 @@ class WritableTree:
         """Adds rows: the same number for every column.
 
         ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a
-        DataFrame or an Arrow table. Rows are kept until their cluster is whole. A stream of Arrow is taken batch
-        by batch, and what is said below of a call is true for each batch.
+        DataFrame or an Arrow table. Rows are kept until their cluster is whole. A stream of Arrow is taken
+        batch by batch, and what is said below of a call is true for each batch.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or
         a type does not fit: then no row was added. It comes also where rows that :meth:`fill` gathered before
