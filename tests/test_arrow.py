@@ -416,6 +416,7 @@ def test_iterators_are_streams(tree: Any, frame: Any, path: str) -> None:
     assert pa.table(tree.iterate(["i"], entry_start=5, entry_stop=5)).num_rows == 0
 
 
+@pytest.mark.filterwarnings("ignore:left out, as they do not have entries")
 def test_streams_of_everything_leave_out_what_has_no_type() -> None:
     path = CORPUS / "roottest__alice_ESDs.root"
     if not path.exists():

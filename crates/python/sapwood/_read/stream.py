@@ -116,7 +116,9 @@ def steps_of(
         ranges = iteration.chosen(iteration.steps(plan, *entries, step_size), rows)
         return iteration.ahead(ranges, lambda step: columns_of(plan, iteration.within(rows, step)))
 
-    return Steps(iter(()) if answers is None else answers, lambda: nullcontext(plan.whole(Selection(entries))), columns)
+    return Steps(
+        iter(()) if answers is None else answers, lambda: nullcontext(plan.whole(Selection(entries))), columns
+    )
 
 
 def schema_columns(plan: reading.Plan) -> tuple[list[str], list[Any]]:
