@@ -1,6 +1,6 @@
 """The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._read.layout``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -243,6 +243,9 @@ class Friend:
     ) -> Friend: ...
     def with_friends(self, friends: list[list[Friend]]) -> Friend: ...
 
+def columns_stream(
+    names: list[str], columns: list[Column], steps: Iterator[tuple[int, list[Column]]]
+) -> Capsule: ...
 def in_lumi_mask(
     of: Any,
     mask: list[tuple[int, list[tuple[int, int]]]],

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from sapwood import _core, session, sizes
-from sapwood._read import drawing, notebook, reading
+from sapwood._read import drawing, lazy_frame, notebook, reading
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
 from sapwood._read.friends import Friend
+from sapwood._read.libraries import need
 from sapwood._read.rows import Rows
 from sapwood._read.selection import select
 from sapwood.branch import Branch
@@ -47,6 +48,8 @@ class Tree(HasBranches):
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
         self._stored: dict[str, Friend] = {}
+        #: Columns that events of coffea looked at, in the range of entries before.
+        self._looked_at: dict[str, None] = {}
 
     @property
     def _outline(self) -> Outline:
@@ -351,6 +354,42 @@ class Tree(HasBranches):
         ranges = reading.Plan(self, [], aliases=aliases).query([], cut).passing(0, self.num_entries)
         pieces = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
         return np.concatenate(pieces) if pieces else np.zeros(0, "int64")
+
+    def lazy(self, *, filter_name: Filter = None, step_size: int | str = "64 MB") -> Any:
+        """The tree as a :class:`polars.LazyFrame`: a query reads only the columns that it needs, only as many rows
+        as it takes, and of columns that its filters do not need only the baskets in which rows are left.
+
+        Steps of ``step_size``, of the columns in use once inflated, become frames one by one, so that memory
+        is bounded with ``collect(engine="streaming")``. Columns are those branches that Arrow has a type for
+        and that pass ``filter_name``. The file must stay open, and as it is: a query raises
+        :class:`~sapwood.errors.IOError` if it was written meanwhile.
+
+        >>> import io, sapwood, polars as pl
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "v": [[1], [], [2, 3]]}
+        >>> events = sapwood.open(memory)["t"].lazy()
+        >>> events.filter(pl.col("x") > 1).select("v").collect()["v"].to_list()
+        [[], [2, 3]]
+        """
+        return lazy_frame.lazy(self, filter_name, step_size)
+
+    def dataset(self, *, filter_name: Filter = None, step_size: int | str = "16 MB") -> Any:
+        """The tree as a :class:`pyarrow.dataset.Dataset`, for DuckDB and all else that scans these: a scan reads
+        the columns that it names, in batches of ``step_size``, and of columns that its filter does not need
+        only the baskets in which rows are left. The rest is as in :meth:`lazy`.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "n": [1, 2, 3]}
+        >>> events = sapwood.open(memory)["t"].dataset()
+        >>> import duckdb
+        >>> duckdb.sql("SELECT sum(n) FROM events WHERE x > 1").fetchall()
+        [(5,)]
+        """
+        need("pyarrow", "tree.dataset()")
+        from sapwood._read import arrow_dataset
+
+        return arrow_dataset.TreeDataset(self, filter_name, step_size)
 
     @property
     def perf(self) -> PerfRecord:
