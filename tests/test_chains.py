@@ -145,6 +145,31 @@ def test_a_luminosity_mask_leaves_certified_sections(files: str, tmp_path: Path)
         assert len(tree.arrays(["x"], lumi_mask={})) == 0
 
 
+def test_a_file_is_rewritten_with_certified_sections(files: str, tmp_path: Path) -> None:
+    golden, target = tmp_path / "golden.json", tmp_path / "new.root"
+    golden.write_text(json.dumps(MASK))
+    options = ["--lumi-mask", golden, "--force"]
+    own = [n for n in IN_MASK if 40 <= n < 80]
+    for more, expected in (([], own), (["--cut", "x > 50"], own[2:]), (["--entries", "0:20"], own[:2])):
+        done = rewrite(tmp_path / "part1.root", target, *options, *more)
+        assert done.returncode == 0, done.stderr
+        assert sapwood.open(target)["t"]["x"].array(library="np").tolist() == expected
+    with sapwood.update(tmp_path / "part1.root") as file:
+        file["other"] = {"run": np.arange(3)}
+    done = rewrite(tmp_path / "part1.root", target, *options)
+    assert done.returncode == 1 and "luminosityBlock" in done.stderr and "--tree" in done.stderr
+    done = rewrite(tmp_path / "part1.root", target, *options, "--tree", "t")
+    assert done.returncode == 0, done.stderr
+    assert sapwood.open(target)["t"].num_entries == len(own) and sapwood.open(target)["other"].num_entries == 3
+    done = rewrite(tmp_path / "part1.root", target, *options, "--baskets", "keep")
+    assert done.returncode == 1 and "--lumi-mask takes new ones" in done.stderr
+
+
+def rewrite(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sapwood", "rewrite", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
 @pytest.mark.parametrize(
     ("mask", "error", "words"),
     [

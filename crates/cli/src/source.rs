@@ -83,6 +83,10 @@ impl LumiMaskOption {
     /// The branches that are compared.
     pub(crate) const COLUMNS: [&str; 2] = ["run", "luminosityBlock"];
 
+    pub(crate) fn is_given(&self) -> bool {
+        self.lumi_mask.is_some()
+    }
+
     /// The mask, if there is one.
     pub(crate) fn mask(&self) -> Outcome<Option<LumiMask>> {
         let Some(path) = &self.lumi_mask else { return Ok(None) };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
-use sapwood::query::{Query, Source};
+use sapwood::query::{LumiMask, Query, Source};
 use sapwood::write::{
     Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, Unsupported, WriteOptions,
 };
@@ -19,6 +19,7 @@ use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::reports::rewritten::Rewritten;
+use crate::source::LumiMaskOption;
 
 /// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
 /// branches or entries; all else as it is.
@@ -79,9 +80,11 @@ pub(crate) struct Arguments {
     /// Keep only the entries from A to before B, of each tree that has so many.
     #[arg(long, value_name = "A:B")]
     entries: Option<String>,
-    /// Keep only entries that pass an expression, like 'nMuon > 1'. The Python package evaluates it.
+    /// Keep only entries that pass an expression, like 'nMuon > 1'.
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
+    #[command(flatten)]
+    mask: LumiMaskOption,
     /// What trees and RNTuples become: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["baskets", "order"])]
     to: Option<Format>,
@@ -121,6 +124,7 @@ impl Arguments {
             ("--random-access", self.random_access.is_some()),
             ("--entries", self.entries.is_some()),
             ("--cut", self.cut.is_some()),
+            ("--lumi-mask", self.mask.is_given()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
@@ -157,16 +161,40 @@ impl Arguments {
     }
 
     /// The entries of a tree that are kept; none for all.
-    fn entries(&self, from: &File, found: &KeyPath, all: u64) -> Outcome<Option<Vec<Range<u64>>>> {
+    fn entries(
+        &self,
+        from: &File,
+        found: &KeyPath,
+        all: u64,
+        mask: Option<&LumiMask>,
+    ) -> Outcome<Option<Vec<Range<u64>>>> {
         let bounds = self.entries.as_deref().map(range).transpose()?;
         let within = bounds.clone().unwrap_or(0..u64::MAX);
         let within = within.start.min(all)..within.end.min(all);
-        let Some(cut) = &self.cut else { return Ok(bounds.map(|_| vec![within])) };
+        if self.cut.is_none() && mask.is_none() {
+            return Ok(bounds.map(|_| vec![within]));
+        }
         let source = match found.key.is_ntuple() {
             true => Source::from(&from.ntuple(&found.path)?),
             false => Source::from(&from.tree(&found.path)?),
         };
-        let passing = Query::new(source).cut(cut)?.passing(within)?;
+        let passing = || {
+            let certified = match mask {
+                Some(mask) => mask.passing(&source, within, LumiMaskOption::COLUMNS)?,
+                None => within.try_into()?,
+            };
+            match &self.cut {
+                Some(cut) => Query::new(source.clone()).cut(cut)?.passing(certified),
+                None => Ok(certified),
+            }
+        };
+        let passing = passing().map_err(|error: Error| match error.kind() {
+            ErrorKind::NotFound => {
+                let words = format!("{error}; --tree says which trees lose entries, the others are copied");
+                Error::new(ErrorKind::NotFound, words)
+            }
+            _ => error,
+        })?;
         Ok(Some(passing.ranges().collect()))
     }
 }
@@ -199,6 +227,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;
+    let mask = arguments.mask.mask()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
     let mut unused: Vec<&String> = arguments.keep.iter().chain(&arguments.drop).collect();
     for found in from.keys(true)? {
@@ -213,7 +242,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         if let Some(kept) = arguments.branches(&top) {
             branches.insert(found.path.clone(), kept);
         }
-        if let Some(kept) = arguments.entries(&from, &found, all)? {
+        if let Some(kept) = arguments.entries(&from, &found, all, mask.as_ref())? {
             entries.insert(found.path, kept);
         }
     }
