@@ -124,7 +124,7 @@ def test_cuts_weights_and_axes(page: Any, served: Browsed, arrays: Any) -> None:
     assert found["Mean y"] == pytest.approx(y.mean(), rel=1e-4)
     found = drawn(page, z="i")
     assert found["Mean z"] == pytest.approx((ENTRIES - 1) / 2, rel=1e-4)
-    page.get_by_label("Turn").wait_for()
+    page.get_by_label("Three axes").wait_for()
     # What cannot be drawn is said, and the page lives.
     page.locator("#draw-x").fill("x +")
     page.keyboard.press("Escape")

@@ -433,3 +433,17 @@ def test_the_command_reads_profiles(bucket: Bucket, tmp_path: Path, what: str) -
             else ("none", 'the profile "none" is neither')
         )
         assert words in run(bucket, "ls", ONE, code=1, **nothing, **files, AWS_PROFILE=profile)[1]
+
+
+def test_buckets_and_their_folders_are_browsed(mine: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    from support.browser import browsing
+
+    for name, value in mine.environment().items():
+        monkeypatch.setenv(name, value)
+    with browsing("s3://data", "s3://data/runs of 2026/", "s3://none/") as served:
+        assert served.ask("list", file="0")["ids"] == ["0/runs of 2026/"]
+        files = served.ask("list", file="0/runs of 2026/")
+        assert files["names"] == served.ask("list", file="1")["names"] == ["one.root", "two.root"]
+        assert served.ask("list", file=files["ids"][0])["names"] == ["events;1"]
+        with pytest.raises(AssertionError, match="no such bucket"):
+            served.ask("list", file="2")

@@ -29,7 +29,8 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
-#[command(after_help = "With the Python package there are two more:
+#[command(after_help = "With the Python package there are three more:
+  convert       Convert files to and from Parquet, Arrow, CSV, JSON lines, NumPy and HDF5
   process       Run a selector of Python over trees of many files
   makeselector  Write the skeleton of such a selector")]
 struct Arguments {

@@ -1,6 +1,6 @@
 """The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._read.layout``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -82,7 +82,7 @@ def merge(
     skips: bool,
     trees: bool,
     listed: tuple[bool, list[str]] | None,
-    recluster: tuple[int, int | None] | None,
+    recluster: tuple[int, int | None, str] | None,
     open_files: int | None,
     threads: int,
     adler32: bool,
@@ -241,7 +241,11 @@ class Friend:
         index: tuple[str, str] | None = None,
         stored: bool = False,
     ) -> Friend: ...
+    def with_friends(self, friends: list[list[Friend]]) -> Friend: ...
 
+def columns_stream(
+    names: list[str], columns: list[Column], steps: Iterator[tuple[int, list[Column]]]
+) -> Capsule: ...
 def in_lumi_mask(
     of: Any,
     mask: list[tuple[int, list[tuple[int, int]]]],
@@ -250,6 +254,8 @@ def in_lumi_mask(
     stop: int,
     entries: Any = None,
 ) -> list[tuple[int, int]]: ...
+
+def formula(text: str, names: list[str], values: list[float]) -> str: ...
 
 class Query:
     def __new__(
@@ -276,8 +282,14 @@ class Draws:
         aliases: list[tuple[str, str]] = ...,
         friends: list[Friend] = ...,
     ) -> Draws: ...
+    needed: list[int]
     def fill(
-        self, start: int, stop: int, entries: Any = None, more: list[Histogram] | None = None
+        self,
+        start: int,
+        stop: int,
+        entries: Any = None,
+        more: list[Histogram] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> list[Histogram]: ...
     def points(self, start: int, stop: int, entries: Any = None) -> tuple[list[Column], Column | None]: ...
 

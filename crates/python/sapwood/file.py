@@ -66,6 +66,8 @@ class File(Directory):
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._closed = False
+        #: Which file was opened, where that is known: see `_check_unchanged`.
+        self._state: tuple[int, ...] | None = None
         self._name: str = core.name
         super().__init__(None, "")
 
@@ -92,6 +94,17 @@ class File(Directory):
             self._generation = session.generation()
             self._lock = threading.Lock()
         return self._core
+
+    def _check_unchanged(self) -> None:
+        """Raises :class:`~sapwood.errors.IOError` where the path leads to another file than was opened, or that
+        file was written since. Files on servers are compared when they are read."""
+        if self._state is not None and _state(self._source) != self._state:
+            error = IOError(
+                f"the file {self._name} changed since it was opened, and what was asked for is of the file as it was: open "
+                "it again"
+            )
+            error.kind, error.file = "changed", self._name
+            raise error
 
     def _tree(self, path: str, key: Any) -> Tree:
         engine = self._engine()
@@ -281,6 +294,7 @@ def as_file(source: Any) -> File:
 
 def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     """Opens a path, a URL, or a file of fsspec's under this name."""
+    state = _state(place)
     try:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
@@ -290,7 +304,18 @@ def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
             raise paths.missing_file(name) from None
         raise
     _warn(core)
-    return File(core, place, options)
+    opened = File(core, place, options)
+    opened._state = state
+    return opened
+
+
+def _state(place: Any) -> tuple[int, ...] | None:
+    """What tells a local file from another one at the same path, or from itself at another time."""
+    try:
+        found = os.stat(place) if isinstance(place, str) and not urls.is_url(place) else None
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _warn(core: Any) -> None:

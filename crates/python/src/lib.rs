@@ -5,6 +5,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod column_stream;
 mod dataset;
 mod draft;
 mod errors;
@@ -39,6 +40,8 @@ mod _core {
     #[pymodule_export]
     use super::column::Column;
     #[pymodule_export]
+    use super::column_stream::columns_stream;
+    #[pymodule_export]
     use super::draft::Draft;
     #[pymodule_export]
     use super::errors::SapwoodError;
@@ -70,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]
-    use super::query::{Draws, Friend, Query, in_lumi_mask};
+    use super::query::{Draws, Friend, Query, formula, in_lumi_mask};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

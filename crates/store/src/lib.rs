@@ -12,6 +12,8 @@ mod cloud;
 mod dcap;
 pub mod environment;
 mod http;
+mod listed;
+mod listing;
 mod net;
 mod open;
 mod options;
@@ -31,6 +33,8 @@ pub use cache::{
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
+pub use listed::Listed;
+pub use listing::{below_url, is_folder_url, list};
 pub use net::LinkStats;
 pub use open::{open, open_replicas, open_stored};
 pub use options::{CacheKind, CacheOptions, NetOptions, Notices};

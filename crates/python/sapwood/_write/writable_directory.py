@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import errors
@@ -290,12 +291,14 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
             return tree
-        columns = tables.check_columns(full, tables.columns_of(branch_types))
+        parts = tables.batches(branch_types)
+        columns = tables.check_columns(full, tables.columns_of(next(parts)))
         schema = branch_schema.schema_of(columns, counter_name, field_name)
         core = self.file._core_of("new", full, schema, title, *options)
         tree = WritableTree(core, schema, full, self.file)
         try:
-            tree.extend(columns)
+            for part in chain([columns], parts):
+                tree.extend(part)
         except BaseException:
             core.discard()
             raise
@@ -439,14 +442,17 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
             self.file._core.write(full, draft)
             self.file._forget_tree(full)
             return
-        found = tables.table(value)
+        parts = tables.batches(value)
+        found = tables.table(next(parts))
         if found is None:
             raise errors.MismatchError(
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )
         if self.file._format == "rntuple":
-            self.mkrntuple(name, found).close()
+            with self.mkrntuple(name, found) as ntuple:
+                for part in parts:
+                    ntuple.extend(part)
             return
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
@@ -456,7 +462,8 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
         try:
-            tree.extend(columns)
+            for part in chain([columns], parts):
+                tree.extend(part)
             tree.rest()
         except BaseException:
             core.discard()  # what had the name before has it again

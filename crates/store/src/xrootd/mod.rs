@@ -24,6 +24,7 @@ use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_rang
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
+use crate::listed::{Listed, is_name};
 use crate::net::{
     Assembly, Link, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link,
     unless_stopped,
@@ -125,6 +126,28 @@ impl XrootdStore {
                 Err(failure)
             }
         }
+    }
+
+    /// The names in the folder that the URL names. Of a cluster, one server tells those that it has.
+    pub(crate) fn list(&self) -> Result<Vec<Listed>> {
+        let listed = || {
+            let link = link(&self.options)?;
+            let _inside = link.runtime.enter();
+            let opener = Opener { link: &link, options: &self.options, named: &self.place };
+            block_on(async {
+                let mut retry = Retry::new(self.options.retries);
+                loop {
+                    match opener.list().await {
+                        Ok(body) => return Ok(wire::names(&body)),
+                        Err(failure) => tokio::time::sleep(retry.after(failure, 0)?).await,
+                    }
+                }
+            })
+        };
+        let names = self.named(listed())?;
+        // What stands behind a question mark would be taken for something else when it is opened.
+        let named = names.into_iter().filter(|(name, _)| is_name(name) && !name.contains('?'));
+        Ok(named.map(|(name, is_folder)| Listed { name, is_folder }).collect())
     }
 
     /// It has to be opened again.
