@@ -144,7 +144,7 @@ impl XrootdStore {
                 }
             })
         };
-        let names = self.named(listed())?;
+        let names = self.name_error(listed())?;
         // What stands behind a question mark would be taken for something else when it is opened.
         let named = names.into_iter().filter(|(name, _)| is_name(name) && !name.contains('?'));
         Ok(named.map(|(name, is_folder)| Listed { name, is_folder }).collect())
