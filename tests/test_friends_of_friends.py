@@ -87,9 +87,8 @@ def test_the_command_finds_them_too(answers: tuple[Path, dict[str, list[float] |
     for name in names:
         assert [row[name] for row in rows] == theirs[name.replace("c.w", "w")], done.stderr
     # A friend that is named here brings its own along.
-    done = run(
-        "scan", folder / "c.root:c", "w", "event", "--friend", f"other={folder / 'a.root'}:a", "--json"
-    )
+    other = f"other={folder / 'a.root'}:a"
+    done = run("scan", folder / "c.root:c", "w", "event", "--friend", other, "--json")
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == theirs["event"], done.stderr
 
 
@@ -101,9 +100,8 @@ def test_one_friend_that_is_gone_hides_no_other(
         (tmp_path / f"{name}.root").write_bytes((folder / f"{name}.root").read_bytes())
     tree = sapwood.open(tmp_path / "a.root")["a"]
     assert tree.points("event")[0][0].tolist() == theirs["event"]
-    with pytest.raises(
-        sapwood.errors.NotFoundError, match="the friend 'b' .tree 'b' in 'b.root'. cannot be read"
-    ):
+    words = "the friend 'b' .tree 'b' in 'b.root'. cannot be read"
+    with pytest.raises(sapwood.errors.NotFoundError, match=words):
         tree.points("y")
     done = run("scan", tmp_path / "a.root:a", "event", "--json")
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == theirs["event"], done.stderr

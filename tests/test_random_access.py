@@ -354,21 +354,12 @@ def test_clusters_that_merging_makes_can_have_blocks(tmp_path: Path) -> None:
     target = tmp_path / "all.root"
     sapwood.merge(target, [str(part) for part in parts], recluster=True, auto_flush=1_000, random_access=16)
     assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
-    command = [
-        sys.executable,
-        "-m",
-        "sapwood",
-        "merge",
-        "--force",
-        "--recluster",
-        "--cluster-entries",
-        "1000",
-    ]
+    command = [sys.executable, "-m", "sapwood", "merge", "--force", "--recluster"]
+    command += ["--cluster-entries", "1000"]
     subprocess.run([*command, "--random-access", "16", target, *parts], check=True, capture_output=True)
     assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
-    assert ak.array_equal(
-        sapwood.open(target)["flat"]["list"].array()[ENTRIES:], columns()["list"], dtype_exact=False
-    )
+    added = sapwood.open(target)["flat"]["list"].array()[ENTRIES:]
+    assert ak.array_equal(added, columns()["list"], dtype_exact=False)
     with pytest.raises(sapwood.errors.MismatchError, match="recluster=True"):
         sapwood.merge(target, [str(part) for part in parts], random_access=16)
 

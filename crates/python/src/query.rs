@@ -60,7 +60,7 @@ impl Friend {
 /// A formula of ROOT in the language of queries, with values for its parameters.
 #[pyfunction]
 pub(crate) fn formula(text: &str, names: Vec<String>, values: Vec<f64>) -> PyResult<String> {
-    let formula = sapwood::query::Formula::new(text, &names, &values).map_err(raise)?;
+    let formula = query::Formula::new(text, &names, &values).map_err(raise)?;
     Ok(formula.words().to_owned())
 }
 
