@@ -159,6 +159,16 @@ impl Key {
         Self::read(bytes).map(Record::Key)
     }
 
+    /// The marker of a gap of so many bytes: a negative length.
+    pub(crate) fn gap_marker(bytes: u32) -> [u8; 4] {
+        0_u32.wrapping_sub(bytes).to_be_bytes()
+    }
+
+    /// The length that a record begins with; none where the record is shorter than that.
+    pub(crate) fn length_of(record: &[u8]) -> Option<u64> {
+        record.first_chunk().map(|word| u64::from(u32::from_be_bytes(*word)))
+    }
+
     /// Bytes of the payload as stored.
     pub fn stored_bytes(&self) -> u32 {
         self.nbytes.saturating_sub(u32::from(self.keylen))
@@ -461,6 +471,10 @@ mod tests {
     #[test]
     fn a_negative_length_is_a_gap() {
         assert_eq!(Key::parse_record(&(-40_i32).to_be_bytes()).unwrap(), Record::Gap(40));
+        assert_eq!(Key::parse_record(&Key::gap_marker(2_000_000_000)).unwrap(), Record::Gap(2_000_000_000));
+        let record = Key { name: "n".into(), ..Key::default() }.sized(4).to_bytes();
+        assert_eq!(Key::length_of(&record), Some(u64::from(Key::read(&record).unwrap().nbytes)));
+        assert_eq!(Key::length_of(&record[..3]), None);
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl Handle for Handler {
 
 impl Handler {
     pub(super) fn new(admission: Admission, open_files: OpenFiles, stopped: watch::Receiver<bool>) -> Self {
-        let lane = |count| Arc::new(Semaphore::new(count));
-        Self { admission, open_files: Arc::new(open_files), long: lane(LONG), short: lane(SHORT), stopped }
+        let limit = |count| Arc::new(Semaphore::new(count));
+        Self { admission, open_files: Arc::new(open_files), long: limit(LONG), short: limit(SHORT), stopped }
     }
 
     async fn answer(&self, path: &str, request: &Request<Incoming>) -> Response<Body> {

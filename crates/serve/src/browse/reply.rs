@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::connections::Body;
 
 /// How long work may take before its progress is told, and how often it is told then.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PROGRESS_AFTER: Duration = Duration::from_millis(200);
 const JSON: &str = "application/x-ndjson";
 
 /// How work and those who wait for it know of each other.
@@ -69,16 +69,16 @@ pub(super) enum Done {
     Bytes(Bytes, &'static str),
 }
 
-/// Runs work in a thread, one of those that `lane` has, and answers with what it gives.
+/// Runs work in a thread, one of those that `threads` has, and answers with what it gives.
 pub(super) async fn reply(
-    lane: &Arc<Semaphore>,
+    threads: &Arc<Semaphore>,
     job: impl FnOnce(&Work) -> Result<Done> + Send + 'static,
 ) -> Response<Body> {
     let work = Work::default();
     let asker = Asker(work.clone());
-    let lane = Arc::clone(lane);
+    let threads = Arc::clone(threads);
     let mut running: JoinHandle<Result<Done>> = tokio::spawn(async move {
-        let permit = lane.acquire_owned().await.map_err(|_| Error::internal("the browser has ended"))?;
+        let permit = threads.acquire_owned().await.map_err(|_| Error::internal("the browser has ended"))?;
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             // It may have waited for longer than its asker.
@@ -87,12 +87,12 @@ pub(super) async fn reply(
         });
         done.await.unwrap_or_else(|_| Err(Error::internal("the work for a page has failed")))
     });
-    if let Ok(done) = timeout(PATIENCE, &mut running).await {
+    if let Ok(done) = timeout(PROGRESS_AFTER, &mut running).await {
         return finished(ended(done));
     }
     let lines = unfold(Some((running, asker)), |state| async move {
         let (mut running, asker) = state?;
-        let (line, next) = match timeout(PATIENCE, &mut running).await {
+        let (line, next) = match timeout(PROGRESS_AFTER, &mut running).await {
             Ok(done) => (last_line(ended(done)), None),
             Err(_) => (json!({ "progress": asker.0.part() }), Some((running, asker))),
         };
@@ -125,12 +125,12 @@ fn finished(done: Result<Done>) -> Response<Body> {
 
 /// Runs work whose answer is a document and no lines.
 pub(super) async fn whole(
-    lane: &Arc<Semaphore>,
+    threads: &Arc<Semaphore>,
     job: impl FnOnce(&Work) -> Result<Done> + Send + 'static,
 ) -> Response<Body> {
     let work = Work::default();
     let _asker = Asker(work.clone());
-    let Ok(permit) = Arc::clone(lane).acquire_owned().await else { return failed(&Error::internal("it has ended")) };
+    let Ok(permit) = Arc::clone(threads).acquire_owned().await else { return failed(&Error::internal("it has ended")) };
     let done = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         job(&work)

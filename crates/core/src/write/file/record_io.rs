@@ -32,7 +32,7 @@ impl Output {
             let left = gap.end - start;
             // The remainder must hold a marker itself.
             let bytes = if left <= LONGEST { left } else { LONGEST.min(left - 4) };
-            self.put(start, &[&(-(bytes as i64) as i32).to_be_bytes()])?;
+            self.put(start, &[&Key::gap_marker(bytes as u32)])?;
             start += bytes;
         }
         Ok(())

@@ -250,10 +250,7 @@ impl Output {
             ranges.iter().map(|range| range.start..range.end.min(range.start + Key::PATCHED_BYTES as u64)).collect();
         let heads = from.read_raw(&heads)?;
         // An index may promise more bytes than a record has: such records are cut in memory.
-        let is_true = |(range, head): (&Range<u64>, &Bytes)| {
-            let nbytes = head.first_chunk().map(|word| u64::from(u32::from_be_bytes(*word)));
-            nbytes == Some(range.end - range.start)
-        };
+        let is_true = |(range, head): (&Range<u64>, &Bytes)| Key::length_of(head) == Some(range.end - range.start);
         if !ranges.iter().zip(&heads).all(is_true) {
             return self.relocate_step(from, step, directory, process_ids);
         }
