@@ -334,7 +334,10 @@ def test_the_keyboard_reaches_everything(page: Any, served: Browsed) -> None:
             break
     assert page.evaluate("document.activeElement.id") == "tree"
     press = page.keyboard.press
-    active = "document.getElementById(document.querySelector('#tree').getAttribute('aria-activedescendant'))?.textContent"
+    active = (
+        "document.getElementById(document.querySelector('#tree').getAttribute('aria-activedescendant'))"
+        "?.textContent"
+    )
     press("ArrowRight")
     until(page, "document.querySelectorAll('[role=treeitem]').length > 3")
     press("ArrowDown")

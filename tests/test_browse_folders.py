@@ -91,5 +91,6 @@ def test_a_page_without_links_is_no_index() -> None:
 
 
 def test_schemes_without_folders_say_so() -> None:
-    with browsing("dcap://127.0.0.1:1/data/") as served, pytest.raises(AssertionError, match="are not listed"):
+    refused = pytest.raises(AssertionError, match="are not listed")
+    with browsing("dcap://127.0.0.1:1/data/") as served, refused:
         served.ask("list", file="0")

@@ -114,7 +114,8 @@ def test_the_page_draws_functions(page: Any, functions: tuple[Path, dict[str, li
         lines = Path(waiting.value.path()).read_text().splitlines()
         assert (lines[0], len(lines)) == ("x,value", 102)
         row.filter(has_text="plane;1").dblclick()
-        until(page, "document.querySelector('#room-object svg')?.getAttribute('aria-label').startsWith('Function [0]*x*y')")
+        label = "document.querySelector('#room-object svg')?.getAttribute('aria-label')"
+        until(page, f"{label}.startsWith('Function [0]*x*y')")
         assert svg.locator("g path").count() > 10
         row.filter(has_text="space;1").dblclick()
         svg.locator("g.boxes rect").first.wait_for()
@@ -210,7 +211,14 @@ def test_what_was_fitted_is_drawn_over_it(page: Any, tmp_path: Path) -> None:
 
 def test_members_stand_where_there_is_no_picture(page: Any, tmp_path: Path) -> None:
     place = tmp_path / "parameter.root"
-    root('file = ROOT.TFile(sys.argv[1], "recreate"); ROOT.TParameter[float]("lumi", 42.5).Write("lumi"); file.Close()', place)
+    root(
+        """
+file = ROOT.TFile(sys.argv[1], "recreate")
+ROOT.TParameter[float]("lumi", 42.5).Write("lumi")
+file.Close()
+""",
+        place,
+    )
     with browsing(place) as served:
         page.goto(f"{served.url}#room=object&file=0&path=lumi")
         page.get_by_role("alert").filter(has_text="members").wait_for()

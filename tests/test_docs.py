@@ -44,6 +44,17 @@ def test_python_blocks_run(place: Path) -> None:
         assert file["h"].values().sum() > 0
 
 
+def test_the_guide_to_other_tools_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("polars", "pyarrow", "duckdb"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    text = (REPOSITORY / "docs/tools.md").read_text()
+    found = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    for code in found:
+        exec(compile(code, "docs/tools.md", "exec"), names)
+
+
 def test_commands_run(place: Path) -> None:
     for line in "".join(blocks("sh")).splitlines():
         program, *arguments = shlex.split(line, comments=True)

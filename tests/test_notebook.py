@@ -77,7 +77,12 @@ def test_long_work_shows_a_bar_and_takes_it_away(file: Any, monkeypatch: pytest.
     tree.arrays(["x"])
     assert shown == [], "short work shows a bar"
     monkeypatch.setattr(progress, "LONG_BYTES", 1)
-    for work in (lambda: tree.arrays(["x"]), lambda: tree.draw("x", library="np"), lambda: tree.draw_many(["x", "x*x"])):
+    works = (
+        lambda: tree.arrays(["x"]),
+        lambda: tree.draw("x", library="np"),
+        lambda: tree.draw_many(["x", "x*x"]),
+    )
+    for work in works:
         shown.clear()
         work()
         bars = [elements(text).find("progress") for text in shown[:-1]]
@@ -99,6 +104,9 @@ def test_a_kernel_of_ipython_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> N
     assert progress.notebook() is None
     monkeypatch.setattr(ipython, "get_ipython", lambda: types.SimpleNamespace(kernel=object()))
     shown: list[Any] = []
-    monkeypatch.setattr("IPython.display.display", lambda html, display_id: shown.append((html.data, display_id)))
+    def keep(html: Any, display_id: Any) -> None:
+        shown.append((html.data, display_id))
+
+    monkeypatch.setattr("IPython.display.display", keep)
     progress.notebook()("<progress></progress>", None)
     assert shown == [("<progress></progress>", True)]

@@ -109,13 +109,16 @@ struct Event { Long64_t number; std::vector<Hit> hits; std::string label; };
 
 def expected(entries: list[int]) -> dict[str, list[Any]]:
     table = columns()
-    flat = [[float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries]
+    flat = [
+        [float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries
+    ]
     events = [[e, [[cell, e + cell / 8] for cell in range(e % 4)], "ab" * (e % 3)] for e in entries]
     return {"flat": flat, "split": events, "whole": events}
 
 
 @pytest.mark.parametrize(
-    ("random_access", "compression"), [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")]
+    ("random_access", "compression"),
+    [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")],
 )
 def test_real_root_reads_divided_baskets(tmp_path: Path, random_access: Any, compression: str) -> None:
     path = write(tmp_path / "divided.root", random_access, compression)
@@ -303,7 +306,11 @@ def test_rows_in_any_order_are_those_that_were_written(entries: str, tmp_path: P
     }[entries]
     with sapwood.open(path)["t"] as tree:
         rows = tree.rows(wanted, columns=["i"]) if entries in ("list", "sorted") else tree.rows(columns=["i"])
-        found = [row["i"] for row in rows] if entries in ("list", "sorted", "all") else [rows[e]["i"] for e in wanted]
+        found = (
+            [row["i"] for row in rows]
+            if entries in ("list", "sorted", "all")
+            else [rows[e]["i"] for e in wanted]
+        )
     assert found == wanted
 
 
@@ -347,10 +354,12 @@ def test_clusters_that_merging_makes_can_have_blocks(tmp_path: Path) -> None:
     target = tmp_path / "all.root"
     sapwood.merge(target, [str(part) for part in parts], recluster=True, auto_flush=1_000, random_access=16)
     assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
-    command = [sys.executable, "-m", "sapwood", "merge", "--force", "--recluster", "--cluster-entries", "1000"]
+    command = [sys.executable, "-m", "sapwood", "merge", "--force", "--recluster"]
+    command += ["--cluster-entries", "1000"]
     subprocess.run([*command, "--random-access", "16", target, *parts], check=True, capture_output=True)
     assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
-    assert ak.array_equal(sapwood.open(target)["flat"]["list"].array()[ENTRIES:], columns()["list"], dtype_exact=False)
+    added = sapwood.open(target)["flat"]["list"].array()[ENTRIES:]
+    assert ak.array_equal(added, columns()["list"], dtype_exact=False)
     with pytest.raises(sapwood.errors.MismatchError, match="recluster=True"):
         sapwood.merge(target, [str(part) for part in parts], random_access=16)
 

@@ -4,13 +4,10 @@
 
 mod clusters;
 mod commands;
-pub mod documents;
-pub mod merged;
 mod output;
-mod picture;
 mod printable;
 mod remote;
-mod rewritten;
+pub mod reports;
 mod scan_items;
 mod scan_table;
 mod source;
@@ -32,7 +29,8 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
-#[command(after_help = "With the Python package there are two more:
+#[command(after_help = "With the Python package there are three more:
+  convert       Convert files to and from Parquet, Arrow, CSV, JSON lines, NumPy and HDF5
   process       Run a selector of Python over trees of many files
   makeselector  Write the skeleton of such a selector")]
 struct Arguments {

@@ -16,6 +16,10 @@ def main() -> int:
         return selectors.run(selectors.process_command, sys.argv[2:])
     if sys.argv[1:2] == ["makeselector"]:
         return selectors.run(selectors.makeselector_command, sys.argv[2:])
+    if sys.argv[1:2] == ["convert"]:
+        from sapwood._convert import command
+
+        return selectors.run(command.convert_command, sys.argv[2:])
     return _core.command(["sapwood", *sys.argv[1:]])
 
 

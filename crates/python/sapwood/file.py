@@ -15,7 +15,7 @@ from sapwood import _core, network, session
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, paths, urls
 from sapwood.compression import Compression, or_none
-from sapwood.directory import RNTUPLES, Directory
+from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.ntuple import NTuple
 from sapwood.streamers import StreamerInfo, dependencies, gather
@@ -66,6 +66,8 @@ class File(Directory):
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._closed = False
+        #: Which file was opened, where that is known: see `_check_unchanged`.
+        self._state: tuple[int, ...] | None = None
         self._name: str = core.name
         super().__init__(None, "")
 
@@ -93,6 +95,17 @@ class File(Directory):
             self._lock = threading.Lock()
         return self._core
 
+    def _check_unchanged(self) -> None:
+        """Raises :class:`~sapwood.errors.IOError` where the path leads to another file than was opened, or that
+        file was written since. Files on servers are compared when they are read."""
+        if self._state is not None and _state(self._source) != self._state:
+            error = IOError(
+                f"the file {self._name} changed since it was opened, and what was asked for is of the file as it was: open "
+                "it again"
+            )
+            error.kind, error.file = "changed", self._name
+            raise error
+
     def _tree(self, path: str, key: Any) -> Tree:
         engine = self._engine()
         with self._lock:
@@ -101,7 +114,7 @@ class File(Directory):
             return known
         # Not while the lock is held: a tree with many branches takes its time.
         made: Tree
-        if key.classname in RNTUPLES:
+        if key.is_ntuple:
             made = NTuple(engine.ntuple(key), self, path, key)
         else:
             made = Tree(engine.tree(key), self, path, key)
@@ -281,6 +294,7 @@ def as_file(source: Any) -> File:
 
 def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     """Opens a path, a URL, or a file of fsspec's under this name."""
+    state = _state(place)
     try:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
@@ -290,7 +304,18 @@ def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
             raise paths.missing_file(name) from None
         raise
     _warn(core)
-    return File(core, place, options)
+    opened = File(core, place, options)
+    opened._state = state
+    return opened
+
+
+def _state(place: Any) -> tuple[int, ...] | None:
+    """What tells a local file from another one at the same path, or from itself at another time."""
+    try:
+        found = os.stat(place) if isinstance(place, str) and not urls.is_url(place) else None
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _warn(core: Any) -> None:

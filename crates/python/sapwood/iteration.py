@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -114,7 +115,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
     """
     born = session.generation()
-    pool = ThreadPoolExecutor(1, "sapwood-ahead")
+    readers: list[int] = []
+    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=lambda: readers.append(threading.get_ident()))
     coming: Future[Item] | None = None
     fault: Exception | None = None
     step = next(steps, None)
@@ -145,7 +147,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
         if born == session.generation():
             if coming is not None:
                 coming.cancel()
-            pool.shutdown(wait=True)
+            # The last reference may be dropped by the collector of garbage, in any thread.
+            pool.shutdown(wait=threading.get_ident() not in readers)
         close = getattr(steps, "close", None)
         if close is not None:
             close()
@@ -156,6 +159,11 @@ def within(rows: Any, step: Range) -> Selection:
     if rows is None:
         return Selection(step)
     return of_rows(rows[slice(*np.searchsorted(rows, step))])
+
+
+def chosen(ranges: Iterator[Range], rows: Any) -> Iterator[Range]:
+    """The steps in which there are some of ascending entry numbers; all where there are none."""
+    return ranges if rows is None else (step for step in ranges if len(within(rows, step)))
 
 
 def iterate(
@@ -175,9 +183,7 @@ def iterate(
         answer = reading.read(plan, within(rows, step), to, how, False)
         return (answer, Report(plan.over, *step)) if report else answer
 
-    ranges = steps(plan, *entries, step_size)
-    if rows is not None:
-        ranges = (step for step in ranges if len(within(rows, step)))
+    ranges = chosen(steps(plan, *entries, step_size), rows)
     total = entries[1] - entries[0]
     return ahead(
         progress_bar.each(ranges, total, show, "entries", plan.tree.name, lambda step: step[1] - step[0]),

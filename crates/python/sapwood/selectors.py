@@ -259,7 +259,7 @@ def run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> in
     """Runs a command; what goes wrong is told as the others tell it."""
     try:
         return command(arguments)
-    except (SapwoodError, MissingFileError, OSError) as error:
+    except (SapwoodError, MissingFileError, ModuleNotFoundError, OSError) as error:
         print(f"sapwood: {error}", file=sys.stderr)
         return 1
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from sapwood import _core, session, sizes
-from sapwood._read import drawing, notebook, reading
+from sapwood._read import drawing, lazy_frame, notebook, reading
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
 from sapwood._read.friends import Friend
+from sapwood._read.libraries import need
 from sapwood._read.rows import Rows
 from sapwood._read.selection import select
 from sapwood.branch import Branch
@@ -46,7 +47,9 @@ class Tree(HasBranches):
         self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
-        self._stored: list[Friend] | None = None
+        self._stored: dict[str, Friend] = {}
+        #: Columns that events of coffea looked at, in the range of entries before.
+        self._looked_at: dict[str, None] = {}
 
     @property
     def _outline(self) -> Outline:
@@ -142,21 +145,19 @@ class Tree(HasBranches):
     def _with_friends(self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of
         those that the tree brings along, too."""
-        known = {**self._added, **{friend.name: friend for friend in more}}
-        added = [friend.core() for friend in known.values()]
+        more = list(more)
         try:
-            return make(added)
+            return make(friends_module.engine(self, more, None))
         except NotFoundError as error:
-            if self._stored is None:
-                try:
-                    self._stored = friends_module.stored(self)
-                except NotFoundError as second:
-                    words = f"{error}; {second}"
-                    raise not_found(words, self.file_path, self.object_path) from second
-            stored = [friend for friend in self._stored if friend.name not in known]
-            if not stored:
-                raise
-        return make(added + [friend.core() for friend in stored])
+            failed: list[str] = []
+            deep = friends_module.engine(self, more, failed)
+            try:
+                return make(deep)
+            except NotFoundError as second:
+                if not failed:
+                    raise
+                words = "; ".join([str(error), *failed])
+                raise not_found(words, self.file_path, self.object_path) from second
 
     @property
     def _friendly_words(self) -> str:
@@ -353,6 +354,42 @@ class Tree(HasBranches):
         ranges = reading.Plan(self, [], aliases=aliases).query([], cut).passing(0, self.num_entries)
         pieces = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
         return np.concatenate(pieces) if pieces else np.zeros(0, "int64")
+
+    def lazy(self, *, filter_name: Filter = None, step_size: int | str = "64 MB") -> Any:
+        """The tree as a :class:`polars.LazyFrame`: a query reads only the columns that it needs, only as many rows
+        as it takes, and of columns that its filters do not need only the baskets in which rows are left.
+
+        Steps of ``step_size``, of the columns in use once inflated, become frames one by one, so that memory
+        is bounded with ``collect(engine="streaming")``. Columns are those branches that Arrow has a type for
+        and that pass ``filter_name``. The file must stay open, and as it is: a query raises
+        :class:`~sapwood.errors.IOError` if it was written meanwhile.
+
+        >>> import io, sapwood, polars as pl
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "v": [[1], [], [2, 3]]}
+        >>> events = sapwood.open(memory)["t"].lazy()
+        >>> events.filter(pl.col("x") > 1).select("v").collect()["v"].to_list()
+        [[], [2, 3]]
+        """
+        return lazy_frame.lazy(self, filter_name, step_size)
+
+    def dataset(self, *, filter_name: Filter = None, step_size: int | str = "16 MB") -> Any:
+        """The tree as a :class:`pyarrow.dataset.Dataset`, for DuckDB and all else that scans these: a scan reads
+        the columns that it names, in batches of ``step_size``, and of columns that its filter does not need
+        only the baskets in which rows are left. The rest is as in :meth:`lazy`.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "n": [1, 2, 3]}
+        >>> events = sapwood.open(memory)["t"].dataset()
+        >>> import duckdb
+        >>> duckdb.sql("SELECT sum(n) FROM events WHERE x > 1").fetchall()
+        [(5,)]
+        """
+        need("pyarrow", "tree.dataset()")
+        from sapwood._read import arrow_dataset
+
+        return arrow_dataset.TreeDataset(self, filter_name, step_size)
 
     @property
     def perf(self) -> PerfRecord:

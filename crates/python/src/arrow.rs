@@ -19,7 +19,7 @@ use crate::steps::Steps;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
-const STREAM: &CStr = c"arrow_array_stream";
+pub(crate) const STREAM: &CStr = c"arrow_array_stream";
 
 fn refused(error: &ArrowError) -> PyErr {
     raise(Error::unsupported(error.to_string()))
@@ -103,22 +103,26 @@ impl Batches {
         let rows = (step.end - step.start) as usize;
         let external = |error: Error| ArrowError::ExternalError(Box::new(error));
         let columns = self.source.columns(&self.ids, step).map_err(external)?;
-        let arrays: Vec<ArrayRef> =
-            columns.iter().map(|column| column.to_arrow().map_err(external)).collect::<Result<_, _>>()?;
-        for (array, field) in arrays.iter().zip(self.schema.fields()) {
-            if array.data_type() != field.data_type() {
-                let name = field.name();
-                return Err(ArrowError::SchemaError(format!(
-                    "the values of {name:?} are of type {}, where {} was expected (text that is no UTF-8, or objects of another \
-                     class than is declared): leave it out of the stream",
-                    array.data_type(),
-                    field.data_type()
-                )));
-            }
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+        let arrays = columns.iter().map(|column| column.to_arrow().map_err(external)).collect::<Result<_, _>>()?;
+        batch_of(&self.schema, arrays, rows)
     }
+}
+
+/// Arrays as a batch, if they are of the types that the schema has.
+pub(crate) fn batch_of(schema: &SchemaRef, arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
+    for (array, field) in arrays.iter().zip(schema.fields()) {
+        if array.data_type() != field.data_type() {
+            let name = field.name();
+            return Err(ArrowError::SchemaError(format!(
+                "the values of {name:?} are of type {}, where {} was expected (text that is no UTF-8, or objects of another \
+                 class than is declared): leave it out of the stream",
+                array.data_type(),
+                field.data_type()
+            )));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
 }
 
 impl Iterator for Batches {

@@ -5,6 +5,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod column_stream;
 mod dataset;
 mod draft;
 mod errors;
@@ -38,6 +39,8 @@ mod _core {
     use super::buffer::Buffer;
     #[pymodule_export]
     use super::column::Column;
+    #[pymodule_export]
+    use super::column_stream::columns_stream;
     #[pymodule_export]
     use super::draft::Draft;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, inputs_of};
 use sapwood::write::{Every, TreeOptions};
 use sapwood::{File, OpenOptions};
-use sapwood_cli::merged::Report;
+use sapwood_cli::reports::merged::Report;
 
 use crate::errors::{raise, run};
 use crate::network::Network;

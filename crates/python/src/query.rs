@@ -45,6 +45,14 @@ impl Friend {
         })
         .map(Self)
     }
+
+    /// The same, whose trees have friends of their own: those of each tree.
+    fn with_friends(&self, py: Python<'_>, friends: Vec<Vec<Py<Self>>>) -> PyResult<Self> {
+        let friends = friends.iter().enumerate().flat_map(|(tree, of)| of.iter().map(move |friend| (tree, friend)));
+        let more =
+            |friend: query::Friend, (tree, of): (usize, &Py<Self>)| friend.with_friend_of(tree, of.get().0.clone());
+        run(py, || friends.clone().try_fold(self.0.clone(), more)).map(Self)
+    }
 }
 
 /// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
@@ -52,7 +60,7 @@ impl Friend {
 /// A formula of ROOT in the language of queries, with values for its parameters.
 #[pyfunction]
 pub(crate) fn formula(text: &str, names: Vec<String>, values: Vec<f64>) -> PyResult<String> {
-    let formula = sapwood::query::Formula::new(text, &names, &values).map_err(raise)?;
+    let formula = query::Formula::new(text, &names, &values).map_err(raise)?;
     Ok(formula.words().to_owned())
 }
 

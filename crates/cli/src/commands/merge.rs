@@ -11,9 +11,9 @@ use sapwood::write::TreeOptions;
 use sapwood::{Error, ErrorKind, OpenOptions, Session};
 
 use crate::clusters::clusters;
-use crate::merged::Report;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
+use crate::reports::merged::Report;
 
 /// Merge files: trees become one tree, directories one directory.
 ///

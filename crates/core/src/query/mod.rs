@@ -59,6 +59,7 @@ mod shapes;
 mod source;
 mod special;
 mod step;
+mod stored_friends;
 mod syntax;
 mod table;
 mod token;

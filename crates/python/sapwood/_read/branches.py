@@ -461,7 +461,8 @@ class HasBranches(HasRecord):
 
         ``step_size`` is a number of entries, or a size like ``"100 MB"`` of the wanted branches once
         inflated: then steps end where clusters end, if one fits. With ``report``, each item is ``(arrays,
-        report)`` and the :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in
+        report)`` and the :class:`~sapwood.iteration.Report` tells which entries these are. Libraries that
+        speak Arrow take the iterator itself, as a stream with a batch for each step. The rest is as in
         :meth:`arrays`.
         """
         ignore(others, "iterate")
@@ -470,7 +471,8 @@ class HasBranches(HasRecord):
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         mask = LumiMask.of(lumi_mask)
         rows = None if mask is None else mask.rows(self.tree, *entries)
-        return iteration.iterate(plan, entries, step_size, library, how, report, progress, rows)
+        answers = iteration.iterate(plan, entries, step_size, library, how, report, progress, rows)
+        return stream.steps_of(plan, entries, step_size, answers, rows)
 
     def objects(
         self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None

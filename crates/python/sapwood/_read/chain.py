@@ -20,7 +20,6 @@ from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import paths
-from sapwood.directory import RNTUPLES, TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter
 from sapwood.iteration import within
@@ -87,6 +86,8 @@ class Chain:
         self.mask = LumiMask.of(lumi_mask)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
         self._widths = Widths(widen)
+        #: Trees that are taken where none is named, and there are several.
+        self.default_trees: tuple[str, ...] = ()
         ignore(rest, caller, stacklevel=4)
 
     def plan(
@@ -193,6 +194,11 @@ class Chain:
             source, tree, offset, ranges, None if self.mask is None else self.mask.rows(tree.tree, 0, total)
         )
 
+    def _open(self, source: paths.Source) -> Any:
+        if source.object is None and self.default_trees:
+            return open_tree(source, self.opening, self.default_trees)
+        return open_tree(source, self.opening)
+
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
         """Sources with their trees: the next one is opened while the one before is in use."""
         born = session.generation()
@@ -208,7 +214,7 @@ class Chain:
                     tree = (
                         coming.result()
                         if coming is not None and is_parent
-                        else open_tree(source, self.opening)
+                        else self._open(source)
                     )
                 except (NotFoundError, MissingFileError) as error:
                     tree = None
@@ -216,7 +222,7 @@ class Chain:
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
                 if source is not None and is_parent:
-                    coming = pool.submit(open_tree, source, self.opening)
+                    coming = pool.submit(self._open, source)
                 if tree is not None:
                     yield now, tree
         finally:
@@ -312,13 +318,13 @@ def opened(spans: list[FriendSpan], opening: dict[str, Any]) -> Iterator[list[Fr
             close(source, tree)
 
 
-def open_tree(source: paths.Source, options: dict[str, Any]) -> Any:
-    """The tree of a source."""
+def open_tree(source: paths.Source, options: dict[str, Any], default: tuple[str, ...] = ()) -> Any:
+    """The tree of a source; where none is named, the first of ``default`` that is there, or the only one."""
     if hasattr(source.file, "num_entries"):
         return source.file
     found_in = files_module.open_file(source.file, **options)
     try:
-        found = _tree(found_in, source.object)
+        found = _tree(found_in, source.object, default)
         if not hasattr(found, "num_entries"):
             raise MismatchError(f"{source.object!r} is no tree{place(found_in.file_path, source.object)}")
         return found
@@ -327,11 +333,11 @@ def open_tree(source: paths.Source, options: dict[str, Any]) -> Any:
         raise
 
 
-def _tree(opened: Any, path: str | None) -> Any:
+def _tree(opened: Any, path: str | None, default: tuple[str, ...]) -> Any:
+    path = next((one for one in default if one in opened), None) if path is None else path
     if path is not None:
         return opened[path]
-    rows = opened.classnames(cycle=False).items()
-    names = [name for name, classname in rows if classname in TREES | RNTUPLES]
+    names = opened._names_of_trees()
     if len(names) == 1:
         return opened[names[0]]
     if not names:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._read import elements
+from sapwood._read import elements, vectors
 
 Members = list[tuple[str, tuple[Any, ...]]]
 
@@ -59,6 +59,24 @@ def has(kind: tuple[Any, ...], what: str) -> bool:
     if kind[0] == "oneof":
         return any(has(of, what) for of in kind[2])
     return False
+
+
+def has_choice(kind: tuple[Any, ...]) -> bool:
+    """Are there values of several types in one column, anywhere in the type?"""
+    if kind[0] == "oneof":
+        return len(kind[2]) > 1 or any(has_choice(of) for of in kind[2])
+    if kind[0] in ("list", "fixed"):
+        return has_choice(kind[-1])
+    return kind[0] == "record" and any(has_choice(of) for _, _, of in kind[2])
+
+
+def has_values(kind: tuple[Any, ...]) -> bool:
+    """Is there no record without fields anywhere in the type?"""
+    if kind[0] in ("list", "fixed"):
+        return has_values(kind[-1])
+    if kind[0] == "oneof":
+        return all(has_values(of) for of in kind[2])
+    return kind[0] != "record" or bool(kind[2]) and all(has_values(of) for _, _, of in kind[2])
 
 
 def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
@@ -141,6 +159,8 @@ def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, ind
         if kind[1] == "tuple":
             return contents.RecordArray(inner, None, length=length)
         parameters = {"__record__": kind[1]} if kind[1] and kind[1] != "pair" else None
+        if kind[1] and kind[1].startswith(("TLorentzVector", "TVector", "ROOT::Math::")):
+            vectors.register(kind[1])
         return contents.RecordArray(inner, [name for name, _ in fields], length=length, parameters=parameters)
     if sort == "oneof":
         return _one_of(column, kind, length, contents, index)

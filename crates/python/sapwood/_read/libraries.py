@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood._read import layout, zip_fields
 from sapwood._read.selection import Selection
-from sapwood.errors import UnsupportedError
+from sapwood.errors import UnsupportedError, place
 
 
 class Loaded:
@@ -59,6 +59,10 @@ class Library:
     """One form of answers."""
 
     name = ""
+
+    def check(self, name: str, branch: Any) -> None:
+        """Raises :class:`~sapwood.errors.UnsupportedError`, naming column and type, for a branch that the library
+        has no type for."""
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         """A branch."""
@@ -315,6 +319,14 @@ class Arrow(Library):
 class Polars(Library):
     name = "pl"
 
+    def check(self, name: str, branch: Any) -> None:
+        found = branch.interpretation
+        if layout.has_choice(found.kind):
+            raise UnsupportedError(
+                f"{name!r} holds {found.typename}, values of several types, and Polars has no type for these: leave it out "
+                f"(expressions, filter_name), or read it with library='ak' or 'arrow'{place(branch.file_path, branch.object_path)}"
+            )
+
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         pl = need("polars", 'library="pl"')
         whole = pl.Series(loaded.column)
@@ -341,12 +353,12 @@ class Polars(Library):
         return need("polars", 'library="pl"').concat(arrays)
 
 
-AWKWARD, NUMPY, CALCULATION = Awkward(), NumPy(), Calculation()
+AWKWARD, NUMPY, CALCULATION, POLARS = Awkward(), NumPy(), Calculation(), Polars()
 _LIBRARIES: dict[str, Library] = {
     **dict.fromkeys(("ak", "awkward"), AWKWARD),
     **dict.fromkeys(("np", "numpy"), NUMPY),
     **dict.fromkeys(("pd", "pandas"), Pandas()),
-    **dict.fromkeys(("pl", "polars"), Polars()),
+    **dict.fromkeys(("pl", "polars"), POLARS),
     **dict.fromkeys(("arrow", "pa", "pyarrow"), Arrow()),
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood import iteration, objects
-from sapwood._read import drawing, reading
+from sapwood._read import drawing, reading, stream
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, close
 from sapwood._read.libraries import as_library
@@ -87,10 +88,8 @@ def iterate(
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
     filters = (filter_name, filter_typename, filter_branch)
-    last: Member | None = None
 
-    def steps() -> Iterator[tuple[reading.Plan, Selection, Range, int]]:
-        nonlocal last
+    def steps(held: list[Member]) -> Iterator[tuple[reading.Plan, Selection, Range, int]]:
         for member in progress_bar.each(chain.kept(), len(chain.sources), progress, "files", "files"):
             try:
                 plan = chain.plan(member, expressions, cut, filters, aliases, ak_add_doc)
@@ -98,7 +97,8 @@ def iterate(
                 close(member.source, member.tree)
                 chain.left_out(member.source, error)
                 continue
-            before, last = last, member
+            before = held.pop() if held else None
+            held.append(member)
             for start, stop in member.ranges:
                 for step in iteration.steps(plan, start, stop, step_size):
                     selection = member.select(*step)
@@ -117,15 +117,32 @@ def iterate(
         answer = to.counted_from(reading.read(plan, selection, to, how, False), offset)
         return (answer, Report(plan.over, *step, offset)) if report else answer
 
-    def all_steps() -> Iterator[Any]:
+    def columns(one: tuple[reading.Plan, Selection, Range, int]) -> Any:
+        return stream.columns_of(*one[:2])
+
+    def all_steps(answer: Callable[[Any], Any]) -> Iterator[Any]:
+        held: list[Member] = []
         try:
-            yield from iteration.ahead(steps(), read)
+            yield from iteration.ahead(steps(held), answer)
         finally:
-            if last is not None:
+            for last in held:
                 close(last.source, last.tree)
             chain.close()
 
-    return all_steps()
+    @contextmanager
+    def first_plan() -> Iterator[reading.Plan]:
+        members = chain.members()
+        for member in members:
+            try:
+                plan = chain.plan(member, expressions, cut, filters, aliases, ak_add_doc)
+            except NotFoundError as error:
+                chain.left_out(member.source, error)
+                continue
+            yield plan
+            return
+        raise MismatchError("no file has a tree that could be read")
+
+    return stream.Steps(all_steps(read), first_plan, lambda: all_steps(columns))
 
 
 def concatenate(

@@ -287,15 +287,17 @@ def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: 
 
 def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> Any:
     branches = plan.plain()
+    for branch in branches:
+        to.check(branch.path, branch)
     values: dict[str, Loaded] = {}
     mask: Any = None
     try:
-        loaded, values, selection = _load(plan, branches, selection, bar)
+        loaded, values, selection = load_plan(plan, branches, selection, bar)
     except UnsupportedError:
         if not plan.is_everything:
             raise
         # The entries that pass, and then what can be decoded of them.
-        _, values, selection = _load(plan, [], selection, None)
+        _, values, selection = load_plan(plan, [], selection, None)
         loaded = _load_what_can_be(plan, branches, selection, bar)
     if plan.cut_on_items:
         mask = libraries.CALCULATION.column(values[plan.cut or ""], selection) != 0
@@ -320,7 +322,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
     return to.group(arrays, plan.outputs, how, loaded)
 
 
-def _load(
+def load_plan(
     plan: Plan, branches: list[Branch], selection: Selection, bar: Any
 ) -> tuple[dict[int, Loaded], dict[str, Loaded], Selection]:
     """Branches, values of expressions, and the entries that pass the cut: all in one call of the engine."""
@@ -400,6 +402,8 @@ def read_branch(
         )
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
+    for leaf in leaves:
+        to.check(leaf.path, leaf)
     with progress_bar.bar(lambda: leaves, selection, show) as bar:
         loaded = load(leaves, selection, bar)
     array = branch_value(branch, loaded, to, selection)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core, objects
+from sapwood._read.libraries import need
 from sapwood._write.bins import Bins
 from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError, UnsupportedError
@@ -36,6 +37,8 @@ def as_object(value: Any) -> _core.Draft | None:
         return objects.histogram(value[0], *edges)
     if _is_histogram(value):
         return from_uhi(value)
+    if isinstance(value, Mapping) and "uhi_schema" in value and "storage" in value:
+        return from_uhi(need("boost_histogram", "UHI's serialization", "boost-histogram").Histogram(value))
     if isinstance(value, (list, tuple)) and any(_is_object(item) for item in value):
         return objects.collection(value)
     if isinstance(value, Mapping) and any(
@@ -75,7 +78,9 @@ def from_uhi(found: Any) -> _core.Draft:
     """A histogram or profile for one of the UHI protocol, with flow bins where it has them."""
     directions = list(found.axes)
     if not 1 <= len(directions) <= 3:
-        raise MismatchError(f"a histogram has one to three axes, not {len(directions)}")
+        raise MismatchError(
+            f"a histogram has one to three axes, not {len(directions)}: project it, or write one for each bin of the others"
+        )
     all_bins = [_bins_of(axis) for axis in directions]
     title = _title(found, ("title", "label", "metadata"))
     entries = _entries(found)

@@ -3,12 +3,13 @@ is refused and never dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from sapwood import errors
+from sapwood._read.libraries import need
 from sapwood._write import lossless
 
 _HOW = "give them a value, or leave these rows out"
@@ -77,17 +78,56 @@ def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | 
         if data.fields and data.ndim > 1 and (wanted is None or "" in wanted):
             return {"": data}
         return {name: data[name] for name in data.fields} or None
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
-        import pyarrow as pa  # type: ignore[import-untyped]
-
+    if _is_arrow(data):
+        pa = need("pyarrow", "writing from Arrow")
         try:
             found = data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data)
-        except pa.ArrowInvalid:  # one column without a name
+        except (pa.ArrowInvalid, TypeError, ValueError):  # one column without a name
             return None
         if not hasattr(found, "column_names"):
             return None
         return _once(zip(found.column_names, found.columns))
     return None
+
+
+def _is_arrow(data: Any) -> bool:
+    """Does it speak Arrow's C interface?"""
+    return any(hasattr(data, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "to_arrow"))
+
+
+def batches(data: Any) -> Iterator[Any]:
+    """A table in parts: a stream of Arrow and a LazyFrame batch by batch, so that no more than one is in memory;
+    all else whole. There is at least one part, which has the columns.
+
+    >>> list(batches({"x": [1, 2]}))
+    [{'x': [1, 2]}]
+    """
+    kind = f"{type(data).__module__}.{type(data).__name__}"
+    if kind.startswith("polars.") and kind.endswith("LazyFrame"):
+        parts = data.collect_batches(maintain_order=True)
+        empty = data.limit(0).collect
+    elif (
+        not hasattr(data, "__arrow_c_stream__")
+        or kind.startswith(("pandas.", "polars.", "pyarrow.lib.Table", "pyarrow.lib.ChunkedArray"))
+        or is_awkward(data)
+    ):
+        yield data
+        return
+    else:
+        pa = need("pyarrow", "writing from Arrow")
+        try:
+            reader = pa.RecordBatchReader.from_stream(data)
+        except (pa.ArrowInvalid, TypeError, ValueError):  # one column without a name
+            yield data
+            return
+        parts, empty = (pa.Table.from_batches([batch]) for batch in reader), reader.schema.empty_table
+    some = False
+    for part in parts:
+        if len(part):
+            yield part
+            some = True
+    if not some:
+        yield empty()
 
 
 def _index_of(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,8 +311,8 @@ def _missing(row: int) -> errors.MismatchError:
 
 def _of_arrow(data: Any) -> Any:
     import awkward as ak
-    import pyarrow as pa
 
+    pa = need("pyarrow", "writing from Arrow")
     try:
         array = pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
         kind = array.type

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sapwood import errors
@@ -58,7 +59,13 @@ class WritableNTuple:
         """
         if self.closed:
             raise MismatchError(f"the RNTuple {self.name!r} is closed")
-        columns = _members(data, self._kinds) if _are_objects(data) else tables.columns_of(data, self._kinds)
+        if _are_objects(data):
+            self._extend(_members(data, self._kinds))
+            return
+        for part in tables.batches(data):
+            self._extend(tables.columns_of(part, self._kinds))
+
+    def _extend(self, columns: Mapping[str, Any]) -> None:
         given, rows = [], 0
         for name, column in columns.items():
             kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
@@ -308,7 +315,8 @@ def begin(
     page_bytes: int | str | None,
 ) -> WritableNTuple:
     """Begins an RNTuple of types, or of data, which are its first entries."""
-    data = None
+    data: Any = None
+    parts: Iterator[Any] = iter(())
     if classes.is_class(given):
         kinds = fields.of_members(given)
     elif _are_objects(given):
@@ -316,13 +324,15 @@ def begin(
     elif fields.are_types(given):
         kinds = {str(name): fields.of_type(str(name), kind) for name, kind in given.items()}
     else:
-        data = tables.columns_of(given)
+        parts = tables.batches(given)
+        data = tables.columns_of(next(parts))
         kinds = {name: fields.of_data(name, column)[0] for name, column in data.items()}
     core = _begun(file, path, kinds, description, compression, cluster_bytes, page_bytes)
     ntuple = WritableNTuple(core, kinds, path)
     file._take(ntuple)
     if data is not None:
-        ntuple.extend(data)
+        for part in chain([data], parts):
+            ntuple.extend(part)
     return ntuple
 
 

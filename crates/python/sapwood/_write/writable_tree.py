@@ -192,7 +192,8 @@ class WritableTree:
         """Adds rows: the same number for every column.
 
         ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a
-        DataFrame or an Arrow table. Rows are kept until their cluster is whole.
+        DataFrame or an Arrow table. Rows are kept until their cluster is whole. A stream of Arrow is taken
+        batch by batch, and what is said below of a call is true for each batch.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or
         a type does not fit: then no row was added. It comes also where rows that :meth:`fill` gathered before
@@ -200,13 +201,14 @@ class WritableTree:
         reports (:class:`OSError`, for this cluster or the one before) leaves all rows added: they wait, and
         :meth:`flush` tries again.
         """
-        given = branch_values.values(self._schema, tables.columns_of(data, self._schema.columns))
-        with self._lock:
-            try:
-                self._spill("; the rows given to extend are added")
-            finally:
-                if not self._rows:  # else these would stand before them
-                    self._give(given)
+        for part in tables.batches(data):
+            given = branch_values.values(self._schema, tables.columns_of(part, self._schema.columns))
+            with self._lock:
+                try:
+                    self._spill("; the rows given to extend are added")
+                finally:
+                    if not self._rows:  # else these would stand before them
+                        self._give(given)
 
     def _give(self, given: Any) -> None:
         try:

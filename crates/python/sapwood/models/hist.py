@@ -126,6 +126,10 @@ class Hist(Model):
     def _to_boost_histogram_(self) -> Any:
         return self.to_boost()
 
+    def _to_uhi_(self) -> Any:
+        """Its form in UHI's serialization, which ``uhi.io`` writes as JSON, HDF5 or zip."""
+        return self.to_boost()._to_uhi_()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hist) or type(self) is not type(other):
             return NotImplemented

@@ -108,7 +108,8 @@ impl Advice {
     ///     entry_seconds: None,
     ///     single: None,
     /// };
-    /// assert_eq!(advice.options().join(" "), "--compression lzma:9 --compression noise=zlib:0 --basket-bytes 2097152");
+    /// let options = advice.options().join(" ");
+    /// assert_eq!(options, "--compression lzma:9 --compression noise=zlib:0 --basket-bytes 2097152");
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn options(&self) -> Vec<String> {
@@ -165,8 +166,8 @@ const STEPS: usize = 30;
 /// A number that a trial has.
 type Figure = fn(&Trial) -> f64;
 
-/// A way to random access: what it comes to, seconds an entry, bytes without it, the place of the size of its baskets, and its
-/// blocks.
+/// A way to random access: what it comes to, seconds an entry, bytes without it, the place of the size of its baskets,
+/// and its blocks.
 type Tried = (Compression, Trial, f64, u64, usize, Option<RandomAccess>);
 
 /// What is minimised, and what is bounded.

@@ -373,7 +373,8 @@ fn class_of(
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
     let mut class = Class::new(&*info.name);
-    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a reader.
+    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a
+    // reader.
     class.version = i16::try_from(info.version).ok().filter(|&version| version > 1);
     class.known_checksum = Some(info.checksum);
     for element in &info.elements {

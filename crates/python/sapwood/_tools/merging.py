@@ -39,7 +39,7 @@ class MergedTree:
     tot_bytes: int
     """Bytes before compression."""
     copied: dict[str, int]
-    """``num_baskets`` and ``bytes`` of what was never inflated."""
+    """``num_baskets`` and ``bytes`` of what was copied as it was."""
     recompressed: dict[str, int]
     """The same of what was compressed again."""
     reencoded: dict[str, int]
@@ -65,6 +65,9 @@ class Merged:
     """The checksum of the output, where it was wanted."""
     objects: int
     """Objects that are no trees."""
+    unread: int
+    """Baskets that were copied without being inflated, so that damage in them stays unseen; none with
+    ``verify=True``."""
     trees: dict[str, MergedTree]
     """Trees by their paths."""
     skipped: dict[str, str]

@@ -1,0 +1,1 @@
+"""Conversion between ROOT files and other formats, for :func:`sapwood.convert`."""

@@ -1,0 +1,240 @@
+"""Where rows come from: files of any format as streams of Arrow's batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from sapwood import sizes
+from sapwood._convert import formats, hdf5, numpy_files
+from sapwood._read.libraries import need
+from sapwood.errors import MismatchError, SapwoodError, place
+
+
+class Rows(NamedTuple):
+    """The rows of a file, or of several as one."""
+
+    schema: Any
+    """Names and types of the columns, as a ``pyarrow.Schema``."""
+    batches: Iterator[Any]
+    """The rows, as ``pyarrow.RecordBatch``."""
+    total: int | None
+    """How many there are, where that is known before."""
+    name: str
+    """What a tree of them is called, unless that is said."""
+
+
+class Wanted(NamedTuple):
+    """What of a file is wanted."""
+
+    columns: list[str] | None
+    cut: str | None
+    filter_name: Any
+    aliases: Any
+    step_size: int | str
+    options: dict[str, Any]
+    """How files of ROOT are opened."""
+
+
+def arrow() -> Any:
+    """The package of Arrow."""
+    return need("pyarrow", "sapwood.convert()")
+
+
+def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
+    """The rows of a file."""
+    if format in ("ttree", "rntuple"):
+        return _of_root(path, wanted)
+    if wanted.cut is not None or wanted.aliases or wanted.filter_name is not None:
+        raise MismatchError(f"cut, aliases and filter_name are for files of ROOT, and {path} is {format}")
+    arrow()
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        from sapwood._remote import paths
+
+        raise paths.missing_file(path)
+    rows = _READERS[format](path, wanted)
+    if wanted.columns is None:
+        return rows
+    missing = [name for name in wanted.columns if name not in rows.schema.names]
+    if missing:
+        from sapwood.errors import near, not_found
+
+        raise not_found(f"there is no column {missing[0]!r}{near(missing[0], rows.schema.names)}", path)
+    schema = arrow().schema([rows.schema.field(name) for name in wanted.columns])
+    return rows._replace(schema=schema, batches=(batch.select(wanted.columns) for batch in rows.batches))
+
+
+def _of_root(path: Any, wanted: Wanted) -> Rows:
+    """Rows of a tree or an RNTuple."""
+    from sapwood._read import chain as chains
+    from sapwood._read import reading, stream
+    from sapwood._remote import paths
+
+    source = paths.expand(path)[0] if not hasattr(path, "num_entries") else paths.Source(path, None)
+    tree = chains.open_tree(source, wanted.options)
+    ids, names = stream.branches(tree, wanted.filter_name) if wanted.columns is None else ([], wanted.columns)
+    steps: Any
+    if wanted.columns is None and wanted.cut is None and not wanted.aliases:
+        # What is read as it is needs no Python between the batches.
+        steps = _Branches(tree, ids, names, wanted.step_size)
+    else:
+        plan = reading.Plan(tree, names, wanted.cut, aliases=wanted.aliases)
+        steps = stream.steps_of(plan, (0, tree.tree.num_entries), wanted.step_size)
+    reader = arrow().RecordBatchReader.from_stream(steps)
+
+    def batches() -> Iterator[Any]:
+        try:
+            yield from reader
+        finally:
+            chains.close(source, tree)
+
+    total = tree.tree.num_entries if wanted.cut is None else None
+    return Rows(reader.schema, batches(), total, str(tree.tree.name))
+
+
+class _Branches:
+    """Some branches of a tree, read in steps."""
+
+    def __init__(self, tree: Any, ids: list[int], names: list[str], step_size: int | str) -> None:
+        self.of = tree, ids, names, step_size
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The stream."""
+        from sapwood import iteration
+        from sapwood._read import reading
+
+        tree, ids, names, step_size = self.of
+        steps = iteration.steps(reading.Plan(tree, names), 0, tree.tree.num_entries, step_size)
+        core = tree.tree._core
+        return core.arrow_stream(ids, names, steps, tree.tree.file._engine().by_python)
+
+
+def rows_in(schema: Any, wanted: Wanted) -> int:
+    """How many rows a batch has, of columns of these types."""
+    if not isinstance(wanted.step_size, str):
+        return wanted.step_size
+    width = sum(
+        max(getattr(field.type, "bit_width", 0) if _is_fixed(field.type) else 0, 128) // 8 for field in schema
+    )
+    return max(1024, sizes.as_bytes(wanted.step_size) // max(width, 1))
+
+
+def _is_fixed(kind: Any) -> bool:
+    try:
+        return bool(kind.bit_width)
+    except ValueError:
+        return False
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path).partition(".")[0] or "table"
+
+
+def _parquet(path: str, wanted: Wanted) -> Rows:
+    parquet = need("pyarrow.parquet", "sapwood.convert()", "pyarrow")
+    file = parquet.ParquetFile(path)
+    schema = file.schema_arrow
+    columns = None if wanted.columns is None else [name for name in wanted.columns if name in schema.names]
+    batches = file.iter_batches(rows_in(schema, wanted), columns=columns)
+    return Rows(schema, batches, file.metadata.num_rows, _name(path))
+
+
+def _feather(path: str, wanted: Wanted) -> Rows:
+    pa = arrow()
+    reader = pa.ipc.open_file(pa.memory_map(path))
+    batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return Rows(reader.schema, batches, None, _name(path))
+
+
+def _arrows(path: str, wanted: Wanted) -> Rows:
+    pa = arrow()
+    reader = pa.ipc.open_stream(pa.OSFile(path))
+    return Rows(reader.schema, iter(reader), None, _name(path))
+
+
+def _csv(path: str, wanted: Wanted) -> Rows:
+    csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
+    # Not a number is one, and not missing.
+    convert = csv.ConvertOptions(null_values=["", "NULL", "null", "NA", "N/A", "#N/A"])
+    read = csv.ReadOptions(block_size=_block(wanted))
+    reader = csv.open_csv(_unpacked(path), read_options=read, convert_options=convert)
+    return Rows(reader.schema, iter(reader), None, _name(path))
+
+
+def _jsonl(path: str, wanted: Wanted) -> Rows:
+    json = need("pyarrow.json", "sapwood.convert()", "pyarrow")
+    reader = json.open_json(_unpacked(path), read_options=json.ReadOptions(block_size=_block(wanted)))
+    return Rows(reader.schema, iter(reader), None, _name(path))
+
+
+def _unpacked(path: str) -> Any:
+    pa = arrow()
+    codec = formats.packing(path)
+    return path if codec is None else pa.CompressedInputStream(pa.OSFile(path), codec)
+
+
+def _block(wanted: Wanted) -> int:
+    """Bytes of text that are parsed at once; the first ones say the types of the columns."""
+    return (
+        min(max(sizes.as_bytes(wanted.step_size), 1 << 20), 1 << 30)
+        if isinstance(wanted.step_size, str)
+        else 8 << 20
+    )
+
+
+def _npz(path: str, wanted: Wanted) -> Rows:
+    return Rows(*numpy_files.read_npz(path, lambda schema: rows_in(schema, wanted)), _name(path))
+
+
+def _npy(path: str, wanted: Wanted) -> Rows:
+    return Rows(*numpy_files.read_npy(path, lambda schema: rows_in(schema, wanted)), _name(path))
+
+
+def _hdf5(path: str, wanted: Wanted) -> Rows:
+    return Rows(*hdf5.read(path, lambda schema: rows_in(schema, wanted)), _name(path))
+
+
+_READERS: dict[str, Callable[[str, Wanted], Rows]] = {
+    "parquet": _parquet,
+    "feather": _feather,
+    "arrows": _arrows,
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "npz": _npz,
+    "npy": _npy,
+    "hdf5": _hdf5,
+}
+
+
+def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
+    """The rows of several files as one. Columns are those of the first; numbers of another width are widened
+    or narrowed where no value is lost."""
+    first_path, make = parts[0]
+    first = make()
+
+    def batches() -> Iterator[Any]:
+        yield from first.batches
+        for path, make in parts[1:]:
+            rows = make()
+            try:
+                for batch in rows.batches:
+                    yield _like(batch, first.schema)
+            except (ValueError, KeyError, TypeError) as error:
+                if isinstance(error, SapwoodError):
+                    raise
+                raise MismatchError(
+                    f"{path} has other columns than {first_path}: {error}{place(str(path), None)}"
+                ) from None
+
+    total = first.total if len(parts) == 1 else None
+    return Rows(first.schema, batches(), total, first.name)
+
+
+def _like(batch: Any, schema: Any) -> Any:
+    """A batch in the columns of a schema."""
+    if batch.schema.equals(schema):
+        return batch
+    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    return arrow().RecordBatch.from_arrays(columns, schema=schema)

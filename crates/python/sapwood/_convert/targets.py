@@ -1,0 +1,256 @@
+"""Where rows go to: writers of all formats, which take Arrow's batches one after another."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Protocol
+
+from sapwood._convert import formats
+from sapwood._convert.hdf5 import Hdf5Writer
+from sapwood._convert.numpy_files import NpyWriter, NpzWriter
+from sapwood._read.libraries import need
+from sapwood._write import tables
+from sapwood.errors import MismatchError
+
+
+class Writer(Protocol):
+    """A file that is written."""
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+
+    def close(self) -> None:
+        """Completes the file."""
+
+    def abort(self) -> None:
+        """Ends without completing it."""
+
+
+def writer(path: str, format: str, schema: Any, name: str, setting: str | None, nullable: bool) -> Writer:
+    """What writes a file. ``name`` is that of the tree in it, where it has one."""
+    if nullable and format != "rntuple":
+        raise MismatchError(f"nullable is for RNTuples: {format} keeps missing values where it can")
+    if format in ("ttree", "rntuple"):
+        return RootWriter(path, format, schema, name, setting, nullable)
+    return _WRITERS[format](path, schema, setting)
+
+
+class RootWriter:
+    """A tree or an RNTuple in a file of ROOT. Columns of other formats may have missing values; those that
+    have none need no optional field for that."""
+
+    def __init__(
+        self, path: str, format: str, schema: Any, name: str, setting: str | None, nullable: bool
+    ) -> None:
+        from sapwood.writing import recreate
+
+        self._compression: dict[str, Any] = (
+            {} if setting is None else {"compression": None if setting == "none" else setting}
+        )
+        self._file = recreate(path, format=format, **self._compression)
+        self._format, self._name, self._schema, self._nullable = format, name, schema, nullable
+        self._tree: Any = None
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+        pa = need("pyarrow", "sapwood.convert()")
+        rows: Any = pa.Table.from_batches([batch])
+        if not self._nullable:
+            try:
+                rows = {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
+            except MismatchError as error:
+                if "missing values" not in str(error) or self._format == "ttree":
+                    raise
+                raise MismatchError(f"{error}; or keep them (nullable=True, --nullable)") from None
+        if self._tree is None:
+            begin = self._file.mktree if self._format == "ttree" else self._file.mkrntuple
+            self._tree = begin(self._name, rows)
+        else:
+            self._tree.extend(rows)
+
+    def close(self) -> None:
+        """Completes the file."""
+        if self._tree is None:
+            pa = need("pyarrow", "sapwood.convert()")
+            self.write(pa.RecordBatch.from_pylist([], schema=self._schema))
+        self._tree.close()
+        self._file.close()
+
+    def abort(self) -> None:
+        """Ends without completing it."""
+        try:
+            self._file.close()
+        except Exception:
+            pass  # of what goes wrong, the first is told
+
+
+class ParquetWriter:
+    """A Parquet file: a row group for each batch."""
+
+    def __init__(self, path: str, schema: Any, setting: str | None) -> None:
+        parquet = need("pyarrow.parquet", "sapwood.convert()", "pyarrow")
+        codec, level = formats.codec("parquet", setting)
+        pa = need("pyarrow", "sapwood.convert()")
+        for field in schema:
+            if pa.types.is_union(field.type):
+                raise formats.refuse(
+                    "Parquet", field.name, field.type, "has no type for values of several types", ("Feather",)
+                )
+        self._writer = parquet.ParquetWriter(
+            path, schema, compression=codec or "none", compression_level=level
+        )
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Completes the file."""
+        self._writer.close()
+
+    abort = close
+
+
+class ArrowWriter:
+    """A file of Arrow's format: with an index of its batches (Feather), or as a stream."""
+
+    def __init__(self, path: str, schema: Any, setting: str | None, is_stream: bool = False) -> None:
+        pa = need("pyarrow", "sapwood.convert()")
+        name, level = formats.codec("feather", setting)
+        codec = None if name is None else pa.Codec(name, level) if level is not None else pa.Codec(name)
+        options = pa.ipc.IpcWriteOptions(compression=codec)
+        begin = pa.ipc.new_stream if is_stream else pa.ipc.new_file
+        self._sink = pa.OSFile(path, "wb")
+        self._writer = begin(self._sink, schema, options=options)
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Completes the file."""
+        self._writer.close()
+        self._sink.close()
+
+    abort = close
+
+
+class _Text:
+    """A file of text, compressed if its name says so."""
+
+    def __init__(self, path: str, setting: str | None, format: str) -> None:
+        pa = need("pyarrow", "sapwood.convert()")
+        codec, _ = formats.codec(format, setting)
+        self.sink = pa.OSFile(path, "wb")
+        self.out = self.sink if codec is None else pa.CompressedOutputStream(self.sink, codec)
+
+    def close(self) -> None:
+        if self.out is not self.sink:
+            self.out.close()
+        self.sink.close()
+
+
+class CsvWriter:
+    """Comma separated values with a line of names."""
+
+    def __init__(self, path: str, schema: Any, setting: str | None) -> None:
+        csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
+        pa = need("pyarrow", "sapwood.convert()")
+        for field in schema:
+            if pa.types.is_nested(field.type):
+                raise formats.refuse(
+                    "CSV", field.name, field.type, "has one value in a cell", ("JSON lines", "Parquet")
+                )
+        self._text = _Text(path, setting, "csv")
+        self._writer = csv.CSVWriter(self._text.out, schema)
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Completes the file."""
+        self._writer.close()
+        self._text.close()
+
+    abort = close
+
+
+class JsonWriter:
+    """A line of JSON for each row. NaN has no form in JSON, and becomes null; infinity is a number that is
+    too large."""
+
+    def __init__(self, path: str, schema: Any, setting: str | None) -> None:
+        pa = need("pyarrow", "sapwood.convert()")
+        for field in schema:
+            if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+                raise formats.refuse(
+                    "JSON", field.name, field.type, "has texts alone", ("Parquet", "Feather")
+                )
+        self._text = _Text(path, setting, "jsonl")
+
+    def write(self, batch: Any) -> None:
+        """Adds rows."""
+        lines = []
+        for row in batch.to_pylist():
+            try:
+                lines.append(json.dumps(row, allow_nan=False, separators=(",", ":"), default=str))
+            except ValueError:
+                lines.append(_with_limits(row))
+        self._text.out.write(("\n".join(lines) + "\n").encode() if lines else b"")
+
+    def close(self) -> None:
+        """Completes the file."""
+        self._text.close()
+
+    abort = close
+
+
+def _with_limits(value: Any) -> str:
+    """JSON of a value with numbers that are not finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null" if value != value else "1e999" if value > 0 else "-1e999"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(name)}:{_with_limits(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_with_limits, value)) + "]"
+    return json.dumps(value, default=str)
+
+
+def _stream_writer(path: str, schema: Any, setting: str | None) -> ArrowWriter:
+    return ArrowWriter(path, schema, setting, True)
+
+
+_WRITERS: dict[str, Any] = {
+    "parquet": ParquetWriter,
+    "feather": ArrowWriter,
+    "arrows": _stream_writer,
+    "csv": CsvWriter,
+    "jsonl": JsonWriter,
+    "npz": NpzWriter,
+    "npy": NpyWriter,
+    "hdf5": Hdf5Writer,
+}
+
+
+def check_setting(path: str, format: str, setting: str | None) -> str | None:
+    """The compression of a target: a setting, or for texts what its name says.
+
+    Raises :class:`~sapwood.errors.MismatchError` for what the format does not have.
+    """
+    if format in ("ttree", "rntuple"):
+        from sapwood.compression import as_compression
+
+        if setting not in (None, "none"):
+            as_compression(setting)
+        return setting
+    if format in ("csv", "jsonl"):
+        named = formats.packing(path)
+        if setting not in (None, named):
+            raise MismatchError(
+                f"{path}: how a text is compressed is said by its name, like .{format}.gz and .{format}.zst"
+            )
+        return named
+    formats.codec(format, setting)
+    return setting

@@ -1,0 +1,204 @@
+"""What is to be written of which files, and writing it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+from sapwood import file as files_module
+from sapwood import iteration, network
+from sapwood._convert import formats, sources, targets
+from sapwood._read import progress as progress_bar
+from sapwood._read.compat_kwargs import ignore
+from sapwood._remote import paths
+from sapwood.errors import ExistsError, MismatchError
+
+
+class Task(NamedTuple):
+    """One file that is written."""
+
+    place: str
+    tree: str | None
+    format: str
+    setting: str | None
+    parts: list[tuple[Any, str]]
+    """Files that it is made of, and their formats."""
+
+
+def wanted_of(
+    columns: Iterable[str] | None,
+    cut: str | None,
+    filter_name: Any,
+    aliases: Any,
+    step_size: int | str,
+    threads: int,
+    others: dict[str, Any],
+) -> sources.Wanted:
+    """What is wanted of each file; ``others`` are the arguments that say how files are opened."""
+    over = network.take_options(others)
+    ignore(others, "convert", stacklevel=4)
+    sources.arrow()
+    iteration.step_entries(step_size)
+    opening = {**files_module.check_options(threads), "network": over}
+    names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    return sources.Wanted(names, cut, filter_name, aliases, step_size, opening)
+
+
+def tasks(
+    files: Any,
+    target: Any,
+    format: str | None,
+    source_format: str | None,
+    compression: str | None,
+    overwrite: bool,
+    wanted: sources.Wanted,
+) -> list[Task]:
+    """The files that are to be written."""
+    inputs = _inputs(files, wanted.options["network"])
+    made = [
+        Task(place, tree, to, targets.check_setting(place, to, compression), parts)
+        for place, tree, to, parts in _plans(inputs, os.fspath(target), format, source_format)
+    ]
+    for task in made:
+        if os.path.exists(task.place) and not overwrite:
+            raise ExistsError(f"{task.place} is there already: overwrite=True (--force) replaces it")
+    return made
+
+
+def run(
+    made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None
+) -> int:
+    """Writes files, several at a time. Gives the number of rows."""
+    workers = max(1, min(len(made), jobs or os.cpu_count() or 1))
+    work = partial(convert, wanted=wanted, nullable=nullable)
+    if workers == 1:
+        return sum(
+            work(task, show=progress)
+            for task in progress_bar.each(made, len(made), progress, "files", "convert")
+        )
+    stop = threading.Event()
+    with ThreadPoolExecutor(workers, "sapwood-convert") as pool:
+        try:
+            done = pool.map(partial(work, show=False, stop=stop), made)
+            return sum(progress_bar.each(done, len(made), progress, "files", "convert"))
+        except BaseException:
+            # The others end at their next batch, and leave nothing.
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _inputs(files: Any, over: Any) -> list[Any]:
+    """Files one by one."""
+    if hasattr(files, "num_entries"):
+        return [files]
+    listed = list(files) if isinstance(files, (list, tuple)) else [files]
+    found: list[Any] = []
+    for one in listed:
+        if hasattr(one, "num_entries") or isinstance(one, dict):
+            found += [one] if not isinstance(one, dict) else [{path: of} for path, of in one.items()]
+            continue
+        path = os.fspath(one)
+        place, tree = paths.split_object(path)
+        if tree is not None or place.lower().endswith(".root") or "://" in place:
+            expanded = paths.expand(path, network=over)
+            found += [part.file if part.object is None else {part.file: part.object} for part in expanded]
+        elif glob.has_magic(path) and not os.path.exists(path):
+            matched = sorted(glob.glob(path))
+            if not matched:
+                raise paths.missing_file(path)
+            found += matched
+        else:
+            found.append(path)
+    if not found:
+        raise MismatchError("there is no file to convert")
+    return found
+
+
+def _plans(inputs: list[Any], target: str, format: str | None, source_format: str | None) -> list[Any]:
+    """What becomes of which files: place, tree, format, parts."""
+    parts = [(one, _source_format(one, source_format)) for one in inputs]
+    if not (os.path.isdir(target) or target.endswith(("/", os.sep))):
+        place, tree = paths.split_object(target)
+        return [(place, tree, formats.format_of(place, format), parts)]
+    if format is None:
+        raise MismatchError(f"{target} is a folder: name the format of the files in it (format=, --to)")
+    to = formats.format_of("", format)
+    ends = next(end for end, name in formats.SUFFIXES.items() if name == ("ttree" if to == "rntuple" else to))
+    os.makedirs(target, exist_ok=True)
+    plans = [(os.path.join(target, f"{_stem(one)}{ends}"), None, to, [(one, kind)]) for one, kind in parts]
+    places = [place for place, *_ in plans]
+    twice = next((place for place in places if places.count(place) > 1), None)
+    if twice is not None:
+        raise MismatchError(f"two files would become {twice}: convert them into folders of their own")
+    return plans
+
+
+def _source_format(one: Any, named: str | None) -> str:
+    if hasattr(one, "num_entries") or isinstance(one, dict):
+        return "ttree"
+    return formats.format_of(str(one), named)
+
+
+def _stem(one: Any) -> str:
+    path = next(iter(one)) if isinstance(one, dict) else getattr(one, "file_path", one)
+    name = os.path.basename(str(path))
+    for packed in formats.PACKED:
+        name = name.removesuffix(packed)
+    return os.path.splitext(name)[0]
+
+
+def convert(
+    task: Task, wanted: sources.Wanted, nullable: bool, show: bool | None, stop: threading.Event | None = None
+) -> int:
+    """Writes one file under another name, which it loses when it is complete. Gives the number of rows."""
+    openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
+        (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
+    ]
+    rows = sources.one_after_another(openers)
+    folder, base = os.path.split(task.place)
+    made = os.path.join(folder, f".{base}.{os.getpid()}-{threading.get_ident()}.part")
+    count = 0
+    writer: targets.Writer | None = None
+    try:
+        writer = targets.writer(
+            made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable
+        )
+        total = rows.total or 0
+        batches = _ahead(rows.batches)
+        shown = progress_bar.each(
+            batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
+        )
+        for batch in shown:
+            if stop is not None and stop.is_set():
+                raise CancelledError
+            writer.write(batch)
+            count += batch.num_rows
+        writer.close()
+        os.replace(made, task.place)
+    except BaseException:
+        if writer is not None:
+            writer.abort()
+        if os.path.exists(made):
+            os.unlink(made)
+        raise
+    return count
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches, of which the next is read while one is written."""
+    with ThreadPoolExecutor(1, "sapwood-ahead") as pool:
+        try:
+            coming = pool.submit(next, batches, None)
+            while (batch := coming.result()) is not None:
+                coming = pool.submit(next, batches, None)
+                yield batch
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                pool.submit(close)

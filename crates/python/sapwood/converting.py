@@ -1,0 +1,86 @@
+"""Conversion between ROOT files, Parquet, Arrow, CSV, JSON lines, NumPy's files and HDF5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sapwood.filters import Filter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood.network import Opening
+
+
+class Converted(NamedTuple):
+    """What :func:`convert` wrote."""
+
+    files: list[str]
+    """Paths of the files."""
+    entries: int
+    """Rows in all of them."""
+
+
+def convert(
+    files: Any,
+    target: Any,
+    *,
+    format: str | None = None,
+    source_format: str | None = None,
+    columns: Iterable[str] | None = None,
+    cut: str | None = None,
+    filter_name: Filter = None,
+    aliases: dict[str, str] | None = None,
+    compression: str | None = None,
+    step_size: int | str = "64 MB",
+    jobs: int | None = None,
+    nullable: bool = False,
+    overwrite: bool = False,
+    progress: bool | None = None,
+    threads: int = 0,
+    **others: Unpack[Opening],
+) -> Converted:
+    """Converts files to another format.
+
+    ``files`` is a path, a glob or a list of these, or an open tree; a file of ROOT may be followed by
+    ``:tree``. Where ``target`` is a folder (one that is there, or a path that ends with a slash), each file
+    becomes one of the same name in it, ``jobs`` at a time; else all of them become one file, one after
+    another. The formats are those that the names say, or ``source_format`` and ``format``: ``"ttree"``,
+    ``"rntuple"``, ``"parquet"``, ``"feather"``, ``"arrows"``, ``"csv"``, ``"jsonl"``, ``"npz"``, ``"npy"``,
+    ``"hdf5"``. Texts may be compressed (``.csv.gz``, ``.jsonl.zst``). A target of ROOT may name its tree:
+    ``"out.root:Events"``.
+
+    ``columns`` are names; of ROOT files also expressions, and ``cut``, ``filter_name`` and ``aliases`` are as
+    in :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`. ``compression`` is a codec of the
+    target with a level if need be: ``"zstd:5"``, ``"none"``. Steps of ``step_size`` are in memory: one is
+    written while the next is read. A file has its name when it is complete; one that is there is only
+    replaced with ``overwrite``. Trees have no place for missing values, and RNTuples one with ``nullable``,
+    which makes fields optional.
+
+    This needs pyarrow, and h5py for HDF5.
+
+    >>> import os, sapwood, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> path = os.path.join(folder, "events.root")
+    >>> with sapwood.recreate(path) as file:
+    ...     file["events"] = {"x": [1.0, 2.0, 3.0], "v": [[1], [], [2, 3]]}
+    >>> sapwood.convert(path, os.path.join(folder, "events.parquet"), cut="x > 1").entries
+    2
+    >>> sapwood.convert(os.path.join(folder, "events.parquet"), os.path.join(folder, "back.root:t")).entries
+    2
+    >>> sapwood.open(os.path.join(folder, "back.root:t"))["v"].array().tolist()
+    [[], [2, 3]]
+
+    Raises :class:`~sapwood.errors.UnsupportedError` naming the column and type that the target has no place
+    for, and what to do, and :class:`~sapwood.errors.ExistsError` for a target that is there.
+    """
+    # Imported here, since nothing else needs it.
+    from sapwood._convert import work
+
+    wanted = work.wanted_of(columns, cut, filter_name, aliases, step_size, threads, dict(others))
+    tasks = work.tasks(files, target, format, source_format, compression, overwrite, wanted)
+    return Converted([task.place for task in tasks], work.run(tasks, wanted, nullable, jobs, progress))
+
+
+__all__ = ["Converted", "convert"]
