@@ -148,6 +148,10 @@ def test_what_cannot_be_studied_says_why(path: Path, tmp_path: Path) -> None:
         (["--settings", "brotli"], "no such compression: brotli"),
         (["--size", "12"], "no setting that was tried keeps to it"),
         (["--size", "little"], "no number of bytes"),
+        (["--size", "0"], "a budget is a number above 0"),
+        (["--read-time", "0"], "a budget is a number above 0"),
+        (["--write-time", "0"], "a budget is a number above 0"),
+        (["--settings", ""], "no such compression: an empty text"),
         (["--read-time", "0.000000001", "--settings", "zstd:5"], "no setting that was tried keeps to it"),
         (["--for", "speed"], "archive, analysis or random-access"),
         (["--basket-bytes", "0"], "at least one byte"),
@@ -165,6 +169,18 @@ def test_what_cannot_be_studied_says_why(path: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.root").write_bytes(whole[: len(whole) // 2])
     done = run("compression", tmp_path / "cut.root")
     assert done.returncode == 1 and "sapwood: " in done.stderr
+
+
+def test_random_access_stays_near_the_size_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "small.root"
+    with sapwood.recreate(path, compression="zstd:9") as file:
+        file["t"] = {"run": np.arange(200_000) // 10_000, "event": np.arange(200_000) * 3, "x": np.arange(200_000) % 977}
+    done = run("compression", f"{path}:t", "--for", "random-access", "--json")
+    assert done.returncode == 0, done.stderr
+    study = json.loads(done.stdout)
+    (advice,) = study["advice"]
+    print(advice["rewrite"], advice["total"]["bytes"], study["zip_bytes"])
+    assert advice["total"]["bytes"] <= 1.15 * study["zip_bytes"]
 
 
 def test_baskets_that_stay_are_tried_as_they_are(tmp_path: Path) -> None:
