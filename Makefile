@@ -53,6 +53,7 @@ check: $(VENV)/.tests $(JSROOT)
 	$(BIN)/python tools/examples.py
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
+	if command -v cargo-deny >/dev/null; then cargo deny check; else echo "cargo-deny is missing: CI runs it"; fi
 
 # What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, all orders of parallel
 # commits, each fuzz target for ten minutes.

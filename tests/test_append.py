@@ -62,7 +62,8 @@ answer([rows, clusters, [branch.GetName() for branch in tree.GetListOfBranches()
 
 def row(i: int) -> list[Any]:
     return [
-        i % 5, [i + k / 4 for k in range(i % 5)], [float(i * k) for k in range(4)], i % 100, f"entry {i}", [i / 2] * (i % 3),
+        i % 5, [i + k / 4 for k in range(i % 5)], [float(i * k) for k in range(4)], i % 100, f"entry {i}",
+        [i / 2] * (i % 3),
         [[k] for k in range(i % 3)], [f"w{k}" for k in range(i % 3)],
     ]  # fmt: skip
 
@@ -71,7 +72,8 @@ def columns(rows: range) -> dict[str, Any]:
     of = [row(i) for i in rows]
     return {
         "x": ak.Array([r[1] for r in of]), "m": np.array([r[2] for r in of]).reshape(-1, 2, 2), "b": np.array([r[3] for r in of], "i1"),
-        "s": [r[4] for r in of], "v": ak.Array([r[5] for r in of]), "vv": ak.Array([r[6] for r in of]), "w": ak.Array([r[7] for r in of]),
+        "s": [r[4] for r in of], "v": ak.Array([r[5] for r in of]), "vv": ak.Array([r[6] for r in of]),
+        "w": ak.Array([r[7] for r in of]),
     }  # fmt: skip
 
 
@@ -119,7 +121,10 @@ def test_branches_are_added_to_trees_of_root(tmp_path: Path) -> None:
     root(MAKE, path, 100)
     with sapwood.update(path) as file:
         file.add_branches("tree", {"extra": np.arange(250) / 8, "lists": [[i] * (i % 3) for i in range(250)]})
-    lines = LOOK.replace("clusters, iterator", "extra = []\nfor i in range(250): tree.GetEntry(i); extra.append([tree.extra, list(tree.lists)[: tree.nlists]])\nclusters, iterator")
+    lines = LOOK.replace(
+        "clusters, iterator",
+        "extra = []\nfor i in range(250): tree.GetEntry(i); extra.append([tree.extra, list(tree.lists)[: tree.nlists]])\nclusters, iterator",
+    )
     rows, clusters, names, _ = root(lines.replace("answer([rows", "answer([extra"), path)
     assert rows == [[i / 8, [i] * (i % 3)] for i in range(250)]
     assert names[-3:] == ["extra", "nlists", "lists"] or set(names[-3:]) == {"extra", "nlists", "lists"}

@@ -124,7 +124,7 @@ def test_cuts_weights_and_axes(page: Any, served: Browsed, arrays: Any) -> None:
     assert found["Mean y"] == pytest.approx(y.mean(), rel=1e-4)
     found = drawn(page, z="i")
     assert found["Mean z"] == pytest.approx((ENTRIES - 1) / 2, rel=1e-4)
-    page.get_by_label("Turn").wait_for()
+    page.get_by_label("Three axes").wait_for()
     # What cannot be drawn is said, and the page lives.
     page.locator("#draw-x").fill("x +")
     page.keyboard.press("Escape")
@@ -334,7 +334,10 @@ def test_the_keyboard_reaches_everything(page: Any, served: Browsed) -> None:
             break
     assert page.evaluate("document.activeElement.id") == "tree"
     press = page.keyboard.press
-    active = "document.getElementById(document.querySelector('#tree').getAttribute('aria-activedescendant'))?.textContent"
+    active = (
+        "document.getElementById(document.querySelector('#tree').getAttribute('aria-activedescendant'))"
+        "?.textContent"
+    )
     press("ArrowRight")
     until(page, "document.querySelectorAll('[role=treeitem]').length > 3")
     press("ArrowDown")

@@ -29,7 +29,9 @@ class Terminal:
         self.side, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         command = [sys.executable, "-m", "sapwood", "browse", "--terminal", *map(str, targets)]
-        self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, start_new_session=True)
+        self.process = subprocess.Popen(
+            command, stdin=other, stdout=other, stderr=other, start_new_session=True
+        )
         os.close(other)
 
     def press(self, keys: str) -> None:

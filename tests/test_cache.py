@@ -85,7 +85,9 @@ def test_a_file_that_was_replaced_is_read_anew(server: ranged.Ranged, tmp_path: 
                 assert same(file["events"].arrays(), sapwood.open(path)["events"].arrays())
 
 
-def test_iterate_concatenate_and_pickle_take_the_cache(server: ranged.Ranged, local: Path, tmp_path: Path) -> None:
+def test_iterate_concatenate_and_pickle_take_the_cache(
+    server: ranged.Ranged, local: Path, tmp_path: Path
+) -> None:
     over = {"cache": "blocks", "cache_dir": tmp_path / "kept"}
     url = f"{server.url}/data.root:events"
     near = sapwood.open(local)["events"].arrays()
@@ -113,7 +115,9 @@ def test_what_cannot_be_kept_is_a_warning(server: ranged.Ranged, local: Path, tm
             file = sapwood.open(f"{server.url}/data.root", cache=kind, cache_dir=place)
         assert same(file["events"].arrays(), near)
     with pytest.warns(RuntimeWarning, match="may not hold"):
-        sapwood.open(f"{server.url}/data.root", cache="whole", cache_dir=tmp_path / "small", cache_size="100 kB")
+        sapwood.open(
+            f"{server.url}/data.root", cache="whole", cache_dir=tmp_path / "small", cache_size="100 kB"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sapwood.open(local, cache="whole", cache_dir=place)  # a near file needs none
@@ -137,12 +141,16 @@ def test_a_full_disk_is_a_warning(server: ranged.Ranged, local: Path) -> None:
     script = 'd=$(mktemp -d) && mount -t tmpfs -o size=1m none "$d" && "$0" -c "$1" "$2" "$3" "$d"'
     line = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
     try:
-        if subprocess.run([*line[:4], "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True).returncode:
+        if subprocess.run(
+            [*line[:4], "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True
+        ).returncode:
             pytest.skip("no disks for users here")
     except FileNotFoundError:
         pytest.skip("no unshare here")
     done = subprocess.run(
-        [*line, sys.executable, program, f"{server.url}/data.root", str(local)], capture_output=True, text=True
+        [*line, sys.executable, program, f"{server.url}/data.root", str(local)],
+        capture_output=True,
+        text=True,
     )
     assert done.stdout == "read\n", done.stderr
 
@@ -150,7 +158,9 @@ def test_a_full_disk_is_a_warning(server: ranged.Ranged, local: Path) -> None:
 def test_the_command_lists_verifies_and_clears(server: ranged.Ranged, tmp_path: Path) -> None:
     url, kept = f"{server.url}/data.root", tmp_path / "kept" / "sapwood"
     environment = {"XDG_CACHE_HOME": str(tmp_path / "kept")}
-    shown = [command("scan", "-n", "2", f"{url}:events", "--cache", "blocks", **environment) for _ in range(2)]
+    shown = [
+        command("scan", "-n", "2", f"{url}:events", "--cache", "blocks", **environment) for _ in range(2)
+    ]
     assert shown[0].returncode == 0 and shown[0].stdout == shown[1].stdout and not shown[0].stderr, shown[0]
     assert command("ls", url, "--cache", "whole", "--cache-dir", str(kept)).returncode == 0
     listed = json.loads(command("cache", "ls", "--json", **environment).stdout)
@@ -169,7 +179,9 @@ def test_the_command_lists_verifies_and_clears(server: ranged.Ranged, tmp_path: 
     # What is damaged is fetched again, and mended.
     again = command("scan", "-n", "2", f"{url}:events", "--cache", "blocks", **environment)
     assert again.stdout == shown[0].stdout
-    assert command("ls", url, "--cache", "blocks", "--cache-dir", "/dev/null").stderr.startswith("sapwood: cache")
+    assert command("ls", url, "--cache", "blocks", "--cache-dir", "/dev/null").stderr.startswith(
+        "sapwood: cache"
+    )
     assert json.loads(command("cache", "clear", "--json", **environment).stdout)["files"] > 3
     assert json.loads(command("cache", "ls", "--json", **environment).stdout)["files"] == []
     assert command("ls", url, "--cache-dir", "x").returncode == 2

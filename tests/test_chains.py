@@ -39,7 +39,9 @@ def files(tmp_path: Path) -> str:
             columns["luminosityBlock"] = np.arange(first, first + ROWS) % 50
             if part == 0:
                 columns["weight"] = np.full(ROWS, 2.5)
-            with file.mktree("t", {name: values.dtype for name, values in columns.items()}, auto_flush=10) as tree:
+            with file.mktree(
+                "t", {name: values.dtype for name, values in columns.items()}, auto_flush=10
+            ) as tree:
                 tree.extend(columns)
     return f"{tmp_path}/part*.root:t"
 
@@ -77,7 +79,9 @@ def test_a_file_that_lacks_a_branch_is_named_skipped_or_filled(files: str) -> No
     filled = [2.5] * ROWS + [1.0] * 2 * ROWS
     columns, steps, processed, drawn = all_ways(files, "weight", fill={"weight": 1.0})
     assert columns == steps == processed == filled and drawn == [1] * 2 * ROWS + [2] * ROWS
-    assert sapwood.concatenate(files, "x", "weight > 2", fill={"weight": 1}, library="np")["x"].tolist() == [*range(ROWS)]
+    assert sapwood.concatenate(files, "x", "weight > 2", fill={"weight": 1}, library="np")["x"].tolist() == [
+        *range(ROWS)
+    ]
     with pytest.raises(TypeError, match="number for each entry"):
         sapwood.concatenate(files, "x", fill={"weight": "x"})
 
@@ -86,7 +90,9 @@ def test_another_width_is_an_error_unless_it_is_allowed(files: str, tmp_path: Pa
     with sapwood.recreate(tmp_path / "part3.root") as file:
         file["t"] = {"x": np.arange(120, 125, dtype="f4"), "run": [1] * 5, "luminosityBlock": [1] * 5}
     for use in (sapwood.concatenate, lambda *a, **o: list(sapwood.iterate(*a, **o))):
-        with pytest.raises(sapwood.errors.MismatchError, match="'x' holds float32 in .*part3.root and int64 in .*part0"):
+        with pytest.raises(
+            sapwood.errors.MismatchError, match="'x' holds float32 in .*part3.root and int64 in .*part0"
+        ):
             use(files, ["x"])
         assert len(use(files, ["x"], widen=True)) > 3
     assert sapwood.concatenate(files, ["x"], widen=True, library="np")["x"].tolist() == [*range(125)]
@@ -102,7 +108,9 @@ def test_friends_of_all_files_have_files_of_their_own(files: str, tmp_path: Path
     assert all_ways(files, "f.y", friends=friends) == [wanted] * 4
     assert all_ways(files, "f.y*(1+0*x)", friends=friends) == [wanted] * 4
     by_index = {"f": (f"{tmp_path}/friend*.root:f", ("x",))}
-    theirs = [y for first, last in ((0, 25), (25, 30), (30, 110), (110, 130)) for y in range(first, last)[::-1]]
+    theirs = [
+        y for first, last in ((0, 25), (25, 30), (30, 110), (110, 130)) for y in range(first, last)[::-1]
+    ]
     assert all_ways(files, "f.y", friends=by_index)[:3] == [theirs[: 3 * ROWS]] * 3
     short = {"f": f"{tmp_path}/friend[01].root:f"}
     assert all_ways(files, "x", friends=short) == [wanted] * 4
@@ -117,7 +125,12 @@ def test_a_luminosity_mask_leaves_certified_sections(files: str, tmp_path: Path)
     golden = tmp_path / "golden.json"
     golden.write_text(json.dumps(MASK))
     assert IN_MASK == [3, 4, 5, 49, 50, 60, 61, 62]
-    for mask in (MASK, golden, str(golden), ({int(run): of for run, of in MASK.items()}, ("run", "luminosityBlock"))):
+    for mask in (
+        MASK,
+        golden,
+        str(golden),
+        ({int(run): of for run, of in MASK.items()}, ("run", "luminosityBlock")),
+    ):
         assert all_ways(files, "x", lumi_mask=mask) == [IN_MASK] * 4
     assert sapwood.skim(files, tmp_path / "skim.root", ["x"], "x > 4", lumi_mask=golden) == 6
     with sapwood.open(f"{tmp_path}/part1.root")["t"] as tree:
@@ -194,7 +207,9 @@ file.Close()
 def test_a_stored_chain_is_read_as_one_tree(files: str, tmp_path: Path) -> None:
     pytest.importorskip("ROOT")
     names = [f"part{part}.root" for part in range(3)]
-    done = subprocess.run([sys.executable, "-c", CHAIN, "chain.root", *names], cwd=tmp_path, capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", CHAIN, "chain.root", *names], cwd=tmp_path, capture_output=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     chain = sapwood.open(tmp_path / "chain.root")["all"]
     assert chain.files == [{f"{tmp_path}/{name}": "t"} for name in names]

@@ -121,7 +121,8 @@ def inner(seed: int) -> dict[str, Any]:
 
 def track(seed: int) -> Track:
     return Track(
-        np.float32(seed / 8), np.int8(1 - seed % 3), Point(seed, seed + 0.25), list(range(seed % 4)), f"tag {seed}" * (seed % 3),
+        np.float32(seed / 8), np.int8(1 - seed % 3), Point(seed, seed + 0.25), list(range(seed % 4)),
+        f"tag {seed}" * (seed % 3),
         [np.float32(seed + k) for k in range(3)], Inner(**inner(seed)), [Point(k) for k in range(seed % 3)],
         {seed - k: k / 2 for k in range(seed % 4)},
     )  # fmt: skip
@@ -130,9 +131,12 @@ def track(seed: int) -> Track:
 def event(seed: int) -> Event:
     return Event(
         **inner(seed), number=-(2**40) - seed, big=2**63 + seed, ok=seed % 2 == 1, name="é" * (seed % 5),
-        matrix=[[seed + i + j / 4 for j in range(3)] for i in range(2)], vertex=Point(1.5, seed), best=track(seed),
-        tracks=[track(seed + k) for k in range(seed % 4)], counts={f"key {k}": seed * k for k in range(seed % 3)},
-        places={k * seed: Point(k) for k in range(seed % 3)}, lists={k: [seed / 2] * k for k in range(seed % 3)},
+        matrix=[[seed + i + j / 4 for j in range(3)] for i in range(2)], vertex=Point(1.5, seed),
+        best=track(seed),
+        tracks=[track(seed + k) for k in range(seed % 4)],
+        counts={f"key {k}": seed * k for k in range(seed % 3)},
+        places={k * seed: Point(k) for k in range(seed % 3)},
+        lists={k: [seed / 2] * k for k in range(seed % 3)},
         words=[f"word {k}" for k in range(seed % 4)], nested=[list(range(k)) for k in range(seed % 3)],
         maybe=Point(seed) if seed % 3 == 1 else None,
     )  # fmt: skip
@@ -148,7 +152,8 @@ def plain_inner(i: Inner) -> list[Any]:
 
 def plain_track(t: Track) -> list[Any]:
     return [
-        float(t.pt), int(t.charge), plain_point(t.at), t.hits, t.tag, [float(c) for c in t.cov], plain_inner(t.inner),
+        float(t.pt), int(t.charge), plain_point(t.at), t.hits, t.tag, [float(c) for c in t.cov],
+        plain_inner(t.inner),
         [plain_point(p) for p in t.points], sorted([k, v] for k, v in t.seen.items()),
     ]  # fmt: skip
 
@@ -157,7 +162,8 @@ def plain(e: Event) -> list[Any]:
     return [
         plain_inner(e), e.number, e.big, e.ok, e.name, e.matrix, plain_point(e.vertex), plain_track(e.best),
         [plain_track(t) for t in e.tracks], sorted([k, v] for k, v in e.counts.items()),
-        sorted([k, plain_point(p)] for k, p in e.places.items()), sorted([k, v] for k, v in e.lists.items()), e.words, e.nested,
+        sorted([k, plain_point(p)] for k, p in e.places.items()), sorted([k, v] for k, v in e.lists.items()),
+        e.words, e.nested,
         plain_point(e.maybe) if e.maybe else None,
     ]  # fmt: skip
 
@@ -172,8 +178,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, member_wise in FORMS:
         with sapwood.recreate(folder / f"{split}{member_wise}.root", compression="zstd:1") as file:
             for name in ("event.", "event"):
-                wish = {"split_level": split, "member_wise": member_wise, "auto_flush": 15, "basket_bytes": 900}
-                tree = file.mktree(f"tree {name}", {"before": "i4", name: Event, "after": "var * float32"}, **wish)
+                wish = {
+                    "split_level": split,
+                    "member_wise": member_wise,
+                    "auto_flush": 15,
+                    "basket_bytes": 900,
+                }
+                tree = file.mktree(
+                    f"tree {name}", {"before": "i4", name: Event, "after": "var * float32"}, **wish
+                )
                 for seed, one in enumerate(EVENTS):
                     tree.fill({"before": seed, name: one, "after": [0.5] * (seed % 3)})
     return folder
@@ -256,7 +269,9 @@ def test_uproot_and_sapwood_read_split_members(files: Path) -> None:
             assert ak.to_list(tree["tracks.tag"].array()) == [[t.tag for t in e.tracks] for e in EVENTS]
             assert ak.to_list(tree["words"].array()) == [e.words for e in EVENTS]
             assert ak.to_list(tree["best.at.y"].array()) == [e.best.at.y for e in EVENTS]
-        assert ak.to_list(ours["tree event/tracks.hits"].array()) == [[t.hits for t in e.tracks] for e in EVENTS]
+        assert ak.to_list(ours["tree event/tracks.hits"].array()) == [
+            [t.hits for t in e.tracks] for e in EVENTS
+        ]
 
 
 def test_whole_objects_come_back(files: Path) -> None:

@@ -34,7 +34,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sapwood.recreate(path, compression={f"c{code}": code for code in CODES}) as file:
         file["assigned"] = {name: values(int(name[1:])) for name in names}
         rows = {name: values(int(name[1:])) for name in names}
-        file.mktree("t", {**names, "v": "var * f4"}, compression={**{f"c{code}": str(code) for code in CODES}, "*v": "lz4:9"})
+        file.mktree(
+            "t",
+            {**names, "v": "var * f4"},
+            compression={**{f"c{code}": str(code) for code in CODES}, "*v": "lz4:9"},
+        )
         file["t"].extend({**rows, "v": [[0.5] * (e % 4) for e in range(ENTRIES)]})
         own: dict[str, Any] = {f"c{code}": code for code in CODES}
         file.mkrntuple("n", {**names, "v": "var * float32"}, compression={**own, "*": "lzma:3"}).extend(
@@ -120,7 +124,9 @@ def test_fields_without_compression_are_stored_as_in_memory(tmp_path: Path) -> N
     """Split encodings gain nothing there."""
     with sapwood.recreate(tmp_path / "a.root") as file:
         file.mkrntuple("n", {"x": values(1), "y": values(1)}, compression={"x": None, "*": "zstd"})
-    with sapwood.recreate(tmp_path / "b.root", format="rntuple", compression={"y*": "zstd:5", "*": "none"}) as file:
+    with sapwood.recreate(
+        tmp_path / "b.root", format="rntuple", compression={"y*": "zstd:5", "*": "none"}
+    ) as file:
         file["n"] = {"x": values(1), "y": values(1)}
     for name in ("a.root", "b.root"):
         assert values(1).astype("<i4").tobytes() in (tmp_path / name).read_bytes()
@@ -153,7 +159,16 @@ def test_skims_and_parallel_trees_take_settings_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("to", [None, "rntuple"])
 def test_the_command_takes_settings_by_name(path: Path, tmp_path: Path, to: str | None) -> None:
     def run(*arguments: object) -> Any:
-        command = [sys.executable, "-m", "sapwood", "rewrite", path, tmp_path / "new.root", "--force", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "sapwood",
+            "rewrite",
+            path,
+            tmp_path / "new.root",
+            "--force",
+            *arguments,
+        ]
         return subprocess.run([*map(str, command)], capture_output=True, text=True)
 
     form = ["--to", to, "--tree", "t", "--tree", "assigned"] if to else []

@@ -30,8 +30,23 @@ class Event:
     hits: list[Hit]
 
 
-SETTINGS = {"Muon_*": "lz4:4", "Muon_eta": 209, "noise": None, "event": sapwood.Compression("ZSTD", 7), "*": "zlib:6"}
-WANTED = {"nMuon": 106, "Muon_pt": 404, "Muon_eta": 209, "noise": 0, "event": 507, "number": 507, "hits": 507, "x": 106}
+SETTINGS = {
+    "Muon_*": "lz4:4",
+    "Muon_eta": 209,
+    "noise": None,
+    "event": sapwood.Compression("ZSTD", 7),
+    "*": "zlib:6",
+}
+WANTED = {
+    "nMuon": 106,
+    "Muon_pt": 404,
+    "Muon_eta": 209,
+    "noise": 0,
+    "event": 507,
+    "number": 507,
+    "hits": 507,
+    "x": 106,
+}
 BLOCKS = {106: "ZL", 404: "L4", 209: "XZ", 507: "ZS"}
 
 
@@ -52,7 +67,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sapwood.recreate(path, compression="zstd:1") as file:
         file.mktree("t", types, compression=SETTINGS, auto_flush=120).extend(rows())
         file.mktree("plain", {"x": "f8"}, compression="lz4:2").extend({"x": rows()["x"]})
-        file.mktree("one", {"x": "f8", "y": "f8"}, compression={"y": "lzma:1"}).extend({"x": rows()["x"], "y": rows()["x"]})
+        file.mktree("one", {"x": "f8", "y": "f8"}, compression={"y": "lzma:1"}).extend(
+            {"x": rows()["x"], "y": rows()["x"]}
+        )
     return path
 
 
@@ -113,7 +130,9 @@ def test_added_entries_and_branches_keep_to_their_settings(path: Path, tmp_path:
     copy = tmp_path / "copy.root"
     copy.write_bytes(path.read_bytes())
     with sapwood.update(copy) as file:
-        file.add_branches("one", {"z": np.arange(ENTRIES), "w": np.arange(ENTRIES)}, compression={"z": "lz4:1"})
+        file.add_branches(
+            "one", {"z": np.arange(ENTRIES), "w": np.arange(ENTRIES)}, compression={"z": "lz4:1"}
+        )
         with file.append("t") as tree:
             names = {name: rows()[name] for name in ("x", "noise", "event")}
             muons = sapwood.open(path)["t"].arrays(["Muon_pt", "Muon_eta"])
@@ -146,10 +165,28 @@ def test_settings_for_nothing_are_refused(tmp_path: Path) -> None:
 
 
 def test_compression_has_levels() -> None:
-    for wrong in (-1, 1000, 600, 150, "zstd:99", "zstd:12", "lz4:10", "zlib:-1", sapwood.Compression("ZSTD", 99)):
+    for wrong in (
+        -1,
+        1000,
+        600,
+        150,
+        "zstd:99",
+        "zstd:12",
+        "lz4:10",
+        "zlib:-1",
+        sapwood.Compression("ZSTD", 99),
+    ):
         with pytest.raises(sapwood.errors.MismatchError, match="no such compression"):
             sapwood.recreate(io.BytesIO(), compression=wrong)
-    for setting, code in (("ZSTD:5", 505), ("raw", 0), ("none", 0), ("NONE", 0), (404, 404), ("zstd:11", 511), (None, 0)):
+    for setting, code in (
+        ("ZSTD:5", 505),
+        ("raw", 0),
+        ("none", 0),
+        ("NONE", 0),
+        (404, 404),
+        ("zstd:11", 511),
+        (None, 0),
+    ):
         memory = io.BytesIO()
         sapwood.recreate(memory, compression=setting).close()
         assert sapwood.open(memory).fCompress == code
@@ -164,7 +201,11 @@ def test_a_rewrite_takes_settings_by_branch(path: Path, tmp_path: Path) -> None:
     tree = sapwood.open(tmp_path / "new.root")["t"]
     found = {branch.name: str(branch.compression) for branch in tree.branches}
     assert found == {"a": "LZ4(4)", "b_x": "ZSTD(5)", "b_y": "ZSTD(5)", "nv": "None", "v": "None"}
-    assert tree["b_x"].array().tolist() == numbers.tolist() and tree["v"].array()[:3].tolist() == [[1.5], [], [1.5]]
+    assert tree["b_x"].array().tolist() == numbers.tolist() and tree["v"].array()[:3].tolist() == [
+        [1.5],
+        [],
+        [1.5],
+    ]
     assert tree["v"].compressed_bytes > 2 * sapwood.open(tmp_path / "old.root")["t/v"].compressed_bytes
     with pytest.raises(KeyError, match="no branch 'c' to compress"):
         sapwood.rewrite(tmp_path / "old.root", tmp_path / "no.root", compression={"c": "lz4"})
@@ -179,7 +220,12 @@ def test_branches_that_are_filled_change_their_compression(tmp_path: Path) -> No
         file.mktree("t", {"a": "i8", "b": "i8", "hits": "var * f4"})
         file["t"]["a"].compression = sapwood.LZ4(4)
         file["t"].extend({"a": numbers, "b": numbers, "hits": [[]] * 10000})
-        assert file["t"].compression == {"a": sapwood.LZ4(4), "b": sapwood.ZLIB(1), "nhits": sapwood.ZLIB(1), "hits": sapwood.ZLIB(1)}
+        assert file["t"].compression == {
+            "a": sapwood.LZ4(4),
+            "b": sapwood.ZLIB(1),
+            "nhits": sapwood.ZLIB(1),
+            "hits": sapwood.ZLIB(1),
+        }
         file["t"].compression = {"b": None, "*": "zstd:5"}
         file["t"].extend({"a": numbers, "b": numbers, "hits": [[1.5]] * 10000})
         assert file["t"]["b"].compression is None and file["t"]["a"].compression == sapwood.ZSTD(5)
@@ -189,11 +235,17 @@ def test_branches_that_are_filled_change_their_compression(tmp_path: Path) -> No
         with pytest.raises(KeyError, match="no branch 'c'"):
             file["t"].compression = {"c": None}
     tree = sapwood.open(tmp_path / "a.root")["t"]
-    assert [tree["b"].basket_compressed_bytes(place) > 80000 for place in range(tree["b"].num_baskets)] == [False, True]
+    assert [tree["b"].basket_compressed_bytes(place) > 80000 for place in range(tree["b"].num_baskets)] == [
+        False,
+        True,
+    ]
     assert tree["a"].array().tolist() == tree["b"].array().tolist() == [*numbers, *numbers]
     assert tree["hits"].array()[[0, -1]].tolist() == [[], [1.5]]
     assert sapwood.open(tmp_path / "a.root")["plain/x"].compression is None
-    assert root(ROOT_SUMS, tmp_path / "a.root") == [int(numbers.sum()) * 2] * 2 + [15000.0, int(numbers.sum())]
+    assert root(ROOT_SUMS, tmp_path / "a.root") == [int(numbers.sum()) * 2] * 2 + [
+        15000.0,
+        int(numbers.sum()),
+    ]
 
 
 ROOT_SUMS = """

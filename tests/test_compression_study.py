@@ -108,7 +108,17 @@ def test_the_command_prints_draws_and_recommends_what_works(path: Path, tmp_path
 
 
 def test_json_has_all_that_was_tried(path: Path) -> None:
-    done = run("compression", path, "--settings", "lz4,505", "--basket-bytes", "65536,524288", "--json", "--read-time", "1e6")
+    done = run(
+        "compression",
+        path,
+        "--settings",
+        "lz4,505",
+        "--basket-bytes",
+        "65536,524288",
+        "--json",
+        "--read-time",
+        "1e6",
+    )
     document = json.loads(done.stdout)
     assert {(t["setting"], t["basket_bytes"]) for t in document["trials"]} == {
         (setting, size) for setting in ("lz4:4", "zstd:5") for size in (65536, 524288)
@@ -159,7 +169,9 @@ def test_what_cannot_be_studied_says_why(path: Path, tmp_path: Path) -> None:
 
 def test_baskets_that_stay_are_tried_as_they_are(tmp_path: Path) -> None:
     """Objects that refer to each other by position keep the borders of their baskets."""
-    corpus = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
+    corpus = Path(
+        os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    )
     events = corpus / "skhep__uproot-issue494.root"
     if not events.exists():
         pytest.skip("the corpus of real files is not here (set SAPWOOD_CORPUS)")
@@ -168,5 +180,7 @@ def test_baskets_that_stay_are_tried_as_they_are(tmp_path: Path) -> None:
     assert {trial["basket_bytes"] for trial in study.trials} == {0}
     assert set(study.options("archive")) == set(study.options("random access")) == {"compression"}
     with pytest.warns(UserWarning, match="keeps its baskets"):
-        _, after = sapwood.rewrite(events, tmp_path / "new.root", trees=["Event"], **study.options("archive"))["Event"]
+        _, after = sapwood.rewrite(
+            events, tmp_path / "new.root", trees=["Event"], **study.options("archive")
+        )["Event"]
     assert after.zip_bytes == study.advice["archive"]["total"]["bytes"]

@@ -106,13 +106,17 @@ def bag(seed: int) -> Bag:
     some = range(seed % 4)
     return Bag(
         s={np.int32(seed + k) for k in some}, ms=[np.float32(k // 2) for k in some], l=[k / 4 for k in some],
-        d=collections.deque([np.int16(k) for k in some]), fl=[np.int32(-k) for k in some], us={np.int32(k + 5) for k in some},
+        d=collections.deque([np.int16(k) for k in some]), fl=[np.int32(-k) for k in some],
+        us={np.int32(k + 5) for k in some},
         ums=[np.int32(k // 2) for k in some], mm=[(np.int32(k // 2), float(k)) for k in some],
         um={np.int32(k): np.float32(k / 2) for k in some}, umm=[(f"{k // 2}", np.int32(k)) for k in some],
-        lp=[Pos(k, seed) for k in some], dp=[Pos(k, seed) for k in some], sp=frozenset(Pos(k, seed) for k in some),
-        ss={f"text {k}" for k in some}, fp=[Pos(-k, seed) for k in some], ump={np.int32(k): Pos(k, seed) for k in some},
+        lp=[Pos(k, seed) for k in some], dp=[Pos(k, seed) for k in some],
+        sp=frozenset(Pos(k, seed) for k in some),
+        ss={f"text {k}" for k in some}, fp=[Pos(-k, seed) for k in some],
+        ump={np.int32(k): Pos(k, seed) for k in some},
         ls=["l" * k for k in some], vs=[{np.int32(k), np.int32(k + 9)} for k in some],
-        mss={f"key {k}": {np.int32(j) for j in range(k)} for k in some}, db=collections.deque([k % 2 == 0 for k in some]),
+        mss={f"key {k}": {np.int32(j) for j in range(k)} for k in some},
+        db=collections.deque([k % 2 == 0 for k in some]),
     )  # fmt: skip
 
 
@@ -142,7 +146,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bag.C").write_text(CPP)
     for split, member_wise in FORMS:
         with sapwood.recreate(folder / f"{split}{member_wise}.root") as file:
-            file.mktree("t", {"bag": Bag}, split_level=split, member_wise=member_wise, auto_flush=12).extend({"bag": BAGS})
+            file.mktree("t", {"bag": Bag}, split_level=split, member_wise=member_wise, auto_flush=12).extend(
+                {"bag": BAGS}
+            )
     return folder
 
 
@@ -200,7 +206,10 @@ answer(found)
             assert [sorted(one.us) for one in file["t/bag"].objects(Bag)] == [sorted(one.us) for one in BAGS]
             assert [one.mm for one in file["t/bag"].objects(Bag)] == [one.mm for one in BAGS]
     with uproot.open(tmp_path / "root99.root") as theirs, uproot.open(files / "99True.root") as ours:
-        kinds = [{e.name: dict(e.all_members) for e in file.file.streamer_named("Bag").elements} for file in (theirs, ours)]
+        kinds = [
+            {e.name: dict(e.all_members) for e in file.file.streamer_named("Bag").elements}
+            for file in (theirs, ours)
+        ]
         for name, element in kinds[0].items():
             for key in ("fTypeName", "fSTLtype", "fCtype", "fSize", "fType"):
                 assert kinds[1][name][key] == element[key], (name, key)
@@ -211,7 +220,9 @@ def test_what_was_written_comes_back(files: Path, split: int, member_wise: bool)
     with sapwood.open(files / f"{split}{member_wise}.root") as file:
         found = list(file["t/bag"].objects(Bag))
     assert found == BAGS
-    assert type(found[1].sp) is frozenset and type(found[1].d) is collections.deque and type(found[1].s) is set
+    assert (
+        type(found[1].sp) is frozenset and type(found[1].d) is collections.deque and type(found[1].s) is set
+    )
 
 
 def test_uproot_and_sapwood_read_containers_as_columns(files: Path) -> None:
@@ -236,7 +247,11 @@ def test_awkward_arrays_fill_containers_and_more_entries_follow(files: Path, tmp
     with sapwood.update(tmp_path / "a.root") as file, file.append("t") as tree:
         tree.extend({"small": [Small({7}, collections.deque([1.0]))]})
     with sapwood.open(tmp_path / "a.root") as file:
-        wanted = [Small({1, 2}, collections.deque([0.5])), Small(set(), collections.deque()), Small({7}, collections.deque([1.0]))]
+        wanted = [
+            Small({1, 2}, collections.deque([0.5])),
+            Small(set(), collections.deque()),
+            Small({7}, collections.deque([1.0])),
+        ]
         assert list(file["t/small"].objects(Small)) == wanted
 
 
@@ -290,13 +305,20 @@ def test_arrays_and_pointers_in_containers(tmp_path: Path) -> None:
     def deep(seed: int) -> Deep:
         some = range(seed % 4)
         points = [None if k == 1 else Pos(seed, k) for k in some]
-        return Deep([[np.float32(seed), np.float32(k), np.float32(2)] for k in some], [[k / 2, seed / 4] for k in some], points, points[::-1])
+        return Deep(
+            [[np.float32(seed), np.float32(k), np.float32(2)] for k in some],
+            [[k / 2, seed / 4] for k in some],
+            points,
+            points[::-1],
+        )
 
     rows = [deep(seed) for seed in range(20)]
     (tmp_path / "deep.C").write_text(DEEP)
     for split, member_wise in FORMS:
         with sapwood.recreate(tmp_path / f"{split}{member_wise}.root") as file:
-            file.mktree("t", {"deep": Deep}, split_level=split, member_wise=member_wise, auto_flush=7).extend({"deep": rows})
+            file.mktree("t", {"deep": Deep}, split_level=split, member_wise=member_wise, auto_flush=7).extend(
+                {"deep": rows}
+            )
         with sapwood.open(tmp_path / f"{split}{member_wise}.root") as file:
             assert list(file["t/deep"].objects(Deep)) == rows
     lines = """

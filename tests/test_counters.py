@@ -86,7 +86,11 @@ answer([[int(row.nMuon), list(row.Muon_pt)] for row in file.Get("t")])
 """
     wanted = [[float(e + k) for k in range(e % 3)] for e in range(20)] + more
     assert root(lines, mine) == [[len(row), row] for row in wanted]
-    assert sapwood.open(mine)["t/Muon_pt"].array().tolist() == uproot.open(mine)["t/Muon_pt"].array().tolist() == wanted
+    assert (
+        sapwood.open(mine)["t/Muon_pt"].array().tolist()
+        == uproot.open(mine)["t/Muon_pt"].array().tolist()
+        == wanted
+    )
 
 
 def test_what_cannot_count(tmp_path: Path) -> None:

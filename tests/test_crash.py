@@ -31,18 +31,38 @@ ROWS = 2_000
 def rows(kind: str, start: int) -> dict[str, Any]:
     number = np.arange(start, start + ROWS)
     if kind == "flat":
-        return {"number": number, "noise": np.random.default_rng(start).random(ROWS), "square": (number * number) % 1000}
+        return {
+            "number": number,
+            "noise": np.random.default_rng(start).random(ROWS),
+            "square": (number * number) % 1000,
+        }
     if kind == "jagged":
-        return {"number": number, "hits": ak.unflatten(np.arange((number % 5).sum(), dtype="f4"), number % 5), "name": [f"e{i}" for i in number]}
-    hits = ak.unflatten(ak.zip({"x": np.arange((number % 3).sum()) / 2, "adc": np.arange((number % 3).sum())}), number % 3)
-    return {"event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)}
+        return {
+            "number": number,
+            "hits": ak.unflatten(np.arange((number % 5).sum(), dtype="f4"), number % 5),
+            "name": [f"e{i}" for i in number],
+        }
+    hits = ak.unflatten(
+        ak.zip({"x": np.arange((number % 3).sum()) / 2, "adc": np.arange((number % 3).sum())}), number % 3
+    )
+    return {
+        "event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)
+    }
 
 
 def write(path: Path, kind: str, update: bool, tell: Teller) -> None:
     """Writes until it is killed; says what is saved and what is committed as soon as it is."""
-    types = {"flat": {"number": "i8", "noise": "f8", "square": "i8"}, "jagged": {"number": "i8", "hits": "var * float32", "name": "string"}}
+    types = {
+        "flat": {"number": "i8", "noise": "f8", "square": "i8"},
+        "jagged": {"number": "i8", "hits": "var * float32", "name": "string"},
+    }
     opened = sapwood.update(path) if update else sapwood.recreate(path, compression="zlib:1")
-    tree = opened.mktree(f"deep/{kind}", types.get(kind, {"event": Event}), auto_flush=700, auto_save="200 kB" if kind == "flat" else 0)
+    tree = opened.mktree(
+        f"deep/{kind}",
+        types.get(kind, {"event": Event}),
+        auto_flush=700,
+        auto_save="200 kB" if kind == "flat" else 0,
+    )
     opened.save()
     tell.say(0, 0)
     start = saved = 0
@@ -92,13 +112,17 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str, in
         if update:
             shutil.copy(folder / "before.root", path)
         words = chance.choice([1, 2, 4, 7, 8, 12])  # most after the second save
-        saved, committed = killed_after(partial(write, path, kind, update), words, linger=chance.random() * 0.02)
+        saved, committed = killed_after(
+            partial(write, path, kind, update), words, linger=chance.random() * 0.02
+        )
         found.append((path, kind, saved, committed))
     return found
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_what_was_saved_is_there_and_what_was_committed_comes_back(killed: list[tuple[Path, str, int, int]]) -> None:
+def test_what_was_saved_is_there_and_what_was_committed_comes_back(
+    killed: list[tuple[Path, str, int, int]],
+) -> None:
     longer = 0
     for path, kind, saved, committed in killed:
         before = entries(path, kind)
@@ -117,7 +141,9 @@ def test_what_was_saved_is_there_and_what_was_committed_comes_back(killed: list[
         with sapwood.update(copy) as file:
             file["more"] = "the next job"
         assert entries(copy, kind) == now
-    assert longer > len(killed) // 4, "hardly anything was committed and not saved: the test would not see it lost"
+    assert longer > len(killed) // 4, (
+        "hardly anything was committed and not saved: the test would not see it lost"
+    )
 
 
 def test_real_root_reads_them_all(killed: list[tuple[Path, str, int, int]]) -> None:

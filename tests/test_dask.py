@@ -25,16 +25,29 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> str:
     for part in range(3):
         numbers = np.arange(part * ROWS, (part + 1) * ROWS)
         with sapwood.recreate(folder / f"part{part}.root") as file:
-            types = {"x": "i8", "y": "f8", "v": "var * float32", "name": "string", "Muon": "var * {pt: float32, eta: float32}"}
+            types = {
+                "x": "i8",
+                "y": "f8",
+                "v": "var * float32",
+                "name": "string",
+                "Muon": "var * {pt: float32, eta: float32}",
+            }
             with file.mktree("t", types, auto_flush=20) as tree:
                 lists = ak.Array([[n + k for k in range(n % 4)] for n in numbers.tolist()])
-                tree.extend({
-                    "x": numbers,
-                    "y": numbers / 2,
-                    "v": ak.values_astype(lists, "float32"),
-                    "name": [f"n{n}" for n in numbers],
-                    "Muon": ak.zip({"pt": ak.values_astype(lists * 2, "float32"), "eta": ak.values_astype(-lists, "float32")}),
-                })
+                tree.extend(
+                    {
+                        "x": numbers,
+                        "y": numbers / 2,
+                        "v": ak.values_astype(lists, "float32"),
+                        "name": [f"n{n}" for n in numbers],
+                        "Muon": ak.zip(
+                            {
+                                "pt": ak.values_astype(lists * 2, "float32"),
+                                "eta": ak.values_astype(-lists, "float32"),
+                            }
+                        ),
+                    }
+                )
     return f"{folder}/part*.root:t"
 
 
@@ -85,7 +98,9 @@ def test_only_columns_of_the_graph_are_read(files: str, asked: list[list[str]]) 
 def test_expressions_cuts_friends_and_masks_are_those_of_iterate(files: str, tmp_path: Path) -> None:
     events = sapwood.dask(files, ["x", "Sum$(v)", "z"], "x % 3 == 0", aliases={"z": "y*2"}, step_size=25)
     assert computed(events.z).to_list() == list(range(0, 180, 3))
-    assert computed(events["Sum$(v)"]).to_list() == [sum(n + k for k in range(n % 4)) for n in range(0, 180, 3)]
+    assert computed(events["Sum$(v)"]).to_list() == [
+        sum(n + k for k in range(n % 4)) for n in range(0, 180, 3)
+    ]
     with sapwood.recreate(tmp_path / "friend.root") as file:
         file["f"] = {"w": np.arange(180) * 10}
     joined = sapwood.dask(files, ["x", "f.w"], friends={"f": f"{tmp_path}/friend.root:f"}, step_size=25)
@@ -114,7 +129,9 @@ def test_columns_are_arrays_of_dask_in_the_form_of_numpy(files: str) -> None:
     columns = sapwood.dask(files, library="np", step_size=20)
     assert columns["x"].chunks == ((20,) * 9,) and columns["x"].dtype == "int64"
     assert columns["x"].compute().tolist() == list(range(180))
-    assert [one.tolist() for one in columns["v"].compute()] == [[n + k for k in range(n % 4)] for n in range(180)]
+    assert [one.tolist() for one in columns["v"].compute()] == [
+        [n + k for k in range(n % 4)] for n in range(180)
+    ]
     cut = sapwood.dask(files, ["y"], "x >= 100", library="np")["y"]
     assert np.isnan(cut.chunks[0]).all() and cut.compute().tolist() == [n / 2 for n in range(100, 180)]
     with sapwood.recreate(empty := io.BytesIO()) as file:
@@ -128,7 +145,9 @@ def test_files_that_are_not_opened_before_are_partitions(files: str, monkeypatch
 
     opened: list[str] = []
     real = chain.open_tree
-    monkeypatch.setattr(chain, "open_tree", lambda source, options: opened.append(source.file) or real(source, options))
+    monkeypatch.setattr(
+        chain, "open_tree", lambda source, options: opened.append(source.file) or real(source, options)
+    )
     events = sapwood.dask(files, open_files=False)
     assert len(opened) == 1 and events.npartitions == 3 and not events.known_divisions
     assert computed(events.x).to_list() == list(range(180))
@@ -181,8 +200,13 @@ def test_titles_of_branches_are_documentation(tmp_path: Path) -> None:
 
 def test_partitions_are_written_to_files_of_their_own(files: str, tmp_path: Path) -> None:
     events = sapwood.dask(files, ["x", "v", "name"])
-    assert sapwood.dask_write(events[events.x % 2 == 0], tmp_path / "even", prefix="run", compression="lz4") == 90
-    assert sorted(path.name for path in (tmp_path / "even").iterdir()) == [f"run-part{k}.root" for k in range(3)]
+    assert (
+        sapwood.dask_write(events[events.x % 2 == 0], tmp_path / "even", prefix="run", compression="lz4")
+        == 90
+    )
+    assert sorted(path.name for path in (tmp_path / "even").iterdir()) == [
+        f"run-part{k}.root" for k in range(3)
+    ]
     found = sapwood.concatenate(f"{tmp_path}/even/*.root:tree")
     assert sorted(found.x.to_list()) == list(range(0, 180, 2))
     assert found.name.to_list() == [f"n{x}" for x in found.x.to_list()]

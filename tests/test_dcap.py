@@ -30,7 +30,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns = {f"x{i:02d}": random.normal(size=ENTRIES).astype("f4") for i in range(12)}
     counts = random.integers(0, 4, ENTRIES)
     with sapwood.recreate(path, compression="lz4:4") as file:
-        tree = file.mktree("events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000)
+        tree = file.mktree(
+            "events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000
+        )
         tree.extend({**columns, "hits": ak.unflatten(np.arange(counts.sum(), dtype="i4"), counts)})
         file["text"] = "hello"
     return path
@@ -45,7 +47,9 @@ def door(local: Path) -> Iterator[str]:
     example = ["--quiet", "--package", "sapwood-testkit", "--example", "dcap"]
     subprocess.run([cargo, "build", *example], cwd=REPOSITORY, check=True, timeout=900)
     command = [cargo, "run", *example, "--", str(local)]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin and process.stdout
         port = process.stdout.readline().strip()
         assert port, "the server does not run"
@@ -115,7 +119,11 @@ def test_the_command_takes_urls(door: str, local: Path) -> None:
     command = [sys.executable, "-m", "sapwood"]
 
     def said(*arguments: str) -> str:
-        return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
 
     assert "events" in said("ls", f"{door}/data.root")
-    assert said("scan", f"{door}/data.root:events", "x00", "hits") == said("scan", f"{local}:events", "x00", "hits")
+    assert said("scan", f"{door}/data.root:events", "x00", "hits") == said(
+        "scan", f"{local}:events", "x00", "hits"
+    )

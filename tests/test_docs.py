@@ -48,7 +48,8 @@ def test_the_guide_to_other_tools_runs(tmp_path: Path, monkeypatch: pytest.Monke
     for package in ("polars", "pyarrow", "duckdb"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    found = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "docs/tools.md").read_text(), re.MULTILINE | re.DOTALL)
+    text = (REPOSITORY / "docs/tools.md").read_text()
+    found = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
     for code in found:
         exec(compile(code, "docs/tools.md", "exec"), names)

@@ -1,7 +1,8 @@
 """Every object of the corpus, read and written again: the same bytes, but for what `corpus_rewritten.toml` lists.
 
-Trees count as objects here: their records, that is, and not what is in their branches. Each object is also written into a new
-file, and from there comes out once more as it was: so the new file describes all of its classes.
+Trees count as objects here: their records, that is, and not what is in their branches. Each object is also
+written into a new file, and from there comes out once more as it was: so the new file describes all of its
+classes.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ for key in lists.GetListOfKeys():
     made = key.ReadObj()
     size = int(made.GetN())
     numbers = [int(made.GetEntry(n)) for n in range(min(size, 2000))]
-    # Drawing goes on where a list was read last: it gets one of its own, and nothing is deleted before the end.
+    # Drawing goes on where a list was read last: it gets one of its own, and nothing is deleted before the
+    # end.
     fresh, file = key.ReadObj(), ROOT.TFile(f"{folder}/a.root")
     tree = file.Get("t")
     kept += [made, fresh, file, tree]
@@ -50,7 +51,13 @@ def test_root_reads_lists_that_are_made_here(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with sapwood.recreate(tmp_path / f"{name}.root") as file:
             file["t"] = {"x": x}
-    cuts = {"few": "x % 1000 == 3", "half": "x % 2 == 0", "mixed": "x < 64000 || x % 777 == 0", "none": "x < 0", "all": "1"}
+    cuts = {
+        "few": "x % 1000 == 3",
+        "half": "x % 2 == 0",
+        "mixed": "x < 64000 || x % 777 == 0",
+        "none": "x < 0",
+        "all": "1",
+    }
     wanted = {
         "few": x[x % 1000 == 3],
         "half": x[::2],
@@ -77,7 +84,12 @@ def test_root_reads_lists_that_are_made_here(tmp_path: Path) -> None:
         classname, size, entries, drawn, title = found[name]
         assert (classname, size, title) == ("TEntryList", len(numbers), cuts[name])
         assert entries == numbers[:2000].tolist() and drawn == np.count_nonzero(numbers >= 10)
-    assert found["events"][:4] == ["TEventList", 150, wanted["few"].tolist(), np.count_nonzero(wanted["few"] >= 10)]
+    assert found["events"][:4] == [
+        "TEventList",
+        150,
+        wanted["few"].tolist(),
+        np.count_nonzero(wanted["few"] >= 10),
+    ]
     assert found["both"][1] == found["both"][3] == 300
 
 

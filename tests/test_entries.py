@@ -138,7 +138,17 @@ def entries(*arguments: object) -> str:
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("cargo is not installed")
-    command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", "entries", "--", *map(str, arguments)]
+    command = [
+        cargo,
+        "run",
+        "--quiet",
+        "--package",
+        "sapwood",
+        "--example",
+        "entries",
+        "--",
+        *map(str, arguments),
+    ]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -157,19 +167,24 @@ def point(seed: int) -> list[float]:
 
 def track(seed: int) -> dict[str, Any]:
     return {
-        "pt": seed / 8, "charge": 1 - seed % 3, "at": point(seed), "hits": list(range(seed % 4)), "tag": "é" * (seed % 3),
+        "pt": seed / 8, "charge": 1 - seed % 3, "at": point(seed), "hits": list(range(seed % 4)),
+        "tag": "é" * (seed % 3),
         "cov": [seed, 1, 2],
     }  # fmt: skip
 
 
 def event(seed: int) -> dict[str, Any]:
     return {
-        "run": seed, "weights": [0.25] * (seed % 3), "number": 1000 + seed, "ok": seed % 2 == 1, "matrix": [[seed, 1, 2], [3, 4, 5]],
+        "run": seed, "weights": [0.25] * (seed % 3), "number": 1000 + seed, "ok": seed % 2 == 1,
+        "matrix": [[seed, 1, 2], [3, 4, 5]],
         "best": track(seed), "tracks": [track(seed + item) for item in range(seed % 4)],
-        "counts": [[f"key {item}", item] for item in range(seed % 3)], "places": [[item - 2, point(item)] for item in range(seed % 5)],
-        "layers": [item - 1 for item in range(seed % 4)], "names": [f"name {item}" for item in range(seed % 3)],
+        "counts": [[f"key {item}", item] for item in range(seed % 3)],
+        "places": [[item - 2, point(item)] for item in range(seed % 5)],
+        "layers": [item - 1 for item in range(seed % 4)],
+        "names": [f"name {item}" for item in range(seed % 3)],
         "queue": [point(item) for item in range(seed % 3)], "list": [item / 2 for item in range(seed % 4)],
-        "words": [f"word {item}" for item in range(seed % 3)], "nested": [[item] * item for item in range(seed % 3)],
+        "words": [f"word {item}" for item in range(seed % 3)],
+        "nested": [[item] * item for item in range(seed % 3)],
         "vertex": point(seed) if seed % 3 == 1 else None,
     }  # fmt: skip
 
@@ -181,7 +196,8 @@ def new_track(seed: int) -> dict[str, Any]:
 def new_event(seed: int) -> dict[str, Any]:
     return {
         "run": seed, "tracks": [new_track(seed + item) for item in range(seed % 4)], "number": 1000 + seed,
-        "counts": {f"key {item}": item for item in range(seed % 3)}, "matrix": [[seed, 1, 2], [3, 4, 5]], "best": new_track(seed),
+        "counts": {f"key {item}": item for item in range(seed % 3)}, "matrix": [[seed, 1, 2], [3, 4, 5]],
+        "best": new_track(seed),
         "quality": [],
     }  # fmt: skip
 
@@ -189,7 +205,9 @@ def new_event(seed: int) -> dict[str, Any]:
 def test_real_root_reads_entries_of_rust_types(tmp_path: Path) -> None:
     entries("write", tmp_path / "events.root")
     for tree in TREES:
-        assert shown(entries("read", tmp_path / "events.root", tree)) == [new_event(seed) for seed in range(40)], tree
+        assert shown(entries("read", tmp_path / "events.root", tree)) == [
+            new_event(seed) for seed in range(40)
+        ], tree
     (tmp_path / "events.C").write_text(CPP)
     lines = """
 def point(p): return [p.x, p.y]
@@ -259,5 +277,9 @@ inline void fill(const char *path) {
 def test_entries_of_rust_types_are_read_from_clones_and_pointers(tmp_path: Path) -> None:
     (tmp_path / "clones.C").write_text(CLONES)
     root(BUILD + "ROOT.filled(sys.argv[2])", tmp_path / "clones.C", tmp_path / "clones.root")
-    for tree in [f"{name}{split}{whole}" for name in ("event", "event.") for split in (99, 1, 0) for whole in (0, 1)]:
-        assert shown(entries("read", tmp_path / "clones.root", tree)) == [new_event(seed) for seed in range(40)], tree
+    for tree in [
+        f"{name}{split}{whole}" for name in ("event", "event.") for split in (99, 1, 0) for whole in (0, 1)
+    ]:
+        assert shown(entries("read", tmp_path / "clones.root", tree)) == [
+            new_event(seed) for seed in range(40)
+        ], tree

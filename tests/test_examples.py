@@ -26,8 +26,22 @@ def pythia(path: Path, how: str, *options: object) -> Path:
             pytest.fail("Pythia is required in CI")
         pytest.skip("Pythia is not installed")
     path.parent.mkdir(exist_ok=True)
-    command = [sys.executable, REPOSITORY / "examples/pythia.py", path, "--how", how, "--events", EVENTS, "--unit", 4, "--workers", 2]
-    done = subprocess.run([*map(str, command), *map(str, options)], capture_output=True, text=True, timeout=120)
+    command = [
+        sys.executable,
+        REPOSITORY / "examples/pythia.py",
+        path,
+        "--how",
+        how,
+        "--events",
+        EVENTS,
+        "--unit",
+        4,
+        "--workers",
+        2,
+    ]
+    done = subprocess.run(
+        [*map(str, command), *map(str, options)], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return path
 
@@ -60,7 +74,10 @@ def test_pythia_in_each_way(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["threads", "processes"])
 def test_numbered_units_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path, how: str) -> None:
-    one, three = (pythia(tmp_path / f"{workers}/events.root", how, "--numbered", "--workers", workers) for workers in (1, 3))
+    one, three = (
+        pythia(tmp_path / f"{workers}/events.root", how, "--numbered", "--workers", workers)
+        for workers in (1, 3)
+    )
     assert one.read_bytes() == three.read_bytes()
     with sapwood.open(one) as file:
         assert file["events/number"].array(library="np").tolist() == list(range(EVENTS))
@@ -74,7 +91,20 @@ def test_toy_shower_keeps_momentum(tmp_path: Path) -> None:
     for threads in ("1", "3"):
         files.append(tmp_path / threads / "shower.root")
         files[-1].parent.mkdir()
-        command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", "shower", "--", str(files[-1]), "2500", threads, "numbered"]
+        command = [
+            cargo,
+            "run",
+            "--quiet",
+            "--package",
+            "sapwood",
+            "--example",
+            "shower",
+            "--",
+            str(files[-1]),
+            "2500",
+            threads,
+            "numbered",
+        ]
         # It adds up the momenta of each event itself.
         done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stderr[-3000:]

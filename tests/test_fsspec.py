@@ -154,7 +154,9 @@ def book(content: bytes) -> Iterator[Book]:
     BOOK.__init__()  # type: ignore[misc]
     BOOK.files = {"a.root": content}
     memory = fsspec.filesystem("memory")
-    memory.pipe({"/a.root": content, "/runs/run1.root": content, "/runs/run2.root": content, "/runs/notes.txt": b""})
+    memory.pipe(
+        {"/a.root": content, "/runs/run1.root": content, "/runs/run2.root": content, "/runs/notes.txt": b""}
+    )
     yield BOOK
     memory.store.clear()
 
@@ -201,7 +203,10 @@ def test_the_values_are_those_of_the_bytes(near: Any, local: Path, tmp_path: Pat
             assert file["text"] == "hello", place
             assert same(file["events"].arrays(), near), place
             some = [(i, i + 3) for i in range(0, ENTRIES, 9_999)]
-            assert same(file["events"].arrays(["x03"], entries=some), near[["x03"]][np.r_[tuple(slice(*one) for one in some)]])
+            assert same(
+                file["events"].arrays(["x03"], entries=some),
+                near[["x03"]][np.r_[tuple(slice(*one) for one in some)]],
+            )
 
 
 def test_a_url_names_an_object(near: Any, local: Path, tmp_path: Path) -> None:
@@ -227,7 +232,8 @@ def test_many_baskets_are_one_call(book: Book, scheme: str, near: Any) -> None:
     assert same(tree.arrays(["x03", "x07"]), near[["x03", "x07"]])
     [call] = book.calls()
     assert len(call) == 2 * ENTRIES // CLUSTER
-    # No unwanted bytes lie between: what was asked for is what the baskets have, and a gap of few bytes at most.
+    # No unwanted bytes lie between: what was asked for is what the baskets have, and a gap of few bytes at
+    # most.
     assert sum(end - start for start, end in call) < 2 * ENTRIES * 4 * 1.1
 
 
@@ -282,7 +288,10 @@ def test_what_is_no_plain_file_is_read_whole(tmp_path: Path, content: bytes, nea
 def test_what_is_not_there_is_no_file(scheme: str) -> None:
     with pytest.raises(FileNotFoundError, match=f"{scheme}://missing.root") as error:
         sapwood.open(f"{scheme}://missing.root")
-    assert isinstance(error.value.__cause__, FileNotFoundError) and error.value.file == f"{scheme}://missing.root"
+    assert (
+        isinstance(error.value.__cause__, FileNotFoundError)
+        and error.value.file == f"{scheme}://missing.root"
+    )
     with pytest.raises(FileNotFoundError):
         sapwood.merge("out.root", [f"{scheme}://missing.root"])
     assert not os.path.exists("out.root")
@@ -376,9 +385,13 @@ def test_an_interrupt_goes_through(book: Book, threads: int) -> None:
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.known_implementations, "far", {"class": "no_such_module.fs.Far", "err": "install something"})
+    monkeypatch.setitem(
+        registry.known_implementations, "far", {"class": "no_such_module.fs.Far", "err": "install something"}
+    )
     for use in (sapwood.open, sapwood.iterate, sapwood.concatenate):
-        with pytest.raises(NotImplementedError, match=r"far://.*install something.*pip install no-such-module") as error:
+        with pytest.raises(
+            NotImplementedError, match=r"far://.*install something.*pip install no-such-module"
+        ) as error:
             use("far://a.root")
         assert error.value.file == "far://a.root"
         with pytest.raises(NotImplementedError, match="nothing here reads nowhere://"):
@@ -423,7 +436,9 @@ def test_caches_keep_what_was_read(book: Book, tmp_path: Path, near: Any, kind: 
 
 
 def test_passwords_are_not_shown() -> None:
-    remote = sapwood._remote.filesystems.Remote(fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root")
+    remote = sapwood._remote.filesystems.Remote(
+        fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root"
+    )
     assert remote.name == "ftp://me@host/a.root" and "secret" not in repr(remote) + remote.cache_name
 
 
@@ -440,7 +455,9 @@ def test_threads_do_not_wait_for_one_another(near: Any) -> None:
     def read(number: int) -> None:
         other = sapwood.open("vector://a.root", threads=2)
         name = f"x{number:02d}"
-        found.append(same(tree.arrays([name]), near[[name]]) and same(other["events"].arrays([name]), near[[name]]))
+        found.append(
+            same(tree.arrays([name]), near[[name]]) and same(other["events"].arrays([name]), near[[name]])
+        )
 
     threads = [threading.Thread(target=read, args=(number,), daemon=True) for number in range(8)]
     for thread in threads:
@@ -475,7 +492,9 @@ def test_a_child_process_has_a_file_system_of_its_own(local: Path) -> None:
     child_reads(f"far://{local}", FAR)
 
 
-def test_fsspec_reads_what_the_engine_knows_if_it_is_told_to(monkeypatch: pytest.MonkeyPatch, near: Any) -> None:
+def test_fsspec_reads_what_the_engine_knows_if_it_is_told_to(
+    monkeypatch: pytest.MonkeyPatch, near: Any
+) -> None:
     class Web(MemoryFileSystem):
         protocol = "https"
 
@@ -522,7 +541,9 @@ def test_errors_show_no_passwords() -> None:
         assert "secret" not in str(found.value) + str(found.value.file) and "user@" in str(found.value.file)
 
 
-def test_names_with_colons_and_brackets(tmp_path: Path, content: bytes, near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_with_colons_and_brackets(
+    tmp_path: Path, content: bytes, near: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run::a").mkdir()
     (tmp_path / "run::a" / "1.root").write_bytes(content)

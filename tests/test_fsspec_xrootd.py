@@ -109,10 +109,14 @@ def content(tmp_path: Path) -> Iterator[bytes]:
     memory.store.clear()
 
 
-def test_a_server_that_wants_gsi_is_left_to_xrootds_client(client: list[str], content: bytes, tmp_path: Path) -> None:
+def test_a_server_that_wants_gsi_is_left_to_xrootds_client(
+    client: list[str], content: bytes, tmp_path: Path
+) -> None:
     with strict(b"&P=gsi,v:10600,c:ssl,ca:1&P=krb5,host@REALM\0") as address:
         for scheme in ("root", "xroot"):
-            with pytest.warns(RuntimeWarning, match=rf"{address} requires authentication by gsi, krb5: fsspec-xrootd") as warned:
+            with pytest.warns(
+                RuntimeWarning, match=rf"{address} requires authentication by gsi, krb5: fsspec-xrootd"
+            ) as warned:
                 tree = sapwood.open(f"{scheme}://{address}//data/a.root:events")
             assert len(warned) == 1
             assert tree.arrays(["x"])["x"].to_list() == list(range(1000))
@@ -120,7 +124,9 @@ def test_a_server_that_wants_gsi_is_left_to_xrootds_client(client: list[str], co
         with pytest.warns(RuntimeWarning, match="fsspec-xrootd"):
             assert sapwood.merge(tmp_path / "all.root", [f"root://{address}//data/a.root"] * 2).inputs == 2
         with pytest.warns(RuntimeWarning, match="fsspec-xrootd"):
-            steps = sapwood.iterate(f"root://{address}//data/a.root:events", ["x"], cache="blocks", cache_dir=tmp_path)
+            steps = sapwood.iterate(
+                f"root://{address}//data/a.root:events", ["x"], cache="blocks", cache_dir=tmp_path
+            )
             assert sum(len(step) for step in steps) == 1000
         # TLS was asked for, and nothing says that the other client would speak it.
         asked = len(client)
@@ -129,9 +135,13 @@ def test_a_server_that_wants_gsi_is_left_to_xrootds_client(client: list[str], co
         assert len(client) == asked
 
 
-def test_without_xrootds_client_the_error_says_what_helps(monkeypatch: pytest.MonkeyPatch, client: list[str]) -> None:
+def test_without_xrootds_client_the_error_says_what_helps(
+    monkeypatch: pytest.MonkeyPatch, client: list[str]
+) -> None:
     monkeypatch.delitem(registry._registry, "root")
-    monkeypatch.setitem(registry.known_implementations, "root", {"class": "no_such_module.Client", "err": "none"})
+    monkeypatch.setitem(
+        registry.known_implementations, "root", {"class": "no_such_module.Client", "err": "none"}
+    )
     with strict(b"&P=gsi,v:10600\0") as address:
         with pytest.raises(sapwood.errors.IOError, match=r"by gsi; .*pip install fsspec-xrootd") as error:
             sapwood.open(f"root://{address}//data/a.root")

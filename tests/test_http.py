@@ -31,7 +31,9 @@ def write(path: Path) -> None:
     columns = {f"x{i:02d}": random.normal(size=ENTRIES).astype("f4") for i in range(12)}
     counts = random.integers(0, 4, ENTRIES)
     with sapwood.recreate(path, compression="lz4:4") as file:
-        tree = file.mktree("events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000)
+        tree = file.mktree(
+            "events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000
+        )
         hits = ak.unflatten(np.arange(counts.sum(), dtype="i4"), counts)
         for start in range(0, ENTRIES, 5_000):
             step = slice(start, start + 5_000)
@@ -99,7 +101,9 @@ def test_a_tree_is_what_it_is_on_disk(server: servers.Server, local: Path) -> No
 
 def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
     assert sapwood.open(f"{server.url}/data.root:events").num_entries == ENTRIES
-    steps = list(sapwood.iterate([f"{server.url}/data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))
+    steps = list(
+        sapwood.iterate([f"{server.url}/data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES)
+    )
     assert len(steps) == 2 and same(*steps)
 
 
@@ -132,7 +136,10 @@ def test_requests_are_few(name: str, local: Path) -> None:
         file = sapwood.open(f"{server.url}/data.root")
         opened = server.lines(2)
         # Both ends together; list of keys, classes and the tree itself are in the tail.
-        assert {(size, ranges) for _, size, ranges in opened} == {(4096, "bytes=0-4095"), (65536, "bytes=-65536")}
+        assert {(size, ranges) for _, size, ranges in opened} == {
+            (4096, "bytes=0-4095"),
+            (65536, "bytes=-65536"),
+        }
         tree = file["events"]
         assert server.lines() == []
         tree.arrays(["x00"])
@@ -176,18 +183,25 @@ def test_https_trusts_whom_it_is_told_to(nginx: servers.Server, local: Path) -> 
     private = url.replace("/data.root", "/private/data.root")
     with pytest.raises(sapwood.errors.IOError, match="denied"):
         sapwood.open(private, authorities=authority)
-    assert sapwood.open(private, authorities=authority, certificate=nginx.place / "client.pem")["text"] == "hello"
+    assert (
+        sapwood.open(private, authorities=authority, certificate=nginx.place / "client.pem")["text"]
+        == "hello"
+    )
 
 
 def test_redirections_that_leave_tls_are_refused(nginx: servers.Server) -> None:
     url, authority = f"{nginx.tls_url}/clear", nginx.place / "authority.pem"
-    with pytest.raises(sapwood.errors.IOError, match="denied: .*from https to http.*insecure_redirects") as caught:
+    with pytest.raises(
+        sapwood.errors.IOError, match="denied: .*from https to http.*insecure_redirects"
+    ) as caught:
         sapwood.open(url, authorities=authority)
     assert "sesame" not in str(caught.value)
     assert sapwood.open(url, authorities=authority, insecure_redirects=True)["text"] == "hello"
     command = [sys.executable, "-m", "sapwood", "ls", url, "--authorities", str(authority)]
     assert subprocess.run(command, capture_output=True, timeout=120).returncode == 1
-    assert subprocess.run([*command, "--insecure-redirects"], capture_output=True, timeout=120).returncode == 0
+    assert (
+        subprocess.run([*command, "--insecure-redirects"], capture_output=True, timeout=120).returncode == 0
+    )
 
 
 def test_the_command_takes_urls(nginx: servers.Server, local: Path) -> None:

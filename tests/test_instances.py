@@ -22,7 +22,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, member_wise in FORMS:
         with sapwood.recreate(folder / f"{split}{member_wise}.root") as file:
             for name in ("event.", "event"):
-                tree = file.mktree(name, {name: Event}, split_level=split, member_wise=member_wise, auto_flush=15)
+                tree = file.mktree(
+                    name, {name: Event}, split_level=split, member_wise=member_wise, auto_flush=15
+                )
                 tree.extend({name: EVENTS})
     return folder
 
@@ -34,7 +36,11 @@ def test_what_was_written_comes_back(files: Path, split: int, member_wise: bool,
         found = list(file[name][name].objects(Event))
         assert found == EVENTS
         assert list(file[name][name].objects(Event, 13, -5)) == EVENTS[13:-5]
-        assert type(found[0].run) is np.int32 and type(found[0].number) is int and type(found[0].big) is np.uint64
+        assert (
+            type(found[0].run) is np.int32
+            and type(found[0].number) is int
+            and type(found[0].big) is np.uint64
+        )
         assert type(found[1].best.cov[0]) is np.float32 and type(found[0].matrix[0][0]) is float
 
 
@@ -111,10 +117,17 @@ def test_classes_that_changed(files: Path) -> None:
             assert len(found) == len(EVENTS)
             for new, old in zip(found, here):
                 assert (new.flag, new.era, new.run, new.nested) == (old.flag, "2018A", old.run, old.nested)
-                assert new.maybe == NewPoint(np.float32(old.maybe.y), old.maybe.x) and new.vertex == NewPoint(np.float32(old.vertex.y), old.vertex.x)
+                assert new.maybe == NewPoint(np.float32(old.maybe.y), old.maybe.x) and new.vertex == NewPoint(
+                    np.float32(old.vertex.y), old.vertex.x
+                )
                 for track, was in zip(new.tracks, old.tracks, strict=True):
                     assert (track.momentum, track.charge, track.found) == (was.pt, was.charge, was.seen)
-                    assert track.quality == -3 and track.double == 2 * was.pt and track.at is not None and track.at.z == 7.5
+                    assert (
+                        track.quality == -3
+                        and track.double == 2 * was.pt
+                        and track.at is not None
+                        and track.at.z == 7.5
+                    )
     assert new.tracks[0].at.seen == ["new"] and new.tracks[0].at.seen is not new.maybe.seen
 
 
@@ -129,7 +142,8 @@ def test_branches_of_a_tree_as_members(tmp_path: Path) -> None:
         missing: int = 5
 
     data = {
-        "x": [1, 2, 3], "name": ["a", "é", ""], "v": [[1.5], [], [2.5, 3.5]], "words": ak.Array([["a"], ["b", "c"], []]),
+        "x": [1, 2, 3], "name": ["a", "é", ""], "v": [[1.5], [], [2.5, 3.5]],
+        "words": ak.Array([["a"], ["b", "c"], []]),
         "matrix": np.arange(12, dtype="i2").reshape(3, 2, 2), "unwanted": [0.5] * 3,
     }  # fmt: skip
     with sapwood.recreate(tmp_path / "a.root") as file:
@@ -175,7 +189,9 @@ def test_what_does_not_fit_is_told(files: Path) -> None:
         return dataclasses.make_dataclass(name, members, **more)
 
     said = raised(like("Event", ("name", float)))
-    assert "member name of class Event" in said and "double was expected" in said and "string is stored" in said, said
+    assert (
+        "member name of class Event" in said and "double was expected" in said and "string is stored" in said
+    ), said
     said = raised(like("Event", ("number", np.int8)))
     assert "member number of class Event" in said and "does not fit into char" in said, said
     said = raised(like("Event", ("number", int), ("other", str)))
@@ -190,7 +206,9 @@ def test_what_does_not_fit_is_told(files: Path) -> None:
             file["event/event"].objects(complex)
         with pytest.raises(NotImplementedError, match="member 'z' of Odd"):
             file["event/event"].objects(like("Odd", ("z", complex)))
-        assert list(file["event/event"].objects(Base, 1, 3)) == [Base(one.run, one.weights) for one in EVENTS[1:3]]
+        assert list(file["event/event"].objects(Base, 1, 3)) == [
+            Base(one.run, one.weights) for one in EVENTS[1:3]
+        ]
         assert list(file["event/event"].objects(Inner, 0, 0)) == []
 
 
@@ -212,12 +230,19 @@ class Default(Point):
 
 def test_classes_that_no_file_can_hold(tmp_path: Path, files: Path) -> None:
     with sapwood.recreate(tmp_path / "a.root") as file:
-        with pytest.raises(NotImplementedError, match=r"member 'children' of Node.*holds itself \(Node -> Node\)"):
+        with pytest.raises(
+            NotImplementedError, match=r"member 'children' of Node.*holds itself \(Node -> Node\)"
+        ):
             file.mktree("t", {"n": Node})
-        with pytest.raises(NotImplementedError, match="Again declares member 'run' .float. again, .* base Base .* int32"):
+        with pytest.raises(
+            NotImplementedError, match="Again declares member 'run' .float. again, .* base Base .* int32"
+        ):
             file.mktree("t", {"n": Again})
         file.mktree("fine", {"p": Default}).fill(p=Default(1.0))
     with sapwood.open(tmp_path / "a.root") as file:
         assert list(file["fine/p"].objects(Default)) == [Default(1.0, 9.0)]
-    with sapwood.open(files / "99True.root") as file, pytest.raises(NotImplementedError, match="holds itself"):
+    with (
+        sapwood.open(files / "99True.root") as file,
+        pytest.raises(NotImplementedError, match="holds itself"),
+    ):
         file["event/event"].objects(Node)

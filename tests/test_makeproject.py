@@ -50,9 +50,13 @@ class Event(Header):
 
 def event(made: Any, seed: int) -> Any:
     """An object of the classes of a module."""
-    tracks = [made.Track(seed / 2, -item, made.Point(1.0, item), np.ones((2, 3), "f4")) for item in range(seed % 3)]
+    tracks = [
+        made.Track(seed / 2, -item, made.Point(1.0, item), np.ones((2, 3), "f4")) for item in range(seed % 3)
+    ]
     maybe = made.Point(seed, 0.5) if seed % 2 else None
-    return made.Event(seed, [0.5] * (seed % 3), 10 * seed, tracks, {"key": seed}, ["word"] * (seed % 2), maybe)
+    return made.Event(
+        seed, [0.5] * (seed % 3), 10 * seed, tracks, {"key": seed}, ["word"] * (seed % 2), maybe
+    )
 
 
 @pytest.fixture
@@ -74,7 +78,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_generated_dataclasses_write_the_same_classes(path: Path, generated: types.ModuleType, tmp_path: Path) -> None:
+def test_generated_dataclasses_write_the_same_classes(
+    path: Path, generated: types.ModuleType, tmp_path: Path
+) -> None:
     exec(sapwood.makeproject(path), generated.__dict__)
     assert generated.__all__ == ["Header", "Point", "Track", "Event"]
     assert generated.Track.__root_name__ == "lab::Track" and generated.Event.__root_version__ == 3
@@ -83,7 +89,13 @@ def test_generated_dataclasses_write_the_same_classes(path: Path, generated: typ
         for seed in range(20):
             tree.fill({"event.": event(generated, seed)})
     with sapwood.open(path) as ours, sapwood.open(tmp_path / "out.root") as theirs:
-        for branch in ("event.number", "event.tracks.pt", "event.tracks.cov[2][3]", "event.words", "event.Header.weights"):
+        for branch in (
+            "event.number",
+            "event.tracks.pt",
+            "event.tracks.cov[2][3]",
+            "event.words",
+            "event.Header.weights",
+        ):
             assert ours["t"][branch].array().tolist() == theirs["t"][branch].array().tolist(), branch
     assert sapwood.makeproject(tmp_path / "out.root") == sapwood.makeproject(path)
 
@@ -105,7 +117,9 @@ def test_the_command_writes_what_the_function_gives(path: Path, tmp_path: Path) 
 
 def test_root_compiles_the_header_and_reads_the_file(path: Path, tmp_path: Path) -> None:
     (tmp_path / "classes.h").write_text(sapwood.makeproject(path, language="cpp"))
-    (tmp_path / "classes.C").write_text('#include "classes.h"\ninline int charge(const lab::Track &t) { return t.charge; }\n')
+    (tmp_path / "classes.C").write_text(
+        '#include "classes.h"\ninline int charge(const lab::Track &t) { return t.charge; }\n'
+    )
     lines = """
 assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1
 file = ROOT.TFile(sys.argv[2])

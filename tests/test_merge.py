@@ -106,7 +106,9 @@ FEW = [first + k for first in (0, 1000, 1450, 1450, 1487) for k in range(3)]
 def hadd(*arguments: Any) -> subprocess.CompletedProcess[str]:
     place = Path(importlib.util.find_spec("ROOT").origin).parent  # type: ignore[union-attr,arg-type]
     environment = os.environ | {"LD_LIBRARY_PATH": str(place / "lib"), "ROOTSYS": str(place)}
-    return subprocess.run([place / "bin/hadd", *map(str, arguments)], capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        [place / "bin/hadd", *map(str, arguments)], capture_output=True, text=True, env=environment
+    )
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +135,10 @@ def keys(path: Path) -> list[str]:
 
 def command(*arguments: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sapwood", "merge", *map(str, arguments)], capture_output=True, text=True, timeout=600
+        [sys.executable, "-m", "sapwood", "merge", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
 
 
@@ -144,7 +149,10 @@ def payloads(path: Path) -> dict[str, list[bytes]]:
     with uproot.open(path) as file:
         for branch in file[TREE].branches:
             for seek in branch.member("fBasketSeek")[: branch.member("fWriteBasket")]:
-                length, keylen = (int.from_bytes(content[seek + at : seek + at + size], "big") for at, size in ((0, 4), (14, 2)))
+                length, keylen = (
+                    int.from_bytes(content[seek + at : seek + at + size], "big")
+                    for at, size in ((0, 4), (14, 2))
+                )
                 found.setdefault(branch.name, []).append(content[seek + keylen : seek + length])
     return found
 
@@ -155,7 +163,9 @@ def test_all_values_are_where_hadd_puts_them(inputs: list[Path], tmp_path: Path)
     merged = sapwood.merge(ours, inputs, adler32=True)
     assert (merged.inputs, merged.skipped, merged.notices) == (5, {}, [])
     assert {path: tree.level for path, tree in merged.trees.items()} == {TREE: "copy", "deep/er/few": "copy"}
-    assert merged.trees[TREE].embedded["num_baskets"] > 0 and merged.trees[TREE].recompressed["num_baskets"] == 0
+    assert (
+        merged.trees[TREE].embedded["num_baskets"] > 0 and merged.trees[TREE].recompressed["num_baskets"] == 0
+    )
     done = hadd("-fk", theirs, *inputs)
     assert done.returncode == 0, done.stderr
     found = root(LOOK, ours, theirs)
@@ -176,7 +186,11 @@ answer(starts)
 """
     wanted = [*range(0, 1000, 100), 1000, 1450, 1460, 1470, 1480, 1487]
     with sapwood.open(ours) as file:
-        assert root(look, ours) == [cluster["entries"][0] for cluster in file[TREE].layout()["clusters"]] == wanted
+        assert (
+            root(look, ours)
+            == [cluster["entries"][0] for cluster in file[TREE].layout()["clusters"]]
+            == wanted
+        )
 
 
 def test_sealed_payloads_are_the_same_bytes(inputs: list[Path], tmp_path: Path) -> None:
@@ -187,12 +201,17 @@ def test_sealed_payloads_are_the_same_bytes(inputs: list[Path], tmp_path: Path) 
         for branch, sealed in payloads(path).items():
             wanted.setdefault(branch, []).extend(sealed)
     # Beside them are those that stood in the records of trees.
-    found = {branch: [one for one in sealed if one in wanted[branch]] for branch, sealed in payloads(target).items()}
+    found = {
+        branch: [one for one in sealed if one in wanted[branch]]
+        for branch, sealed in payloads(target).items()
+    }
     assert found == wanted and sum(map(len, wanted.values())) > 60
 
 
 @pytest.mark.parametrize("option", ["-f505", "-f404", "-f0", "-ff"])
-def test_other_compression_inflates_and_deflates_only(inputs: list[Path], tmp_path: Path, option: str) -> None:
+def test_other_compression_inflates_and_deflates_only(
+    inputs: list[Path], tmp_path: Path, option: str
+) -> None:
     target = tmp_path / "out.root"
     done = command(option, "--json", target, *inputs)
     assert done.returncode == 0, done.stderr
@@ -211,7 +230,10 @@ def test_small_clusters_become_good_ones_across_inputs(inputs: list[Path], tmp_p
     tree = merged.trees[TREE]
     assert (tree.level, tree.num_clusters) == ("re-encode", 5)
     with sapwood.open(target) as file:
-        assert all(file[path].num_entries == made.entries for path, made in merged.trees.items()) and len(merged.trees) > 1
+        assert (
+            all(file[path].num_entries == made.entries for path, made in merged.trees.items())
+            and len(merged.trees) > 1
+        )
     assert root(LOOK, target) == [[ALL, FEW]]
     assert not sapwood.verify(target) and os.listdir(tmp_path) == ["out.root"]
     merged = sapwood.merge(target, inputs, recluster=True, compression="zstd:5")
@@ -280,7 +302,9 @@ answer([[entry.x, list(entry.y)[: entry.ny]] for entry in file.Get("t")])
     wanted = [[i, [i] * (i % 3)] for i in range(100)] + 2 * [[i, [i] * (i % 9)] for i in range(100)]
     assert root(look, target) == wanted
     with sapwood.open(target) as ours, uproot.open(target) as theirs:
-        assert ours["t"]["y"].array().tolist() == theirs["t"]["y"].array().tolist() == [row[1] for row in wanted]
+        assert (
+            ours["t"]["y"].array().tolist() == theirs["t"]["y"].array().tolist() == [row[1] for row in wanted]
+        )
     assert not sapwood.verify(target)
 
 
@@ -333,7 +357,9 @@ def test_bad_inputs_are_named_and_left_out(inputs: list[Path], tmp_path: Path) -
     bad.append(tmp_path / "damaged.root")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        merged = sapwood.merge(target, [bad[0], inputs[0], *bad[1:], inputs[1]], skip=True, compression="zstd:1")
+        merged = sapwood.merge(
+            target, [bad[0], inputs[0], *bad[1:], inputs[1]], skip=True, compression="zstd:1"
+        )
     assert list(merged.skipped) == [str(path) for path in bad] and len(said) == len(bad)
     assert root(LOOK, target) == [[rows(0, 1000) + rows(1000, 450), FEW[:6]]]
     assert not sapwood.verify(target).damaged
@@ -423,7 +449,17 @@ def test_a_disk_that_is_full(inputs: list[Path], tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     for option in ("-f", "-a", "-k"):
-        run = [sys.executable, "-m", "sapwood", "merge", "-f" if option == "-k" else "-v0", option, target, *inputs, *inputs]
+        run = [
+            sys.executable,
+            "-m",
+            "sapwood",
+            "merge",
+            "-f" if option == "-k" else "-v0",
+            option,
+            target,
+            *inputs,
+            *inputs,
+        ]
         done = subprocess.run([str(word) for word in run], capture_output=True, text=True, preexec_fn=full)
         assert done.returncode == 1 and "out.root" in done.stderr, done.stdout + done.stderr
         assert [keys(target), in_sapwood(target)] == before

@@ -33,14 +33,25 @@ def classes(path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def one(tmp_path: Path) -> Path:
-    return written(tmp_path / "one.root", h=histogram(), a__h=histogram(), b__h=histogram(), b__t={"x": [1, 2]}, t={"x": [3]})
+    return written(
+        tmp_path / "one.root",
+        h=histogram(),
+        a__h=histogram(),
+        b__h=histogram(),
+        b__t={"x": [1, 2]},
+        t={"x": [3]},
+    )
 
 
 def test_lists_take_names_and_paths(one: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.root"
 
     def left(**choice: Any) -> list[str]:
-        return sorted(name for name, kind in classes(sapwood.merge(out, [one], **choice).output).items() if "Dir" not in kind)
+        return sorted(
+            name
+            for name, kind in classes(sapwood.merge(out, [one], **choice).output).items()
+            if "Dir" not in kind
+        )
 
     assert left(only="h") == ["a/h", "b/h", "h"]
     assert left(only=["b/h", "/t"]) == ["b/h", "b/t", "t"][::2]
@@ -70,7 +81,12 @@ def test_who_asks_for_nothing_that_is_there_is_told(one: Path, tmp_path: Path) -
     assert merged.notices == ["no input has nowhere, which is listed"]
 
 
-THINGS = {"tree": {"thing": {"x": [1]}}, "histogram": {"thing": histogram()}, "directory": {"thing__h": histogram()}, "text": {"thing": "words"}}
+THINGS = {
+    "tree": {"thing": {"x": [1]}},
+    "histogram": {"thing": histogram()},
+    "directory": {"thing__h": histogram()},
+    "text": {"thing": "words"},
+}
 
 
 @pytest.mark.parametrize("append", [False, True])
@@ -100,8 +116,17 @@ def test_objects_of_one_name_that_nobody_adds_stand_side_by_side(tmp_path: Path)
 
 def test_inputs_are_left_out_whole(tmp_path: Path) -> None:
     """What of an input fits is not merged either, where one of its objects does not: sums and trees stay those of the same inputs."""
-    good = [written(tmp_path / f"{name}.root", a=histogram(), t={"x": [1, 2]}, z=histogram()) for name in ("one", "two")]
-    more: Any = {"a": histogram(), "new": histogram(), "folder__inner__h": histogram(), "folder__t": {"x": [1]}, "folder__text": "words"}
+    good = [
+        written(tmp_path / f"{name}.root", a=histogram(), t={"x": [1, 2]}, z=histogram())
+        for name in ("one", "two")
+    ]
+    more: Any = {
+        "a": histogram(),
+        "new": histogram(),
+        "folder__inner__h": histogram(),
+        "folder__t": {"x": [1]},
+        "folder__text": "words",
+    }
     bad = written(tmp_path / "bad.root", **more, t={"x": [9]}, z=np.histogram2d([0.5], [0.5], bins=2))
     tree = written(tmp_path / "tree.root", **more, t={"x": [0.5]})
     out = tmp_path / "out.root"

@@ -81,8 +81,17 @@ def test_narrower_numbers_become_wider(tmp_path: Path, compression: str) -> None
     assert not sapwood.verify(out)
     with sapwood.open(out) as file:
         branches = {branch.name: branch for branch in file["t"].branches}
-        assert [branches[name].typename for name in "xnyauo"] == ["double", "int32_t", "double[]", "int64_t[3]", "int16_t", "int32_t"]
-    assert answers[-1][1] == [tree.tot_bytes, tree.zip_bytes] == [sum(column) for column in zip(*baskets(out))]
+        assert [branches[name].typename for name in "xnyauo"] == [
+            "double",
+            "int32_t",
+            "double[]",
+            "int64_t[3]",
+            "int16_t",
+            "int32_t",
+        ]
+    assert (
+        answers[-1][1] == [tree.tot_bytes, tree.zip_bytes] == [sum(column) for column in zip(*baskets(out))]
+    )
 
 
 def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
@@ -94,7 +103,8 @@ def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out.root"
     hint = "narrower numbers are widened where a wider one comes first"
     for first, second, is_turned in [
-        ("i4", "i8", True), ("f4", "f8", True), ("i8", "f8", False), ("u8", "i8", False), ("f4", "i4", False), ("u4", "i4", False), ("u2", "i4", True),
+        ("i4", "i8", True), ("f4", "f8", True), ("i8", "f8", False), ("u8", "i8", False), ("f4", "i4", False),
+        ("u4", "i4", False), ("u2", "i4", True),
     ]:  # fmt: skip
         inputs = [written("first", first), written("second", second)]
         with pytest.raises(sapwood.errors.MismatchError, match=r"second\.root, object t/x") as told:
@@ -144,7 +154,9 @@ answer(0)
 def test_offsets_that_are_left_out(tmp_path: Path) -> None:
     """Baskets without offsets (``kGenerateOffsetMap``) go on where all are such; ROOT would mistake them for others, and others for them."""
     root(LEFT_OUT, tmp_path)
-    left0, left1, narrow, stored = (tmp_path / f"{name}.root" for name in ("left0", "left1", "narrow", "stored"))
+    left0, left1, narrow, stored = (
+        tmp_path / f"{name}.root" for name in ("left0", "left1", "narrow", "stored")
+    )
     out = tmp_path / "out.root"
     merged = sapwood.merge(out, [left0, left1, narrow])
     assert merged.trees["t"].reencoded["num_baskets"] == 1
@@ -153,7 +165,9 @@ def test_offsets_that_are_left_out(tmp_path: Path) -> None:
     sapwood.merge(out, [left1], append=True)
     assert root(LISTS, out) == wanted + wanted[50:100]
     for inputs in ([left0, stored], [stored, left0], [stored, narrow]):
-        with pytest.raises(sapwood.errors.MismatchError, match=r"offsets are.*left out \(fIOBits\).*object t/y"):
+        with pytest.raises(
+            sapwood.errors.MismatchError, match=r"offsets are.*left out \(fIOBits\).*object t/y"
+        ):
             sapwood.merge(tmp_path / "no.root", inputs)
     with sapwood.recreate(tmp_path / "parallel.root") as file:
         tree = file.parallel_tree("t", {"y": "var * float64"}, counter_name=lambda name: "n")
@@ -180,7 +194,9 @@ def test_numbers_that_are_not_whole_are_damage(tmp_path: Path) -> None:
     for word, less in ((at + 6, 1), (at + keylen - 5, 1)):  # fObjlen, fLast
         narrow[word : word + 4] = (int.from_bytes(narrow[word : word + 4], "big") - less).to_bytes(4, "big")
     (tmp_path / "narrow.root").write_bytes(narrow)
-    with pytest.raises(sapwood.errors.MalformedError, match=r"not as long as its numbers.*narrow\.root, object t/x"):
+    with pytest.raises(
+        sapwood.errors.MalformedError, match=r"not as long as its numbers.*narrow\.root, object t/x"
+    ):
         sapwood.merge(tmp_path / "out.root", [tmp_path / "wide.root", tmp_path / "narrow.root"])
 
 
@@ -201,6 +217,8 @@ def test_damage_is_met(tmp_path: Path) -> None:
     for offset in (1, 2**32 - 1, 2**31):
         damaged = good[: at + 8] + offset.to_bytes(4, "big") + good[at + 12 :]
         narrow.write_bytes(damaged)
-        with pytest.raises(sapwood.errors.MalformedError, match=r"offsets of a basket.*narrow\.root, object t/y"):
+        with pytest.raises(
+            sapwood.errors.MalformedError, match=r"offsets of a basket.*narrow\.root, object t/y"
+        ):
             sapwood.merge(tmp_path / "bad.root", [tmp_path / "wide.root", narrow])
         assert not (tmp_path / "bad.root").exists()

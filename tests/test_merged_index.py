@@ -58,7 +58,8 @@ def test_an_index_grows_with_its_tree(tmp_path: Path) -> None:
     empty = tmp_path / "empty.root"
     root('file = ROOT.TFile(sys.argv[1], "RECREATE"); import array\ntree = ROOT.TTree("t", "")\n'
          'run, event = array.array("i", [0]), array.array("i", [0])\ntree.Branch("run", run, "run/I")\n'
-         'tree.Branch("event", event, "event/I"); tree.SetAlias("twice", "2*run"); tree.Write(); file.Close()', empty)  # fmt: skip
+         'tree.Branch("event", event, "event/I"); tree.SetAlias("twice", "2*run"); '
+         'tree.Write(); file.Close()', empty)  # fmt: skip
     assert sapwood.merge(target, [empty, *paths]).notices == []
     assert root(LOOK, target) == [ours]
     assert sapwood.merge(target, [paths[0], empty, *paths[1:]]).notices == []

@@ -61,3 +61,52 @@ def test_many_rows_are_counted(tmp_path: Path) -> None:
         file.mktree("many", {f"b{number}": np.arange(2) for number in range(70)})
     shown = sapwood.open(tmp_path / "many.root")["many"]._repr_html_()
     assert "and 20 more" in shown and len(list(elements(shown).iter("tr"))) == 51
+
+
+def test_long_work_shows_a_bar_and_takes_it_away(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._read import progress
+
+    shown: list[str] = []
+
+    def display(text: str, before: Any) -> str:
+        shown.append(text)
+        return "the display"
+
+    monkeypatch.setattr(progress, "notebook", lambda: display)
+    tree = file["tree"]
+    tree.arrays(["x"])
+    assert shown == [], "short work shows a bar"
+    monkeypatch.setattr(progress, "LONG_BYTES", 1)
+    works = (
+        lambda: tree.arrays(["x"]),
+        lambda: tree.draw("x", library="np"),
+        lambda: tree.draw_many(["x", "x*x"]),
+    )
+    for work in works:
+        shown.clear()
+        work()
+        bars = [elements(text).find("progress") for text in shown[:-1]]
+        assert len(bars) >= 2 and shown[-1] == ""
+        assert float(bars[0].get("value")) == 0 and float(bars[-1].get("value")) == float(bars[-1].get("max"))
+        assert bars[-1].get("aria-label").startswith("tree: 100%")
+    shown.clear()
+    tree.arrays(["x"], progress=False)
+    assert shown == []
+
+
+def test_a_kernel_of_ipython_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    import types
+
+    from sapwood._read import progress
+
+    ipython = pytest.importorskip("IPython")
+    monkeypatch.setattr(ipython, "get_ipython", lambda: types.SimpleNamespace(kernel=None))
+    assert progress.notebook() is None
+    monkeypatch.setattr(ipython, "get_ipython", lambda: types.SimpleNamespace(kernel=object()))
+    shown: list[Any] = []
+    def keep(html: Any, display_id: Any) -> None:
+        shown.append((html.data, display_id))
+
+    monkeypatch.setattr("IPython.display.display", keep)
+    progress.notebook()("<progress></progress>", None)
+    assert shown == [("<progress></progress>", True)]

@@ -2,105 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import awkward as ak
 import numpy as np
 import pytest
 import sapwood
 
+from support.ntuples import DUMP, DUMP_TREE, HOWS, UNORDERED, library, made, normal, rows_of
 from support.rootrun import root
 
-MACRO = Path(__file__).resolve().parent / "oracle" / "ntuples.C"
-COMPILE = """
-assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"
-"""
-WRITE = """
-ROOT.gSystem.Load(sys.argv[1])
-for how in sys.argv[3:]:
-    path = f"{sys.argv[2]}/{how}.root"
-    ROOT.ntuples.write_all(path, *map(int, how.split("-")))
-    reader = ROOT.RNTupleReader.Open("all", path)
-    names = [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
-    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](names))
-"""
-DUMP = """
-ROOT.gSystem.Load(sys.argv[1])
-paths, names = sys.argv[2].split(), sys.argv[3:]
-for path in paths:
-    reader = ROOT.RNTupleReader.Open("all", path)
-    wanted = names or [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
-    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](wanted))
-"""
-DUMP_TREE = """
-ROOT.gSystem.Load(sys.argv[1])
-ROOT.ntuples.dump_tree(sys.argv[2], "all", sys.argv[2] + ".json")
-"""
-UNORDERED = {"unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap"}
-
-
-def normal(value: Any) -> Any:
-    """A value as the JSON of the dumps has it."""
-    if isinstance(value, dict):
-        if list(value) == ["first", "second"]:
-            return [normal(one) for one in value.values()]
-        return {name: normal(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [normal(one) for one in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if isinstance(value, bool):
-        return int(value)
-    return value
-
-
-def rows_of(array: Any, name: str) -> list[Any]:
-    rows: list[Any] = normal(array.to_list())
-    return [sorted(row, key=repr) for row in rows] if name in UNORDERED else rows
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The macro, compiled by ROOT."""
-    folder = tmp_path_factory.mktemp("macro")
-    shutil.copy(MACRO, folder)
-    root(COMPILE, folder / MACRO.name)
-    return folder / "ntuples_C.so"
-
-
-HOWS = {
-    "one cluster": (505, 300, 0, 0),
-    "raw": (0, 100, 30, 0),
-    "small pages": (404, 300, 70, 1),
-    "no checksums": (101, 300, 70, 2),
-    "unbuffered": (505, 100, 30, 4),
-    "small keys": (0, 300, 0, 8),
-    "late fields": (207, 200, 30, 16),
-    "cluster groups": (0, 200, 30, 16 + 32 + 1),
-}
-"""Compression, entries, entries a cluster, flags of the macro."""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Any:
-    """Files that ROOT wrote, and the values that it reads from them, by name."""
-    folder = tmp_path_factory.mktemp("ntuples")
-    words = {name: "-".join(map(str, how)) for name, how in HOWS.items()}
-    root(WRITE, library, folder, *words.values())
-
-    def find(name: str) -> tuple[Path, dict[str, Any]]:
-        path = folder / f"{words[name]}.root"
-        values = json.loads(Path(f"{path}.json").read_text())
-        for field in UNORDERED & set(values):
-            values[field] = [sorted(row, key=repr) for row in values[field]]
-        return path, values
-
-    return find
+__all__ = ["library", "made"]  # fixtures
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -157,7 +71,8 @@ def test_what_is_written_is_read_by_root_and_uproot(made: Any, library: Path, tm
     uproot = pytest.importorskip("uproot")
     path, values = made("small pages")
     source = sapwood.open(path)["all"]
-    # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain ones.
+    # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain
+    # ones.
     others = {
         "enum",
         "small_enum",
@@ -250,7 +165,10 @@ def test_rows_in_any_order_learn_what_is_used(made: Any) -> None:
         rows = ntuple.rows()
         for entry in (250, 3, 299, 120, 121, 3):
             for name in ("int32", "strings", "objects"):
-                assert rows_of(ntuple[name].array(entry_start=entry, entry_stop=entry + 1), name)[0] == values[name][entry]
+                assert (
+                    rows_of(ntuple[name].array(entry_start=entry, entry_stop=entry + 1), name)[0]
+                    == values[name][entry]
+                )
                 assert normal(ak.to_list(rows[entry][name])) == values[name][entry], (name, entry)
         for row in rows:
             assert int(row["int32"]) == values["int32"][row.entry]
@@ -549,76 +467,3 @@ def test_no_value_is_lost_on_the_way(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="'ttree' or 'rntuple'"):
             change(path, format="foo")
         assert path.read_bytes() == before
-
-
-@dataclasses.dataclass
-class Base:
-    fBase: np.int32
-    fName: str
-    __root_name__ = "ntuples::Base"
-
-
-@dataclasses.dataclass
-class Other:
-    fOther: np.float32
-    __root_name__ = "ntuples::Other"
-
-
-@dataclasses.dataclass
-class Derived(Base, Other):
-    fValues: list[float]
-    fThree: Annotated[np.int16, 3]
-    fMember: Base
-    __root_name__ = "ntuples::Derived"
-
-
-def derived(value: dict[str, Any]) -> Derived:
-    """What ROOT's dump has as an object."""
-    values = {name: float(one) if one == "inf" else one for name, one in value.items()}
-    values["fValues"] = [float(one) for one in values["fValues"]]
-    return Derived(**{**values, "fMember": Base(**values["fMember"])})
-
-
-def test_root_reads_dataclasses(made: Any, library: Path, tmp_path: Path) -> None:
-    _, values = made("small pages")
-    objects = {
-        "object": [Base(**row) for row in values["object"]],
-        "derived": [derived(row) for row in values["derived"]],
-        "objects": [[derived(one) for one in row] for row in values["objects"]],
-        "lists_of_objects": [[[Base(**one) for one in row] for row in rows] for rows in values["lists_of_objects"]],
-        "map_of_objects": [{key: Base(**one) for key, one in row} for row in values["map_of_objects"]],
-        "object_pointer": [row and Base(**row) for row in values["object_pointer"]],
-    }
-    kinds: dict[str, Any] = {
-        "object": Base,
-        "derived": Derived,
-        "objects": list[Derived],
-        "lists_of_objects": list[list[Base]],
-        "map_of_objects": dict[np.int32, Base],
-        "object_pointer": Base | None,
-    }
-    ours = tmp_path / "objects.root"
-    with sapwood.recreate(ours) as file:
-        ntuple = file.mkrntuple("all", kinds, cluster_bytes=4000, page_bytes=300)
-        ntuple.extend({name: column[:100] for name, column in objects.items()})
-        ntuple.extend({name: column[100:] for name, column in objects.items()})
-    root(DUMP, library, ours, *kinds)
-    dumped = json.loads(Path(f"{ours}.json").read_text())
-    again = sapwood.open(ours)["all"]
-    assert len(again.clusters) > 3
-    for name, kind in kinds.items():
-        assert dumped[name] == values[name], name
-        assert rows_of(again[name].array(), name) == values[name], name
-        assert list(again[name].objects(kind)) == objects[name], name
-    theirs = sapwood.open(made("small pages")[0])["all"]
-    for name, kind in kinds.items():
-        assert list(theirs[name].objects(kind, 20, 290)) == objects[name][20:290], name
-
-
-def test_classes_of_fields_become_dataclasses(made: Any) -> None:
-    path, values = made("small pages")
-    source = sapwood.makeproject(path)
-    names: dict[str, Any] = {}
-    exec(source, names)  # noqa: S102
-    found = list(sapwood.open(path)["all"]["derived"].objects(names["Derived"]))
-    assert [dataclasses.asdict(one) for one in found] == [dataclasses.asdict(derived(row)) for row in values["derived"]]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import sapwood
 
+from support.ntuples import DUMP, HOWS, UNORDERED, library, made, rows_of
 from support.rootrun import root
-from test_ntuple import DUMP, HOWS, UNORDERED, library, made, rows_of
 
 __all__ = ["library", "made"]  # fixtures
 

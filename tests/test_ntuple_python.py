@@ -109,7 +109,9 @@ def test_members_of_a_dataclass_are_fields() -> None:
                 ntuple.extend(hits[:20])
                 # What is no object goes into the same fields.
                 rest = hits[20:]
-                ntuple.extend({name: [getattr(hit, name) for hit in rest] for name in ("tag", "x", "channels")})
+                ntuple.extend(
+                    {name: [getattr(hit, name) for hit in rest] for name in ("tag", "x", "channels")}
+                )
             assert (ntuple.num_entries, ntuple.field_names) == (50, ["x", "channels", "tag"])
         read = sapwood.open(memory)["hits"]
         assert read["channels"].typename == "std::vector<std::uint16_t>"
@@ -152,7 +154,9 @@ def test_many_threads_fill_one_rntuple(tmp_path: Path) -> None:
         def work(start: int) -> None:
             with ntuple.context() as context:
                 for first in range(start, start + 300, 100):
-                    context.extend([Hit(float(entry), [entry % 7], str(entry)) for entry in range(first, first + 100)])
+                    context.extend(
+                        [Hit(float(entry), [entry % 7], str(entry)) for entry in range(first, first + 100)]
+                    )
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(0, 3000, 300)))
@@ -166,7 +170,10 @@ def test_many_threads_fill_one_rntuple(tmp_path: Path) -> None:
     hits = sapwood.open(path)["hits"].arrays()
     assert sorted(hits["x"].to_list()) == [-2.0, *map(float, range(3000))]
     assert all(hit["tag"] == str(int(hit["x"])) for hit in hits.to_list() if hit["x"] >= 0)
-    root("assert ROOT.RDataFrame('hits', sys.argv[1]).Sum['double']('x').GetValue() == sum(range(3000)) - 2", path)
+    root(
+        "assert ROOT.RDataFrame('hits', sys.argv[1]).Sum['double']('x').GetValue() == sum(range(3000)) - 2",
+        path,
+    )
 
 
 @pytest.mark.parametrize("compression", [None, "zstd:5"])
@@ -235,7 +242,12 @@ def test_errors_name_row_and_value() -> None:
     with sapwood.recreate(io.BytesIO()) as file:
         types = {"run": "int32", "jets": "var * {pt: float32, n: int8}", "w": "3 * int16", "maybe": "?int8"}
         ntuple = file.mkrntuple("events", types)
-        good: dict[str, Any] = {"run": [1, 2, 3], "jets": [[], [], []], "w": [[1, 2, 3]] * 3, "maybe": [1, None, 2]}
+        good: dict[str, Any] = {
+            "run": [1, 2, 3],
+            "jets": [[], [], []],
+            "w": [[1, 2, 3]] * 3,
+            "maybe": [1, None, 2],
+        }
         for name, values, words in [
             ("run", [1, 2, 2**40], "takes int32, and was given 1099511627776 in row 2"),
             ("run", [1, 2.5, 3], "takes int32, and was given 2.5 in row 1"),
@@ -290,7 +302,11 @@ def test_attributes_of_root_are_read_and_copied(tmp_path: Path) -> None:
     with sapwood.recreate(copy) as file:
         file.copy(path, "events", "folder/events")
     expected = [
-        {"_rangeStart": start, "_rangeLen": 5 + entry, "_userData": {"text": f"range {entry}", "number": 10 * entry}}
+        {
+            "_rangeStart": start,
+            "_rangeLen": 5 + entry,
+            "_userData": {"text": f"range {entry}", "number": 10 * entry},
+        }
         for entry, start in enumerate((0, 5, 11))
     ]
     for place, name in ((path, "events"), (copy, "folder/events")):
@@ -346,7 +362,9 @@ def test_members_of_several_bases_keep_apart(tmp_path: Path) -> None:
     assert events["many"].array().to_list() == many
     assert events["list"].array().to_list() == [[many[k]] * k for k in range(4)]
     assert uproot.open(path)["events"].arrays(["many"])["many"].to_list() == many
-    assert [name for name in events.keys() if name.startswith("many.")] == [f"many.{name}" for name in many[0]]
+    assert [name for name in events.keys() if name.startswith("many.")] == [
+        f"many.{name}" for name in many[0]
+    ]
     for name, value in many[2].items():
         assert events[f"many.{name}"].array().to_list()[2] == value
         assert events[f"list.{name}"].array().to_list()[2] == [value] * 2

@@ -1,8 +1,8 @@
 """The public validation suite of RNTuple (``root-project/rntuple-validation``): real ROOT writes its files and says
 what is in them, and every value is the same here.
 
-``SAPWOOD_RNTUPLE_VALIDATION`` is a clone of it. Cases that need a dictionary of their own are left out: such classes
-are in ``oracle/ntuples.C``.
+``SAPWOOD_RNTUPLE_VALIDATION`` is a clone of it. Cases that need a dictionary of their own are left out: such
+classes are in ``oracle/ntuples.C``.
 """
 
 from __future__ import annotations
@@ -51,11 +51,15 @@ def same(ours: Any, theirs: Any, is_unordered: bool) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, list):
         return same(list(ours.values()), theirs, is_unordered)
     if isinstance(ours, dict) and isinstance(theirs, dict):
-        return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key], is_unordered) for key in ours)
+        return ours.keys() == theirs.keys() and all(
+            same(ours[key], theirs[key], is_unordered) for key in ours
+        )
     if isinstance(ours, (list, tuple)) and isinstance(theirs, list):
         if is_unordered:
             ours, theirs = sorted(ours, key=str), sorted(theirs, key=str)
-        return len(ours) == len(theirs) and all(same(one, other, is_unordered) for one, other in zip(ours, theirs))
+        return len(ours) == len(theirs) and all(
+            same(one, other, is_unordered) for one, other in zip(ours, theirs)
+        )
     return bool(ours == theirs)
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Awkward cases that real ROOT writes here and now: Sapwood must read what ROOT reads from them, and what uproot reads.
 
-    pytest tests/test_oracle.py                 # needs ROOT and uproot; skipped by name without them, unless CI is set
-    python tests/test_oracle.py --report [--reader uproot|sapwood] [-v] [CASE ...]
+    pytest tests/test_oracle.py                 # needs ROOT and uproot; skipped by name without them, unless
+    CI is set python tests/test_oracle.py --report [--reader uproot|sapwood] [-v] [CASE ...]
 
-The files are generated once (tests/oracle/generate.py) into a cache folder: SAPWOOD_ORACLE_CACHE, or one below the
-system's temporary folder; its name changes with the generator. Failures that are understood stand in oracle_known.toml.
+The files are generated once (tests/oracle/generate.py) into a cache folder: SAPWOOD_ORACLE_CACHE, or one
+below the system's temporary folder; its name changes with the generator. Failures that are understood stand
+in oracle_known.toml.
 """
 
 from __future__ import annotations
@@ -167,7 +168,10 @@ def judge_branch(
     mine = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(array)]
     other_parts = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(other_array)]
     if mine != other_parts:
-        first = next((f"{a} / {b}" for a, b in zip(mine, other_parts) if a != b), f"{len(mine)} / {len(other_parts)} parts")
+        first = next(
+            (f"{a} / {b}" for a, b in zip(mine, other_parts) if a != b),
+            f"{len(mine)} / {len(other_parts)} parts",
+        )
         return "mismatch", f"not as uproot: {first}"[:400]
     return ("by uproot" if status == "untold" else status), note
 

@@ -249,7 +249,9 @@ def test_names_of_packed_files_are_not_written_into(tmp_path: Path) -> None:
     sapwood.pack(plain, packed)
     before = packed.read_bytes()
     for make in (sapwood.recreate, sapwood.update):
-        with pytest.raises(sapwood.errors.MismatchError, match="packed file, which is not written into.*sapwood pack"):
+        with pytest.raises(
+            sapwood.errors.MismatchError, match="packed file, which is not written into.*sapwood pack"
+        ):
             make(packed)
     with pytest.raises(sapwood.errors.MismatchError, match="within archives are not written"):
         sapwood.recreate(tmp_path / "a.zip:run1/x.root")
@@ -261,9 +263,28 @@ def test_names_of_packed_files_are_not_written_into(tmp_path: Path) -> None:
         ["rm", f"{packed}:t"],
         ["recover", packed],
     ):
-        done = subprocess.run([sys.executable, "-m", "sapwood", *map(str, command)], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "sapwood", *map(str, command)], capture_output=True, text=True
+        )
         assert done.returncode != 0 and "which is not written into" in done.stderr, (command, done)
-    assert packed.read_bytes() == before and sorted(path.name for path in tmp_path.iterdir()) == ["x.root", "x.root.zst"]
+    assert packed.read_bytes() == before and sorted(path.name for path in tmp_path.iterdir()) == [
+        "x.root",
+        "x.root.zst",
+    ]
+
+
+def test_impossible_blocks_are_refused(plain: Path, tmp_path: Path) -> None:
+    for block in (-1, 0, 1, "1 TB"):
+        with pytest.raises(sapwood.errors.MismatchError, match="a block has 1024 to 67108864 bytes"):
+            sapwood.pack(plain, tmp_path / "x.root.zst", block=block)
+
+
+def test_a_packed_file_that_was_cut_off_says_so(packed: Path, tmp_path: Path) -> None:
+    content = packed.read_bytes()
+    for left in (len(content) // 2, len(content) - 1):
+        (tmp_path / "cut.root.zst").write_bytes(content[:left])
+        with pytest.raises(sapwood.errors.UnsupportedError, match="it was cut off: copy it again"):
+            sapwood.open(tmp_path / "cut.root.zst")
 
 
 def test_what_is_not_packed_is_not_unpacked(tmp_path: Path) -> None:

@@ -50,8 +50,12 @@ def plain(start: int, rows: int = ROWS) -> dict[str, Any]:
 
 def objects(start: int, rows: int = ROWS) -> dict[str, Any]:
     number = np.arange(start, start + rows)
-    hits = ak.unflatten(ak.zip({"x": np.repeat(number, number % 3) / 2, "adc": np.repeat(number, number % 3)}), number % 3)
-    return {"event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)}
+    hits = ak.unflatten(
+        ak.zip({"x": np.repeat(number, number % 3) / 2, "adc": np.repeat(number, number % 3)}), number % 3
+    )
+    return {
+        "event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)
+    }
 
 
 def fill(path: Any, threads: int, steps: int, **options: Any) -> None:
@@ -171,7 +175,9 @@ def numbered(threads: int, **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize("options", [{}, {"auto_save": 5000, "basket_bytes": 4000}])
-def test_numbered_units_stand_in_order_and_give_the_same_bytes(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_numbered_units_stand_in_order_and_give_the_same_bytes(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
     one = numbered(1, **options)
     for threads in (2, 4):
         assert numbered(threads, **options) == one
@@ -235,7 +241,10 @@ def test_finished_files_of_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "out.root"
     with sapwood.recreate(path, compression=None) as file:
         tree = file.parallel_tree("tree", {"x": "i8", "y": "f4"})
-        with pytest.raises(sapwood.errors.MismatchError, match=r"holds more than the tree, which would be lost: h; .*one\.root"):
+        with pytest.raises(
+            sapwood.errors.MismatchError,
+            match=r"holds more than the tree, which would be lost: h; .*one\.root",
+        ):
             tree.adopt(tmp_path / "one.root", "deep/tree")
         assert tree.adopt(tmp_path / "one.root", "deep/tree", ignore_rest=True) == 30_000
         assert tree.adopt(f"{tmp_path}/two.root:deep/tree", ignore_rest=True) == 30_000
@@ -262,7 +271,9 @@ def test_who_waits_for_what_nobody_brings_is_told() -> None:
     worker = tree.numbered()
     unit = worker.unit(7)
     many = np.arange(5_000_000.0)
-    with pytest.raises(sapwood.errors.MismatchError, match="is blocked on unit 0, which no open context can produce"):
+    with pytest.raises(
+        sapwood.errors.MismatchError, match="is blocked on unit 0, which no open context can produce"
+    ):
         for _ in range(10):
             unit.extend({"x": many})
     unit.discard()
@@ -357,7 +368,9 @@ def rows_of(path: Path) -> int:
     number = np.asarray(arrays["number"])
     assert len(np.unique(number)) == len(number)
     assert ak.to_list(arrays["name"]) == [f"e{i}" for i in number]
-    assert ak.to_list(arrays["hits"]) == ak.to_list(ak.unflatten(np.repeat(number, number % 4).astype("f4"), number % 4))
+    assert ak.to_list(arrays["hits"]) == ak.to_list(
+        ak.unflatten(np.repeat(number, number % 4).astype("f4"), number % 4)
+    )
     return len(number)
 
 
@@ -377,8 +390,8 @@ def test_what_killed_threads_committed_comes_back(tmp_path: Path) -> None:
         now = rows_of(copy)
         assert now >= max(before, committed), f"{now} rows, and {committed} were committed"
         longer += now > before
-        # A thread that died before others wrote theirs leaves baskets of no entry, and a save that was cut short leaves
-        # freed records without a mark.
+        # A thread that died before others wrote theirs leaves baskets of no entry, and a save that was cut
+        # short leaves freed records without a mark.
         assert [one for one in sapwood.verify(copy) if one.severity != "note"] == []
         recovered.append(copy)
     assert longer > KILLS // 4, "hardly anything was committed and not saved: the test would not see it lost"
@@ -412,7 +425,8 @@ def test_recovery_stops_at_a_cluster_that_was_not_written_and_says_so(tmp_path: 
     copy.write_bytes(raw)
     found = sapwood.recover(copy)
     assert found.trees == {"t": (0, 200)}
-    words = "t: 4 baskets after entry 200 belong to clusters of which a part, or one before them, was never written"
+    words = "t: 4 baskets after entry 200 belong to clusters of which a part, or one before them, "
+    words += "was never written"
     assert found.left == [words]
     assert sapwood.open(copy)["t/y"].array().tolist() == list(range(200))
     assert [(one.severity, one.message) for one in sapwood.verify(copy)] == [
@@ -455,7 +469,9 @@ def test_threads_that_share_a_context_double_no_row() -> None:
         tree = file.parallel_tree("t", {"x": "i4"})
         with tree.context() as context, ThreadPoolExecutor(3) as pool:
             list(pool.map(lambda thread: [context.fill(x=1000 * thread + k) for k in range(1000)], range(2)))
-            list(pool.map(lambda thread: [context.extend({"x": [9000 + thread]}) for _ in range(50)], range(3)))
+            list(
+                pool.map(lambda thread: [context.extend({"x": [9000 + thread]}) for _ in range(50)], range(3))
+            )
     found = sapwood.open(memory)["t/x"].array(library="np")
     assert sorted(found[found < 9000]) == list(range(2000)) and len(found) == 2150
 
@@ -476,5 +492,7 @@ left.close() if sys.argv[2] == "closed" else next(left)
 
 @pytest.mark.parametrize("how", ["closed", "exit"])
 def test_who_ends_is_told_that_nothing_was_written(how: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", FULL, tmp_path / "full.root", how], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "full.root", how], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 1 and "IOError" in done.stderr and "full.root" in done.stderr, done

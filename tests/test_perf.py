@@ -34,7 +34,12 @@ def test_figures_are_exact(path: Path) -> None:
     with tree.perf as perf:
         tree.arrays(["a", "c"])
     figures = perf.figures
-    baskets = [basket for branch in tree.layout()["branches"] if branch["path"] in "ac" for basket in branch["baskets"]]
+    baskets = [
+        basket
+        for branch in tree.layout()["branches"]
+        if branch["path"] in "ac"
+        for basket in branch["baskets"]
+    ]
     used = sum(nbytes for *_, nbytes in baskets)
     assert (figures["N leaves"].value, len(baskets)) == (2, 20)
     assert figures["ReadTotal"].value == pytest.approx((used + sum_of_gaps(perf, baskets)) / 1e6)
@@ -79,7 +84,11 @@ def test_what_is_decoded_in_order_counts_once(tmp_path: Path) -> None:
 
 def marks(picture: str, colour: str) -> int:
     """Marks of a picture in a colour."""
-    return sum(1 for mark in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}rect") if mark.get("fill") == colour)
+    return sum(
+        1
+        for mark in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}rect")
+        if mark.get("fill") == colour
+    )
 
 
 USED, TIME = "#2166ac", "#d73027"
@@ -87,7 +96,9 @@ USED, TIME = "#2166ac", "#d73027"
 
 def ranges(picture: str) -> int:
     """Marks of a picture that are ranges, pale or not."""
-    fills = [mark.get("fill") for mark in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}rect")]
+    fills = [
+        mark.get("fill") for mark in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}rect")
+    ]
     return sum(fill not in (TIME, "#fff", "none") for fill in fills)
 
 
@@ -120,7 +131,9 @@ def test_two_runs_side_by_side(path: Path, tmp_path: Path) -> None:
     calls = both["ReadCalls"]
     assert calls.before == 10 and calls.after < 10, "a basket a call, or as many as a window needs"
     assert calls.ratio == calls.after / calls.before and both["ReadTotal"].unit == "MBytes"
-    assert perf.beside(tmp_path / "before.root") == both, "a run may be named by its path, and be one that was just recorded"
+    assert perf.beside(tmp_path / "before.root") == both, (
+        "a run may be named by its path, and be one that was just recorded"
+    )
     assert "ReadCalls" in str(both) and "before: " in str(both)
     alone, together = before.svg(), both.svg(tmp_path / "both.svg")
     assert ranges(alone) == 10 and ranges(together) == 10 + after.figures["Ranges"].value
@@ -152,7 +165,9 @@ def test_runs_are_kept_whole(path: Path, tmp_path: Path) -> None:
         many["another"] = file["ioperf"]
     with pytest.raises(sapwood.errors.MismatchError, match="which run.*another, ioperf"):
         sapwood.perf.load(tmp_path / "run.root")
-    assert sapwood.perf.load(tmp_path / "run.root", "another").figures["ReadCalls"] == perf.figures["ReadCalls"]
+    assert (
+        sapwood.perf.load(tmp_path / "run.root", "another").figures["ReadCalls"] == perf.figures["ReadCalls"]
+    )
 
 
 def test_pale_is_what_nobody_used(path: Path) -> None:
@@ -160,23 +175,41 @@ def test_pale_is_what_nobody_used(path: Path) -> None:
     tree = sapwood.open(path, threads=1)["t"]
     with tree.perf as perf:
         tree.arrays(["a", "c"], entry_stop=1_000)
-    wasted = [read for read in perf.reads if read.entry is not None and read.used_bytes < read.stop - read.start]
-    assert bool(wasted) == (marks(perf.svg(), USED) < len([read for read in perf.reads if read.entry is not None]))
+    wasted = [
+        read for read in perf.reads if read.entry is not None and read.used_bytes < read.stop - read.start
+    ]
+    assert bool(wasted) == (
+        marks(perf.svg(), USED) < len([read for read in perf.reads if read.entry is not None])
+    )
     assert marks(perf.svg(), TIME) > 0
 
 
 def test_the_command(path: Path, tmp_path: Path) -> None:
     def run(*arguments: object, code: int = 0) -> str:
-        done = subprocess.run([sys.executable, "-m", "sapwood", "perf", *map(str, arguments)], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "sapwood", "perf", *map(str, arguments)], capture_output=True, text=True
+        )
         assert done.returncode == code, done.stderr
         return done.stderr if code else done.stdout
 
     told = json.loads(run(path, "a", "b", "--json", "--threads", 1))
     assert told["figures"]["N leaves"]["value"] == 2
     before, after = tmp_path / "before.root", tmp_path / "after.root"
-    first = run(path, "--tree-cache", 0, "--save", before, "--svg", tmp_path / "reads.svg", "--png", tmp_path / "reads.png")
+    first = run(
+        path,
+        "--tree-cache",
+        0,
+        "--save",
+        before,
+        "--svg",
+        tmp_path / "reads.svg",
+        "--png",
+        tmp_path / "reads.png",
+    )
     assert run(before) == run(f"{before}:ioperf") == first
-    assert max(entry for entry, *_ in json.loads(run(before, "--json"))["reads"] if entry is not None) == 9_000
+    assert (
+        max(entry for entry, *_ in json.loads(run(before, "--json"))["reads"] if entry is not None) == 9_000
+    )
     run(before, "--svg", tmp_path / "again.svg", "--png", tmp_path / "again.png")
     assert (tmp_path / "again.svg").read_text() == (tmp_path / "reads.svg").read_text()
     assert (tmp_path / "again.png").read_bytes() == (tmp_path / "reads.png").read_bytes()
@@ -188,7 +221,10 @@ def test_the_command(path: Path, tmp_path: Path) -> None:
     assert both["figures"]["ReadCalls"]["before"] == 40 and both["before"]["reads"] != both["after"]["reads"]
     run(after, "--against", before, "--svg", tmp_path / "both.svg", "--png", tmp_path / "both.png")
     assert ranges((tmp_path / "both.svg").read_text()) > ranges((tmp_path / "reads.svg").read_text())
-    assert png_size((tmp_path / "both.png").read_bytes())[0] == 2 * png_size((tmp_path / "reads.png").read_bytes())[0]
+    assert (
+        png_size((tmp_path / "both.png").read_bytes())[0]
+        == 2 * png_size((tmp_path / "reads.png").read_bytes())[0]
+    )
     assert "no branches are read" in run(before, "a", code=1)
     assert "no TTreePerfStats" in run(path, "--against", path, code=1)
 
@@ -222,7 +258,13 @@ answer([
     name, called, host, title, (io, time), counts, times, reads = found
     figures, drawn = perf.figures, [read for read in perf.reads if read.entry is not None]
     assert (name, called, host, title) == ("TTreePerfStats", "ioperf", perf.host, perf.title)
-    assert counts == [0, 2, figures["ReadCalls"].value, round(1e6 * figures["ReadTotal"].value), round(1e6 * figures["Thrown away"].value)]
+    assert counts == [
+        0,
+        2,
+        figures["ReadCalls"].value,
+        round(1e6 * figures["ReadTotal"].value),
+        round(1e6 * figures["Thrown away"].value),
+    ]
     assert times == [figures[key].value for key in ("Real Time", "CPU  Time", "Disk Time", "Decode Time")]
     assert io[0] == time[0] == [read.entry for read in drawn]
     assert io[1] == pytest.approx([1e-6 * read.start for read in drawn])
@@ -238,7 +280,15 @@ def compare_with_print(figures: dict[str, Any], printed: Path) -> None:
     """Our figures beside those that ROOT printed."""
     said = dict(line.split(" = ") for line in printed.read_text().splitlines() if " = " in line)
     said = {name.strip(): float(value.split()[0]) for name, value in said.items()}
-    assert {"ReadUnZip", "ReadUZRT", "Readextra", "Disk IO", "N leaves", "CPU  Time", "ReadSize"} <= said.keys()
+    assert {
+        "ReadUnZip",
+        "ReadUZRT",
+        "Readextra",
+        "Disk IO",
+        "N leaves",
+        "CPU  Time",
+        "ReadSize",
+    } <= said.keys()
     # These ROOT cuts to whole megabytes and kilobytes.
     whole = ("TreeCache", "Readahead")
     for name in figures.keys() & said.keys():
@@ -270,7 +320,11 @@ answer([list(io.GetX()), list(io.GetY()), list(io.GetEY()), stats.GetReadCalls()
         assert figures["N leaves"].value == 4 and "Hits" not in figures and "Wait Time" not in figures
         assert [-1 if got.entry is None else got.entry for got in ours.reads] == entries
         assert [got.start for got in ours.reads] == [round(1e6 * offset) for offset in offsets]
-        assert sum(got.stop - got.start for got in ours.reads) == read == sum(round(1e9 * length) for length in lengths)
+        assert (
+            sum(got.stop - got.start for got in ours.reads)
+            == read
+            == sum(round(1e9 * length) for length in lengths)
+        )
         assert sum(got.took for got in ours.reads) == pytest.approx(disk, rel=1e-6)
         assert ours.title == f"{path}/t" and "Root6" in ours.host.replace("ROOT ", "Root")
         compare_with_print(figures, printed)
@@ -305,7 +359,9 @@ answer([stats.GetReadCalls(), stats.GetBytesRead() - stats.GetBytesReadExtra()])
     with tree.perf as perf:
         tree.arrays(["a", "c"])
     assert perf.figures["ReadCalls"].value <= calls
-    assert 1e6 * (perf.figures["ReadTotal"].value - perf.figures["Thrown away"].value) == pytest.approx(theirs)
+    assert 1e6 * (perf.figures["ReadTotal"].value - perf.figures["Thrown away"].value) == pytest.approx(
+        theirs
+    )
 
 
 def test_a_run_is_saved_over_nothing_but_a_run(path: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def web() -> Iterator[Any]:
         yield file["web;1"]["w."]
 
 
-def test_names_widths_and_keys_are_those_of_other_columns(web: Any) -> None:
+def test_class_names_widths_and_map_keys_that_are_objects(web: Any) -> None:
     array = web.array()
     assert array.layout.parameter("__record__") == "Web"
     node = array.fNode
@@ -95,7 +95,7 @@ def test_several_classes_behind_one_pointer_are_a_union(web: Any) -> None:
     assert [one.as_py()["fAny"] is None for one in arrow] == [one is None for one in array.fAny]
 
 
-def test_old_branches_have_names_and_are_no_options(tmp_path: Path) -> None:
+def test_old_object_branches_keep_the_class_name_and_widths(tmp_path: Path) -> None:
     path = tmp_path / "old.root"
     root(
         """

@@ -92,7 +92,9 @@ def test_partial_results_grow(files: str) -> None:
 
 
 def test_a_selector_that_raises_is_told_with_its_entries(files: str) -> None:
-    with pytest.raises(ProcessingError, match=r"entries 200 to 300 of .*1\.root: KeyError: 'seven hundred'") as raised:
+    with pytest.raises(
+        ProcessingError, match=r"entries 200 to 300 of .*1\.root: KeyError: 'seven hundred'"
+    ) as raised:
         process(files, Failing(), step_size=100)
     assert isinstance(raised.value.__cause__, KeyError)
     with pytest.raises(NotImplementedError):
@@ -112,7 +114,9 @@ class Slow(Positive):
 def test_dask_counts_once_what_a_lost_worker_had(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     # Workers are processes of their own, and import this module for its selectors.
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    )
     lost: list[int] = []
     with (
         distributed.LocalCluster(
@@ -149,7 +153,9 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("workers", [(), ("--processes", "--workers", "2"), ("--step-size", "150", "--workers", "1")])
+@pytest.mark.parametrize(
+    "workers", [(), ("--processes", "--workers", "2"), ("--step-size", "150", "--workers", "1")]
+)
 def test_a_made_selector_runs_and_counts(files: str, tmp_path: Path, workers: tuple[str, ...]) -> None:
     script = tmp_path / "counting.py"
     done = command("makeselector", files.replace("*", "0"), script)
@@ -158,7 +164,9 @@ def test_a_made_selector_runs_and_counts(files: str, tmp_path: Path, workers: tu
     done = command("process", files, script, *workers)
     assert (done.returncode, done.stdout) == (0, "{'entries': 1500}\n"), done.stderr
     assert command("makeselector", files.replace("*", "0"), script).returncode == 1
-    assert command("makeselector", files.replace("*", "0")).stdout == script.read_text().replace(script.name, "selector.py")
+    assert command("makeselector", files.replace("*", "0")).stdout == script.read_text().replace(
+        script.name, "selector.py"
+    )
 
 
 TWO = """
@@ -191,7 +199,9 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
     assert float(command("process", first, second, f"{script}:Sums").stdout) == sum(range(-10, 990))
     done = command("process", files, f"{script}:Sums", "--out", tmp_path / "sum.json")
     assert float((tmp_path / "sum.json").read_text()) == sum(range(-10, 1490)), done.stderr
-    done = command("process", files, f"{script}:Counts", "--step-size", "1500", "--out", tmp_path / "out.root")
+    done = command(
+        "process", files, f"{script}:Counts", "--step-size", "1500", "--out", tmp_path / "out.root"
+    )
     assert done.returncode == 0, done.stderr
     assert sapwood.open(tmp_path / "out.root")["h"].values().sum() == 1490
     for arguments, words in (

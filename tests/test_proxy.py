@@ -35,12 +35,27 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def proxying(upstream: str | Path, cache: Path, *arguments: str, **environment: str) -> Iterator[str]:
     """The URL of a proxy for as long as the block lasts; it has to end in order."""
-    line = [sys.executable, "-m", "sapwood", "proxy", "--upstream", str(upstream), "--cache-dir", str(cache), *arguments]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    line = [
+        sys.executable,
+        "-m",
+        "sapwood",
+        "proxy",
+        "--upstream",
+        str(upstream),
+        "--cache-dir",
+        str(cache),
+        *arguments,
+    ]
+    process = subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
     assert process.stdout and process.stderr
     try:
         url = process.stdout.readline().strip()
-        assert url.startswith(("http://127.0.0.1:", "https://127.0.0.1:")), (url, process.poll() and process.stderr.read())
+        assert url.startswith(("http://127.0.0.1:", "https://127.0.0.1:")), (
+            url,
+            process.poll() and process.stderr.read(),
+        )
         yield url
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
@@ -72,7 +87,9 @@ def test_sapwood_and_uproot_read_a_tree_value_for_value(local: Path, tmp_path: P
         for _ in range(2):
             tree = sapwood.open(f"{url}/data.root:events")
             assert same(tree.arrays(), near)
-            assert same(ak.concatenate(list(tree.iterate(["x00", "hits"], step_size=10_000))), near[["x00", "hits"]])
+            assert same(
+                ak.concatenate(list(tree.iterate(["x00", "hits"], step_size=10_000))), near[["x00", "hits"]]
+            )
             # One asks for many ranges in one request, the other for each in one of its own.
             for handler in (uproot.HTTPSource, uproot.MultithreadedHTTPSource):
                 with uproot.open(f"{url}/data.root", handler=handler) as theirs:
@@ -107,7 +124,9 @@ answer([file.ClassName(), tree.GetEntries(), rows])
             kind, entries, rows = rootrun.root(lines, f"{url}/data.root")
             assert kind != "TFile" and entries == len(near)
             for name, column in (("x00", 0), ("x11", 1)):
-                assert np.array_equal(np.asarray([row[column] for row in rows], "f4"), ak.to_numpy(near[name][::101]))
+                assert np.array_equal(
+                    np.asarray([row[column] for row in rows], "f4"), ak.to_numpy(near[name][::101])
+                )
             assert [row[2] for row in rows] == ak.to_list(near["hits"][::101])
         counts = metrics(url)
         assert counts["upstream_errors_total"] == 0 and counts["hits_total"] > 0
@@ -120,7 +139,8 @@ def test_real_servers_are_asked_once(name: str, local: Path, tmp_path: Path) -> 
         upstreams = [server.url] + ([server.root_url + "/"] if name == "xrootd" else [])
         for number, upstream in enumerate(upstreams):
             with proxying(upstream, tmp_path / f"cache{number}") as url:
-                # Where the upstream wants a token, the client's is passed on, and no other client gets in with it.
+                # Where the upstream wants a token, the client's is passed on, and no other client gets in
+                # with it.
                 private = name != "xrootd"
                 far = f"{url}/private/data.root" if private else f"{url}/data.root"
                 options = {"token": "sesame"} if private else {}

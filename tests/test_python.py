@@ -156,10 +156,10 @@ def test_an_object_is_looked_up_once(path: str) -> None:
             return getattr(core, name)
 
     file._core = Spy()
-    assert file["h"].name == "h" and asked == ["key", "object"]
+    assert file["h"].name == "h" and asked == ["key", "holds_tree", "object"]
     asked.clear()
     assert len(file.items(recursive=False, filter_classname=["TH1D", "TObjString"])) == 1
-    assert asked == ["keys", "object"]
+    assert asked == ["keys", "holds_tree", "object"]
     asked.clear()
     assert file["folder/tree"] is not None and asked == ["key", "tree"]
 

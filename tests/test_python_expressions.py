@@ -95,7 +95,9 @@ def test_a_cut_on_lists_names_the_column_without() -> None:
         file["t"] = {"l": [[1], [2, 3]], "x": [1, 2]}
     tree = sapwood.open(memory)["t"]
     for library in ("ak", "np"):
-        with pytest.raises(sapwood.errors.MismatchError, match="cut 'l > 2' is on items of lists, and 'x' has no list"):
+        with pytest.raises(
+            sapwood.errors.MismatchError, match="cut 'l > 2' is on items of lists, and 'x' has no list"
+        ):
             tree.arrays(["l", "x"], cut="l > 2", library=library)
     assert tree.arrays(["l"], cut="l > 2")["l"].tolist() == [[], [3]]
 
@@ -106,7 +108,11 @@ def test_an_index_beyond_an_entry_says_what_to_do() -> None:
         file["t"] = {"v": [[1, 2], [], [3]], "x": [1.0, 2.0, 3.0], "i": [0, 0, 5]}
     tree = sapwood.open(memory)["t"]
     for text in ("v[0]", "v[:, 0]", "v[i]"):
-        words = f"in {text!r}: entry 1 has no value here: it has too few items.*Take a slice.*object t".replace("[", r"\[").replace("]", r"\]")
+        words = (
+            f"in {text!r}: entry 1 has no value here: it has too few items.*Take a slice.*object t".replace(
+                "[", r"\["
+            ).replace("]", r"\]")
+        )
         with pytest.raises(sapwood.errors.MismatchError, match=words.replace("'", '"')):
             tree.arrays([text])
     for text, words in (
@@ -134,10 +140,21 @@ def test_special_functions_are_exact() -> None:
     with sapwood.recreate(memory) as file:
         file["t"] = {"x": x, "v": [[0.5], [], [1.5, 2.5]] + [[]] * (len(x) - 3)}
     tree = sapwood.open(memory)["t"]
-    for name, exact in (("erf", math.erf), ("erfc", math.erfc), ("lgamma", math.lgamma), ("tgamma", math.gamma)):
+    for name, exact in (
+        ("erf", math.erf),
+        ("erfc", math.erfc),
+        ("lgamma", math.lgamma),
+        ("tgamma", math.gamma),
+    ):
         ours = tree.arrays([f"{name}(x)"], "(x > 0)", library="np")[f"{name}(x)"]
         theirs = np.array([exact(value) for value in x if value > 0])
         # Logarithms near their zeros have no digits of their own.
         np.testing.assert_allclose(ours, theirs, rtol=5e-15, atol=2e-15 if name == "lgamma" else 0)
-    assert tree.arrays("erf(v)")["erf(v)"][:3].tolist() == [[math.erf(0.5)], [], [math.erf(1.5), math.erf(2.5)]]
-    assert tree.arrays("factorial(0*x + 5)", entry_stop=1, library="np")["factorial(0*x + 5)"].tolist() == [120]
+    assert tree.arrays("erf(v)")["erf(v)"][:3].tolist() == [
+        [math.erf(0.5)],
+        [],
+        [math.erf(1.5), math.erf(2.5)],
+    ]
+    assert tree.arrays("factorial(0*x + 5)", entry_stop=1, library="np")["factorial(0*x + 5)"].tolist() == [
+        120
+    ]

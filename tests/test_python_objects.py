@@ -351,4 +351,6 @@ def test_sparse_histograms_graphs_and_efficiencies_are_those_of_root(tmp_path: P
     assert compared < {part.statistic for part in parts} and all(part.values().sum() > 1 for part in parts)
     for part in parts:
         if part.statistic in compared:
-            assert np.allclose([part.errors("low"), part.errors("high")], said[part.name], rtol=1e-6), part.statistic
+            assert np.allclose([part.errors("low"), part.errors("high")], said[part.name], rtol=1e-6), (
+                part.statistic
+            )

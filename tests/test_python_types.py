@@ -1,7 +1,7 @@
 """On every file that both can read, `tree.arrays()` has the fields and types that uproot gives.
 
-Where uproot is mistaken on purpose of ours, the branch is listed below with the reason; the list must be exact for the
-branches that are looked at.
+Where uproot is mistaken on purpose of ours, the branch is listed below with the reason; the list must be
+exact for the branches that are looked at.
 """
 
 from __future__ import annotations

@@ -198,7 +198,9 @@ def test_a_skim_holds_what_passed_and_new_columns(parts: Any, tmp_path: Path, fo
     files, x, v = parts
     output = tmp_path / "skim.root"
     columns = {"x": "x", "double_x": "2*x", "v": "v", "sum_v": "Sum$(v)", "large": "v[v > 40]"}
-    passed = sapwood.skim(files, output, columns, "x > 0 && Length$(v) > 0", tree="few", format=format, step_size=20)
+    passed = sapwood.skim(
+        files, output, columns, "x > 0 && Length$(v) > 0", tree="few", format=format, step_size=20
+    )
     wanted = [n for n in range(90) if x[n] > 0 and v[n]]
     with sapwood.open(output) as file:
         found = file["few"].arrays(list(columns))
@@ -209,7 +211,10 @@ def test_a_skim_holds_what_passed_and_new_columns(parts: Any, tmp_path: Path, fo
     assert found["large"].tolist() == [[one for one in v[n] if one > 40] for n in wanted]
     with pytest.raises(sapwood.errors.NotFoundError):
         sapwood.skim(files, tmp_path / "none.root", {"y": "nope"})
-    assert sorted(path.name for path in tmp_path.iterdir()) == [*(f"part{n}.root" for n in range(3)), "skim.root"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(f"part{n}.root" for n in range(3)),
+        "skim.root",
+    ]
     with pytest.raises(sapwood.errors.MismatchError, match="no column is named"):
         sapwood.skim(files, tmp_path / "none.root", {})
 
@@ -257,15 +262,27 @@ def test_whole_numbers_divided_by_zero_have_no_value(whole: Any) -> None:
     assert whole.points("10 % u", "u != 0")[0][0].tolist() == [10 % n for n in range(1, 7)]
     assert whole.points("u != 0 ? 10 % u : -1")[0][0].tolist() == [-1, *(10 % n for n in range(1, 7))]
     assert whole.points("10 % v[1]")[0][0].tolist() == [0]
-    with pytest.raises(sapwood.errors.MismatchError, match="entry 0 has no value here.*divides a whole number by zero"):
+    with pytest.raises(
+        sapwood.errors.MismatchError, match="entry 0 has no value here.*divides a whole number by zero"
+    ):
         whole.arrays(["10 % u"])
-    assert whole.arrays(["10 % u"], "u != 0", library="np")["10 % u"].tolist() == [10 % n for n in range(1, 7)]
+    assert whole.arrays(["10 % u"], "u != 0", library="np")["10 % u"].tolist() == [
+        10 % n for n in range(1, 7)
+    ]
 
 
 def test_a_loop_of_its_own_is_no_column(whole: Any) -> None:
     with pytest.raises(sapwood.errors.MismatchError, match="Iteration"):
         whole.arrays(["v[Iteration$]"])
-    assert whole.arrays(["v*0 + Iteration$"])["v*0 + Iteration$"].tolist() == [[0, 1], [], [0], [0, 1], [], [0], [0]]
+    assert whole.arrays(["v*0 + Iteration$"])["v*0 + Iteration$"].tolist() == [
+        [0, 1],
+        [],
+        [0],
+        [0, 1],
+        [],
+        [0],
+        [0],
+    ]
 
 
 def test_aliases_cannot_grow_without_end(whole: Any) -> None:

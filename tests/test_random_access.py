@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -107,13 +109,16 @@ struct Event { Long64_t number; std::vector<Hit> hits; std::string label; };
 
 def expected(entries: list[int]) -> dict[str, list[Any]]:
     table = columns()
-    flat = [[float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries]
+    flat = [
+        [float(table["x"][e]), int(table["i"][e]), table["list"][e].tolist(), table["s"][e]] for e in entries
+    ]
     events = [[e, [[cell, e + cell / 8] for cell in range(e % 4)], "ab" * (e % 3)] for e in entries]
     return {"flat": flat, "split": events, "whole": events}
 
 
 @pytest.mark.parametrize(
-    ("random_access", "compression"), [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")]
+    ("random_access", "compression"),
+    [*((each, "zlib:6") for each in SETTINGS), (7, "lz4:4"), (7, "zstd:5"), (7, "lzma:5")],
 )
 def test_real_root_reads_divided_baskets(tmp_path: Path, random_access: Any, compression: str) -> None:
     path = write(tmp_path / "divided.root", random_access, compression)
@@ -301,7 +306,11 @@ def test_rows_in_any_order_are_those_that_were_written(entries: str, tmp_path: P
     }[entries]
     with sapwood.open(path)["t"] as tree:
         rows = tree.rows(wanted, columns=["i"]) if entries in ("list", "sorted") else tree.rows(columns=["i"])
-        found = [row["i"] for row in rows] if entries in ("list", "sorted", "all") else [rows[e]["i"] for e in wanted]
+        found = (
+            [row["i"] for row in rows]
+            if entries in ("list", "sorted", "all")
+            else [rows[e]["i"] for e in wanted]
+        )
     assert found == wanted
 
 
@@ -314,3 +323,78 @@ def test_a_wrong_setting_leaves_the_file_that_is_there(tmp_path: Path) -> None:
         with pytest.raises(sapwood.errors.MismatchError):
             sapwood.recreate(path, compression=wrong)
         assert path.read_bytes() == before
+
+
+def test_entries_that_are_added_get_the_blocks_of_those_before(tmp_path: Path) -> None:
+    path = tmp_path / "grows.root"
+    with sapwood.recreate(path, compression="zlib:6") as file:
+        file.mktree("flat", columns(), auto_flush=1_000, random_access={"s": "off", "i": 16, "*": 7})
+    with sapwood.update(path) as file:
+        file["flat"].extend(columns())
+    for branch, entries in (("x", 7), ("i", 16), ("list", 7), ("s", 0)):
+        found = blocks(path, f"flat/{branch}")
+        old, new = found[: len(found) // 2], found[len(found) // 2 :]
+        assert len(new) == 3
+        assert (len(new[0]) > 50) == (entries > 0), branch
+        assert new == old, branch
+    found = sapwood.open(path)["flat"].arrays()
+    for name, values in columns().items():
+        assert ak.array_equal(found[name], ak.concatenate([ak.Array(values)] * 2), dtype_exact=False), name
+    # What was said goes before.
+    with sapwood.update(path, random_access=128) as file:
+        file["flat"].extend(columns())
+    assert len(blocks(path, "flat/i")[-1]) == 4
+
+
+def test_clusters_that_merging_makes_can_have_blocks(tmp_path: Path) -> None:
+    parts = [tmp_path / f"{name}.root" for name in "ab"]
+    for part in parts:
+        with sapwood.recreate(part, compression="zlib:6") as file:
+            file.mktree("flat", columns(), auto_flush=1_000)
+    target = tmp_path / "all.root"
+    sapwood.merge(target, [str(part) for part in parts], recluster=True, auto_flush=1_000, random_access=16)
+    assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
+    command = [sys.executable, "-m", "sapwood", "merge", "--force", "--recluster"]
+    command += ["--cluster-entries", "1000"]
+    subprocess.run([*command, "--random-access", "16", target, *parts], check=True, capture_output=True)
+    assert [len(sizes) for sizes in blocks(target, "flat/x")] == [63] * 5
+    added = sapwood.open(target)["flat"]["list"].array()[ENTRIES:]
+    assert ak.array_equal(added, columns()["list"], dtype_exact=False)
+    with pytest.raises(sapwood.errors.MismatchError, match="recluster=True"):
+        sapwood.merge(target, [str(part) for part in parts], random_access=16)
+
+
+def test_a_skim_can_have_blocks(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.root", tmp_path / "skim.root"
+    with sapwood.recreate(source) as file:
+        file.mktree("flat", columns(), auto_flush=1_000)
+    sapwood.skim(f"{source}:flat", target, ["x", "i"], "i >= 0", random_access={"i": 16})
+    assert all(not sizes or len(sizes) == 1 for sizes in blocks(target, "tree/x"))
+    assert all(len(sizes) > 10 for sizes in blocks(target, "tree/i"))
+    with pytest.raises(sapwood.errors.MismatchError, match="pages instead of baskets"):
+        sapwood.skim(f"{source}:flat", target, format="rntuple", random_access=16)
+
+
+@pytest.mark.parametrize("what", ["checksum", "header", "cut"])
+def test_errors_name_branch_basket_block_and_offset(tmp_path: Path, what: str) -> None:
+    path = write(tmp_path / "damaged.root", 128, "lz4:4")
+    with sapwood.open(path) as file:
+        at = file["flat"]["x"].basket_seek(1)
+    content = bytearray(path.read_bytes())
+    place = at + struct.unpack(">H", content[at + 14 : at + 16])[0]
+    for _ in range(3):
+        place += 9 + int.from_bytes(content[place + 3 : place + 6], "little")
+    # The fourth block: its checksum, its magic, or its length.
+    content[place + {"checksum": 12, "header": 0, "cut": 5}[what]] ^= 0x55
+    path.write_bytes(content)
+    tree = sapwood.open(path)["flat"]
+    with pytest.raises(sapwood.SapwoodError) as raised:
+        tree["x"].array(library="np")
+    error = raised.value
+    assert (error.object, error.basket, error.block, error.offset) == ("flat/x", 1, 3, place), str(error)
+    assert f"basket 1, block 3, offset {place}" in str(error)
+    # Entries of other blocks are read, where the headers are whole.
+    if what == "checksum":
+        assert tree["x"].array(entry_start=1_000, entry_stop=1_010, library="np")[0] == 1_000 / 3
+        with pytest.raises(sapwood.SapwoodError, match=f"basket 1, block 3, offset {place}"):
+            tree["x"].array(entry_start=1_400, entry_stop=1_401, library="np")

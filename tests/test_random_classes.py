@@ -1,7 +1,8 @@
 """Classes, trees and values at random, written by real ROOT: each branch, whole and split, must hold what ROOT reads.
 
     SAPWOOD_SEEDS=200 pytest tests/test_random_classes.py
-    python tests/test_random_classes.py FOLDER            # what is wrong in files of tests/oracle/random_classes.py
+    python tests/test_random_classes.py FOLDER            # what is wrong in files of
+    tests/oracle/random_classes.py
 """
 
 from __future__ import annotations
@@ -124,8 +125,18 @@ def members(expected: Any) -> set[str]:
 
 def parts_of(form: Any) -> set[str]:
     """Names in the paths of all fields of the array of a split branch: a member that is split is there by its parts."""
-    names = {name for field in form.fields for name in re.sub(r"\[[^\]]*\]", "", field).split(".")} if form.is_record else set()
-    inner = form.contents if form.is_record or form.is_union else [form.content] if hasattr(form, "content") else []
+    names = (
+        {name for field in form.fields for name in re.sub(r"\[[^\]]*\]", "", field).split(".")}
+        if form.is_record
+        else set()
+    )
+    inner = (
+        form.contents
+        if form.is_record or form.is_union
+        else [form.content]
+        if hasattr(form, "content")
+        else []
+    )
     return names.union(*map(parts_of, inner))
 
 

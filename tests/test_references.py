@@ -115,7 +115,9 @@ def offsets(path: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def cloned(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[str]], list[int]]:
+def cloned(
+    files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, list[str]], list[int]]:
     """Where references lead in a file into which real ROOT cloned both trees, and the offsets of its baskets."""
     path = tmp_path_factory.mktemp("cloned") / "both.root"
     root(CLONE, path, *files.values())
@@ -129,7 +131,10 @@ def test_copies_from_several_files_keep_their_references_apart(
     found, processes = root(READ, path, "a", "b")
     # ROOT 6.40 minds the offsets of objects, and forgets those of baskets, its own as well.
     assert found == cloned[0]
-    assert offsets(path) == [0] * 4 + [1] * 4 and [bool(offset) for offset in cloned[1]] == [False] * 4 + [True] * 4
+    assert (
+        offsets(path) == [0] * 4 + [1] * 4
+        and [bool(offset) for offset in cloned[1]] == [False] * 4 + [True] * 4
+    )
     assert processes == ["ProcessID0", "ProcessID1"]
     for letter, source in files.items():
         assert found[letter][-1] == f"{letter} of {process(source)}"

@@ -60,7 +60,9 @@ def same(found: Any, local: Path, name: str) -> bool:
     return np.array_equal(found, sapwood.open(local)["events"][name].array(library="np"))
 
 
-def test_what_goes_away_while_it_is_read_is_read_elsewhere(apache: servers.Server, pair: list[str], local: Path) -> None:
+def test_what_goes_away_while_it_is_read_is_read_elsewhere(
+    apache: servers.Server, pair: list[str], local: Path
+) -> None:
     tree = sapwood.open(f"{pair[0]}:events", replicas=pair[1:])
     assert same(tree["x0"].array(library="np"), local, "x0")
     assert {status for status, *_ in apache.lines()} == {206}
@@ -72,7 +74,9 @@ def test_what_goes_away_while_it_is_read_is_read_elsewhere(apache: servers.Serve
     assert [status for status, *_ in apache.lines(1)] == [206]
 
 
-def test_any_of_them_may_be_missing_from_the_start(pair: list[str], apache: servers.Server, local: Path) -> None:
+def test_any_of_them_may_be_missing_from_the_start(
+    pair: list[str], apache: servers.Server, local: Path
+) -> None:
     gone(apache, "one")
     file = sapwood.open(pair[0], replicas=pair[1:])
     assert same(pickle.loads(pickle.dumps(file))["events"]["x3"].array(library="np"), local, "x3")
@@ -84,7 +88,9 @@ def test_any_of_them_may_be_missing_from_the_start(pair: list[str], apache: serv
     assert sapwood.open("no-such-file.root", replicas=[local])["events"].num_entries == ENTRIES
     line = [sys.executable, "-m", "sapwood", "dump", "--replica", pair[1], f"{pair[0]}:events"]
     far = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
-    near = subprocess.run([*line[:4], f"{local}:events"], capture_output=True, text=True, timeout=60, check=True)
+    near = subprocess.run(
+        [*line[:4], f"{local}:events"], capture_output=True, text=True, timeout=60, check=True
+    )
     assert far.stdout == near.stdout
 
 
@@ -117,7 +123,16 @@ def test_replicas_are_of_one_file_and_a_list(pair: list[str], local: Path) -> No
     assert "sesame" not in str(caught.value)
     copy = local.with_name("copy.root")
     for words in (["ls"], ["verify"], ["merge", str(copy)]):
-        line = [sys.executable, "-m", "sapwood", *words, str(local), "no-such-file.root", "--replica", pair[1]]
+        line = [
+            sys.executable,
+            "-m",
+            "sapwood",
+            *words,
+            str(local),
+            "no-such-file.root",
+            "--replica",
+            pair[1],
+        ]
         done = subprocess.run(line, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and "other places of one file" in done.stderr and not copy.exists(), words
 
@@ -126,16 +141,25 @@ def test_a_cache_holds_no_password_of_a_chain(local: Path, tmp_path: Path) -> No
     pytest.importorskip("fsspec")
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
         archive.write(local, "data.root")
-    chains = [f"zip://data.root::{tmp_path / 'data.zip'}", "simplecache::http://me:sesame@127.0.0.1:1/data.root"]
+    chains = [
+        f"zip://data.root::{tmp_path / 'data.zip'}",
+        "simplecache::http://me:sesame@127.0.0.1:1/data.root",
+    ]
     file = sapwood.open(chains[0], replicas=chains[1:], cache="blocks", cache_dir=tmp_path / "cache")
     assert same(file["events"]["x6"].array(library="np"), local, "x6")
     kept = [path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     assert any(b"simplecache::" in found for found in kept) and not any(b"sesame" in found for found in kept)
 
 
-def test_a_cache_knows_them_in_whatever_order(pair: list[str], apache: servers.Server, local: Path, tmp_path: Path) -> None:
+def test_a_cache_knows_them_in_whatever_order(
+    pair: list[str], apache: servers.Server, local: Path, tmp_path: Path
+) -> None:
     how: dict[str, Any] = {"cache": "blocks", "cache_dir": tmp_path}
-    assert same(sapwood.open(pair[0], replicas=pair[1:], **how)["events"]["x5"].array(library="np"), local, "x5")
+    assert same(
+        sapwood.open(pair[0], replicas=pair[1:], **how)["events"]["x5"].array(library="np"), local, "x5"
+    )
     apache.lines()
-    assert same(sapwood.open(pair[1], replicas=pair[:1], **how)["events"]["x5"].array(library="np"), local, "x5")
+    assert same(
+        sapwood.open(pair[1], replicas=pair[:1], **how)["events"]["x5"].array(library="np"), local, "x5"
+    )
     assert [status for status, *_ in apache.lines(2)] == [206, 206], "both ends, by which the file is known"

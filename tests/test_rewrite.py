@@ -31,7 +31,8 @@ def values(tree: Any) -> dict[str, Any]:
     for name in tree.keys(recursive=True):
         try:
             found[name] = ak.to_list(tree[name].array())
-        except Exception as error:  # what cannot be read before cannot be compared; what can be read must be there afterwards
+        # what cannot be read before cannot be compared; what can be read must be there afterwards
+        except Exception as error:
             found[name] = f"{type(error).__name__}"
     return found
 
@@ -92,7 +93,9 @@ def test_real_root_reads_objects_that_were_moved_as_bytes(tmp_path: Path) -> Non
         with sapwood.recreate(tmp_path / f"{split}.root") as file:
             tree = file.mktree("t", {"event": Event}, split_level=split, auto_flush=11)
             tree.extend({"event": EVENTS})
-        sapwood.rewrite(tmp_path / f"{split}.root", tmp_path / f"{split}.new.root", auto_flush=7, basket_bytes=500)
+        sapwood.rewrite(
+            tmp_path / f"{split}.root", tmp_path / f"{split}.new.root", auto_flush=7, basket_bytes=500
+        )
     lines = """
 found = []
 for split in (0, 1, 99):
@@ -136,7 +139,11 @@ file.Close()
     root(lines, path)
     (made,) = sapwood.rewrite(path, target, compression="zstd:5", auto_flush=1000).values()
     before, after = made
-    assert (before.entries, after.entries, after.clusters) == (3000, 3000, 3) and after.baskets < before.baskets / 3
+    assert (before.entries, after.entries, after.clusters) == (
+        3000,
+        3000,
+        3,
+    ) and after.baskets < before.baskets / 3
     look = """
 file = ROOT.TFile(sys.argv[1])
 tree = file.Get("deep/tree")
@@ -150,7 +157,11 @@ answer([rows, clusters, file.Get("h").GetBinContent(6)])
     for i, row in enumerate(rows):
         assert row == [i % 7, [i + k / 8 for k in range(i % 7)], [float(i)] * (i % 4), f"title {i}"]
     assert sapwood.doctor(target).healthy or not sapwood.doctor(target).complaints
-    seeks = [basket for branch in sapwood.open(target)["deep/tree"].layout()["branches"] for basket in branch.get("seeks", [])]
+    seeks = [
+        basket
+        for branch in sapwood.open(target)["deep/tree"].layout()["branches"]
+        for basket in branch.get("seeks", [])
+    ]
     assert seeks == sorted(seeks) or not seeks
 
 
@@ -158,7 +169,12 @@ def test_branches_and_entries_are_chosen(tmp_path: Path) -> None:
     path, target = tmp_path / "old.root", tmp_path / "new.root"
     x = np.arange(1000)
     with sapwood.recreate(path) as file:
-        file["a/tree"] = {"x": x, "y": x * 0.5, "hits": ak.unflatten(np.arange((x % 3).sum()), x % 3), "name": [f"n{i}" for i in x]}
+        file["a/tree"] = {
+            "x": x,
+            "y": x * 0.5,
+            "hits": ak.unflatten(np.arange((x % 3).sum()), x % 3),
+            "name": [f"n{i}" for i in x],
+        }
         file["other"] = {"x": x}
         file["note"] = "stays"
     with pytest.raises(KeyError, match="nothing"):
@@ -172,11 +188,27 @@ def test_branches_and_entries_are_chosen(tmp_path: Path) -> None:
         assert tree["name"].array().tolist() == [f"n{i}" for i in x if i % 5 == 2]
         hits = ak.unflatten(np.arange((x % 3).sum()), x % 3)[x % 5 == 2]
         assert tree["hits"].array().tolist() == hits.tolist()
-    rows = root("file = ROOT.TFile(sys.argv[1]); tree = file.Get('a/tree'); answer([tree.Draw('hits', '', 'goff'), tree.GetEntries()])", target)
+    rows = root(
+        "file = ROOT.TFile(sys.argv[1]); tree = file.Get('a/tree'); answer([tree.Draw('hits', '', 'goff'), tree.GetEntries()])",
+        target,
+    )
     assert rows == [int((x % 3)[x % 5 == 2].sum()), 200]
-    command = [sys.executable, "-m", "sapwood", "rewrite", str(path), str(target), "--drop", "h*", "--entries", "10:20"]
+    command = [
+        sys.executable,
+        "-m",
+        "sapwood",
+        "rewrite",
+        str(path),
+        str(target),
+        "--drop",
+        "h*",
+        "--entries",
+        "10:20",
+    ]
     assert subprocess.run(command, capture_output=True).returncode == 1, "the target is there"
-    done = subprocess.run([*command, "--force", "--tree", "a/tree", "--compression", "zstd:3"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "--force", "--tree", "a/tree", "--compression", "zstd:3"], capture_output=True, text=True
+    )
     assert done.returncode == 0 and "1000" in done.stdout, done.stderr
     with sapwood.open(target) as file:
         assert file["a/tree/x"].array().tolist() == list(range(10, 20)) and "hits" not in file["a/tree"]
@@ -280,7 +312,12 @@ file.Close()
 
 def test_new_baskets_stand_branch_by_branch(tmp_path: Path) -> None:
     path, target, cut = tmp_path / "old.root", tmp_path / "new.root", tmp_path / "cut.root"
-    root(FILL + 'file = ROOT.TFile(sys.argv[1], "RECREATE"); tree = ROOT.TTree("tree", ""); fill(tree, 2000); tree.Write()', path)
+    root(
+        FILL
+        + 'file = ROOT.TFile(sys.argv[1], "RECREATE"); tree = ROOT.TTree("tree", ""); '
+        + "fill(tree, 2000); tree.Write()",
+        path,
+    )
     _, after = sapwood.rewrite(path, target, order="branch", auto_flush=300, basket_bytes=1000)["tree"]
     names = [name for name, _ in in_file(target)]
     assert names == sorted(names, key=["n", "x", "v", "obj"].index) and in_file(target)[0] == ("n", 0)
@@ -310,6 +347,19 @@ def test_what_kept_baskets_cannot_do_is_refused(tmp_path: Path) -> None:
         with pytest.raises(sapwood.errors.MismatchError):
             sapwood.rewrite(path, target, **wrong)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["old.root"]
+
+
+def test_baskets_that_were_not_looked_into_are_counted(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.root", tmp_path / "new.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10)}
+    before, after = sapwood.rewrite(path, target, baskets="keep")["t"]
+    assert after.unread == after.baskets == 1 and before.unread == 0
+    assert sapwood.rewrite(path, target, baskets="keep", verify=True)["t"][1].unread == 0
+    assert sapwood.rewrite(path, target)["t"][1].unread == 0
+    merged = sapwood.merge(target, [path, path])
+    assert merged.unread == merged.trees["t"].copied["num_baskets"] == 2
+    assert sapwood.merge(target, [path, path], verify=True).unread == 0
 
 
 def test_objects_that_refer_to_each_other_keep_their_baskets(tmp_path: Path) -> None:
@@ -343,7 +393,10 @@ file.Close()
     # Compression needs no entry to be moved.
     with pytest.warns(UserWarning, match="keeps its baskets"):
         before, after = sapwood.rewrite(path, packed, compression="lzma:7")["tree"]
-    assert (after.baskets, after.tot_bytes) == (before.baskets, before.tot_bytes) and after.zip_bytes < before.zip_bytes
+    assert (after.baskets, after.tot_bytes) == (
+        before.baskets,
+        before.tot_bytes,
+    ) and after.zip_bytes < before.zip_bytes
     assert [branch.compression.name for branch in sapwood.open(packed)["tree"].branches] == ["LZMA", "LZMA"]
     assert not sapwood.verify(packed).damaged
     look = """
@@ -365,7 +418,9 @@ answer(found)
 
 def sapwood_command(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Runs the `sapwood` command of the package."""
-    return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True
+    )
 
 
 def test_the_command_cuts_sorts_and_reports(tmp_path: Path) -> None:
@@ -374,7 +429,17 @@ def test_the_command_cuts_sorts_and_reports(tmp_path: Path) -> None:
     with sapwood.recreate(path) as file:
         tree = file.mktree("deep/tree", {"x": "i8", "y": "f8", "z": "i4", "w": "i4"}, auto_flush=100)
         tree.extend({"x": x, "y": x / 2, "z": x % 3, "w": x % 5})
-    done = sapwood_command("rewrite", path, target, "--cut", "(x % 10 == 2) & (y > 50)", "--entries", ":5000", "--order", "branch")
+    done = sapwood_command(
+        "rewrite",
+        path,
+        target,
+        "--cut",
+        "(x % 10 == 2) & (y > 50)",
+        "--entries",
+        ":5000",
+        "--order",
+        "branch",
+    )
     assert done.returncode == 0, done.stderr
     wanted = x[(x % 10 == 2) & (x / 2 > 50)]
     wanted = wanted[wanted < 5000]
@@ -384,13 +449,21 @@ def test_the_command_cuts_sorts_and_reports(tmp_path: Path) -> None:
     done = sapwood_command("rewrite", path, target, "--force", "--order", "offset", "--drop", "y", "--json")
     document = json.loads(done.stdout)
     (tree,) = document["trees"]
-    assert tree["tree"] == "deep/tree" and tree["before"]["num_clusters"] == tree["after"]["num_clusters"] == 100
-    assert document["before"]["bytes"] == path.stat().st_size and document["after"]["bytes"] == target.stat().st_size
+    assert (
+        tree["tree"] == "deep/tree" and tree["before"]["num_clusters"] == tree["after"]["num_clusters"] == 100
+    )
+    assert (
+        document["before"]["bytes"] == path.stat().st_size
+        and document["after"]["bytes"] == target.stat().st_size
+    )
     full, columns, fifth = tree["readings"]
     for reading in (full, columns, fifth):
         costs = sapwood.doctor(target).trees[0]["readings"]
         assert reading["after"] in [cost["now"] for cost in costs] and reading["before"]["requests"] > 0
-    assert set(columns["branches"]) == {"x", "z", "w"} and columns["before"]["wanted_bytes"] == columns["after"]["wanted_bytes"]
+    assert (
+        set(columns["branches"]) == {"x", "z", "w"}
+        and columns["before"]["wanted_bytes"] == columns["after"]["wanted_bytes"]
+    )
     assert full["before"]["bytes"] > full["after"]["bytes"]
     for wrong, words in [
         (["--cut", "nothing > 2"], "nothing"),
@@ -410,7 +483,9 @@ def test_the_engine_evaluates_cuts_of_the_command(tmp_path: Path) -> None:
     with sapwood.recreate(path) as file:
         file["t"] = {"x": np.arange(10)}
     for cut, passes in (("x > 2", range(3, 10)), ("x % 5", [1, 2, 3, 4, 6, 7, 8, 9])):
-        code = sapwood._core.command(["sapwood", "rewrite", "--force", str(path), str(tmp_path / "new.root"), "--cut", cut])
+        code = sapwood._core.command(
+            ["sapwood", "rewrite", "--force", str(path), str(tmp_path / "new.root"), "--cut", cut]
+        )
         assert code == 0
         assert sapwood.open(tmp_path / "new.root")["t"]["x"].array().tolist() == list(passes)
 
@@ -438,7 +513,11 @@ def test_what_a_doctor_suggests_can_be_run(tmp_path: Path) -> None:
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
 def test_a_table_of_references_does_not_name_places_of_the_old_file(tmp_path: Path) -> None:
     path, target = CORPUS / "roottest__missingString.root", tmp_path / "new.root"
-    (name,) = [name for name in sapwood.open(path).keys(filter_classname="TTree", cycle=False) if sapwood.open(path)[name].member("fBranchRef")]
+    (name,) = [
+        name
+        for name in sapwood.open(path).keys(filter_classname="TTree", cycle=False)
+        if sapwood.open(path)[name].member("fBranchRef")
+    ]
     for baskets in ("new", "keep"):
         sapwood.rewrite(path, target, baskets=baskets)
         assert sapwood.open(target)[name].member("fBranchRef") is None

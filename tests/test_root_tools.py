@@ -54,15 +54,33 @@ def columns(start: int, rows: int = ROWS) -> dict[str, Any]:
     number = np.arange(start, start + rows)
     lengths = number % 7
     ends = np.arange(lengths.sum())
-    spots = ak.zip({"x": (ends % 1000 / 8).astype("f4"), "y": (ends % 77).astype("f4"), "charge": (ends % 9).astype("i2")})
+    spots = ak.zip(
+        {
+            "x": (ends % 1000 / 8).astype("f4"),
+            "y": (ends % 77).astype("f4"),
+            "charge": (ends % 9).astype("i2"),
+        }
+    )
     return {
-        "x": np.sqrt(number), "i": (number % 321).astype("i4"), "hits": ak.unflatten((ends % 500 / 4).astype("f4"), lengths),
-        "vector": ak.unflatten((ends % 123).astype("i2"), lengths), "text": [f"row {n % 100}" for n in number],
-        "shot": ak.zip({"number": number, "spots": ak.unflatten(spots, lengths), "name": [f"s{n % 50}" for n in number]}, depth_limit=1),
+        "x": np.sqrt(number), "i": (number % 321).astype("i4"),
+        "hits": ak.unflatten((ends % 500 / 4).astype("f4"), lengths),
+        "vector": ak.unflatten((ends % 123).astype("i2"), lengths),
+        "text": [f"row {n % 100}" for n in number],
+        "shot": ak.zip(
+            {"number": number, "spots": ak.unflatten(spots, lengths), "name": [f"s{n % 50}" for n in number]},
+            depth_limit=1,
+        ),
     }  # fmt: skip
 
 
-TYPES = {"x": "f8", "i": "i4", "hits": "var * float32", "vector": "vector<int16_t>", "text": "string", "shot": Shot}
+TYPES = {
+    "x": "f8",
+    "i": "i4",
+    "hits": "var * float32",
+    "vector": "vector<int16_t>",
+    "text": "string",
+    "shot": Shot,
+}
 
 
 def write(path: Path, start: int, split: int = 99, compression: str = "zlib:1") -> None:
@@ -82,7 +100,9 @@ def check(tree: Any, at: int, start: int, rows: int = ROWS) -> None:
         for member in ("number", "name"):
             assert ak.to_list(found[member]) == ak.to_list(wanted[member]), member
         for member in ("x", "y", "charge"):
-            of = member if member in found["spots"].fields else f"spots.{member}"  # as the branch of a split member is called
+            of = (
+                member if member in found["spots"].fields else f"spots.{member}"
+            )  # as the branch of a split member is called
             assert ak.to_list(found["spots"][of]) == ak.to_list(wanted["spots"][member]), member
 
 
@@ -98,16 +118,24 @@ def test_hadd_takes_our_baskets_as_they_are(tmp_path: Path, split: int) -> None:
         write(tmp_path / f"{part}.root", part * ROWS, split)
     merged = tmp_path / "merged.root"
     command = [root(HADD), "-fk", "-v", "99", merged, *(tmp_path / f"{part}.root" for part in range(3))]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False
+    )
     said = done.stdout + done.stderr
     # classes are unknown to it, and it says nothing else
-    complaints = [line for line in said.splitlines() if line.startswith(("Error", "Warning")) and "no dictionary" not in line]
+    complaints = [
+        line
+        for line in said.splitlines()
+        if line.startswith(("Error", "Warning")) and "no dictionary" not in line
+    ]
     assert done.returncode == 0 and not complaints, said[-3000:]
     with sapwood.open(merged) as file:
         tree = file["deep/tree"]
         baskets = [sapwood.open(tmp_path / f"{part}.root")["deep/tree"] for part in range(3)]
         # fast: each basket is there, none was made anew
-        assert {b.name: b.num_baskets for b in tree.branches} == {b.name: sum(t[b.name].num_baskets for t in baskets) for b in tree.branches}
+        assert {b.name: b.num_baskets for b in tree.branches} == {
+            b.name: sum(t[b.name].num_baskets for t in baskets) for b in tree.branches
+        }
         for part in range(3):
             check(tree, part * ROWS, part * ROWS)
         assert file["h"].values().sum() == sum(columns(p * ROWS)["x"].size for p in range(3))
@@ -132,7 +160,10 @@ def test_rdataframe_and_scan(tmp_path: Path) -> None:
     write(path, 0, split=0)
     sums, charges, passed, lines = root(FRAME, path)
     data = columns(0)
-    flat = {name: float(np.asarray(ak.flatten(data[name], axis=None), "f8").sum()) for name in ("x", "i", "hits", "vector")}
+    flat = {
+        name: float(np.asarray(ak.flatten(data[name], axis=None), "f8").sum())
+        for name in ("x", "i", "hits", "vector")
+    }
     assert sums == pytest.approx(list(flat.values()), rel=1e-12)
     assert charges == float(ak.sum(data["shot"]["spots"]["charge"]))
     assert passed == int(ak.sum((data["i"] > 300) & (ak.num(data["hits"]) > 2)))
@@ -213,10 +244,14 @@ def test_objects_are_no_larger_than_those_of_root(tmp_path: Path) -> None:
         for setting, number in (("zlib:1", 101), ("lz4:4", 404), ("zstd:5", 505)):
             path = tmp_path / f"ours_{split}_{number}.root"
             with sapwood.recreate(path, compression=setting) as file:
-                file.mktree("tree", {"shot": Shot}, split_level=split, auto_flush=1000).extend({"shot": columns(0)["shot"]})
+                file.mktree("tree", {"shot": Shot}, split_level=split, auto_flush=1000).extend(
+                    {"shot": columns(0)["shot"]}
+                )
             with sapwood.open(path) as file:
                 ours = sum(branch.compressed_bytes for branch in file["tree"].branches)
-            assert ours <= 1.02 * theirs[f"{split} {number}"], f"split {split}, {setting}: {ours} and {theirs[f'{split} {number}']} of ROOT"
+            assert ours <= 1.02 * theirs[f"{split} {number}"], (
+                f"split {split}, {setting}: {ours} and {theirs[f'{split} {number}']} of ROOT"
+            )
 
 
 PLAIN = """
@@ -252,7 +287,9 @@ def test_columns_are_no_larger_than_those_of_root(tmp_path: Path) -> None:
         with sapwood.recreate(path, compression=setting) as file:
             data = columns(0)
             del data["shot"]
-            file.mktree("tree", {name: kind for name, kind in TYPES.items() if name != "shot"}, auto_flush=1000).extend(data)
+            file.mktree(
+                "tree", {name: kind for name, kind in TYPES.items() if name != "shot"}, auto_flush=1000
+            ).extend(data)
         with sapwood.open(path) as file:
             ours = sum(branch.compressed_bytes for branch in file["tree"].branches)
         assert ours <= 1.02 * theirs[str(number)], f"{setting}: {ours} and {theirs[str(number)]} of ROOT"

@@ -71,7 +71,13 @@ def test_a_list_of_entries(tree: Any) -> None:
 
 def test_a_mask_of_entries(tree: Any) -> None:
     mask = np.arange(ENTRIES) % 1000 == 7
-    for entries in (mask, mask.tolist(), ak.Array(mask), np.flatnonzero(mask).astype("u2"), iter([7, 1007, 2007])):
+    for entries in (
+        mask,
+        mask.tolist(),
+        ak.Array(mask),
+        np.flatnonzero(mask).astype("u2"),
+        iter([7, 1007, 2007]),
+    ):
         assert [row["number"] for row in tree.rows(entries)] == [7, 1007, 2007]
     assert len(tree.rows([])) == len(tree.rows(np.zeros(ENTRIES, bool))) == 0
 
@@ -127,7 +133,8 @@ def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
         server.forget()
         for row in far.rows():
             assert row["number"] == row.entry and row["root"] == np.sqrt(row.entry)
-    # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters, one range a request.
+    # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters,
+    # one range a request.
     assert 4 <= len(server.asked) <= 14, server.asked
 
 

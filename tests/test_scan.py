@@ -87,7 +87,10 @@ def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scan")
     lines = [";;".join(scan[:3]) for scan in SCANS]
     done = subprocess.run(
-        [sys.executable, "-c", WRITE, folder / "t.root", folder, *lines], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", WRITE, folder / "t.root", folder, *lines],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return folder
@@ -95,7 +98,10 @@ def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scan(*arguments: object) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "sapwood", "scan", *map(str, arguments)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "sapwood", "scan", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -130,8 +136,15 @@ def test_items_stand_beside_those_that_hold_them(tmp_path: Path) -> None:
         (1, 0, None, None),
         (2, 0, 4, None), (2, 1, None, 50),
     ]  # fmt: skip
-    rows = [json.loads(line) for line in scan(target, "w", "vv", "--json", "--expand", "--cut", "v > 1").splitlines()]
-    assert [(row["instance"], row["w"], row["vv"]) for row in rows] == [(2, 1, None), (3, None, 30), (0, 0, None)]
+    rows = [
+        json.loads(line)
+        for line in scan(target, "w", "vv", "--json", "--expand", "--cut", "v > 1").splitlines()
+    ]
+    assert [(row["instance"], row["w"], row["vv"]) for row in rows] == [
+        (2, 1, None),
+        (3, None, 30),
+        (0, 0, None),
+    ]
 
 
 @pytest.fixture
@@ -218,8 +231,15 @@ def test_many_files_are_scanned_as_one(several: Path) -> None:
     target = f"{several}/p*.root:t"
     rows = list(csv.reader(io.StringIO(scan(target, "x", "--csv", "--start", "3", "-n", "3"))))
     assert rows == [["entry", "x"], ["3", "3"], ["4", "4"], ["5", "5"]]
-    rows = list(csv.reader(io.StringIO(scan(target, "x", "v", "--csv", "--expand", "--cut", "v > 0", "-n", "4"))))
-    assert rows[1:] == [["4", "0", "4", "1"], ["5", "0", "5", "1"], ["8", "0", "8", "2"], ["9", "0", "9", "2"]]
+    rows = list(
+        csv.reader(io.StringIO(scan(target, "x", "v", "--csv", "--expand", "--cut", "v > 0", "-n", "4")))
+    )
+    assert rows[1:] == [
+        ["4", "0", "4", "1"],
+        ["5", "0", "5", "1"],
+        ["8", "0", "8", "2"],
+        ["9", "0", "9", "2"],
+    ]
     assert len(cells(scan(target, "--expand", "-n", "100"))) == 1 + 12
     assert scan(target, "x").splitlines()[-1].split() == ["11", "11"]
     friend = ["--friend", f"w={several.parent}/all.root:w"]

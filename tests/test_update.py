@@ -93,7 +93,11 @@ def test_files_of_root_are_updated(path: Path) -> None:
     assert after["note;3"] == "third" and after["c"] == {"d": {"tree;1": 1000}}
     assert after["a"]["deep"] == {"inner;1": "a", "more;1": "text"}
     assert set(after["b"]) == {"h0;1", "h2;1", "deep"} and set(after["a"]) == {"h1;1", "h2;1", "deep"}
-    assert after["note;1"] == "first" and after["note;2"] == "second" and after["tree;1"] == before["tree;1"] == 500
+    assert (
+        after["note;1"] == "first"
+        and after["note;2"] == "second"
+        and after["tree;1"] == before["tree;1"] == 500
+    )
     assert after["b"]["h2;1"] == before["b"]["h2;1"]
     with sapwood.open(path) as file:
         assert file["tree/x"].array()[7].tolist() == [7, 7.125, 7.25]
@@ -212,14 +216,19 @@ def test_offsets_of_64_bits(tmp_path: Path) -> None:
     os.truncate(path, 1_999_999_000)
     for step in range(4):
         with sapwood.update(path, compression=None) as file:
-            file[f"folder{step}/tree"] = {"x": np.arange(1000) + step, "y": [[1.5] * (i % 3) for i in range(1000)]}
+            file[f"folder{step}/tree"] = {
+                "x": np.arange(1000) + step,
+                "y": [[1.5] * (i % 3) for i in range(1000)],
+            }
             file[f"folder{step}/text"] = "behind 2 GB"
             if step:
                 file["folder0/more"] = f"step {step}"
     assert 2_000_000_000 < path.stat().st_size < size
     found = root(LOOK, path)
     assert found["small;1"] == 10 and found["folder0"]["more;3"] == "step 3"
-    assert [found[f"folder{step}"] | {} for step in (1, 2, 3)] == [{"tree;1": 1000, "text;1": "behind 2 GB"}] * 3
+    assert [found[f"folder{step}"] | {} for step in (1, 2, 3)] == [
+        {"tree;1": 1000, "text;1": "behind 2 GB"}
+    ] * 3
     with sapwood.open(path) as file:
         assert file["folder3/tree/x"].array(library="np").tolist() == list(range(3, 1003))
 
@@ -258,16 +267,28 @@ def test_what_cannot_be_updated_says_why(path: Path, tmp_path: Path) -> None:
 
 def test_commands(path: Path) -> None:
     def sapwood_command(*arguments: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True)
+        return subprocess.run(
+            [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True
+        )
 
     done = sapwood_command("rm", f"{path}:a")
     assert done.returncode == 1 and "-r" in done.stderr
     assert sapwood_command("rm", f"{path}:b/h0", f"{path}:nothing").returncode == 1
     assert "h0;1" in root(LOOK, path)["b"], "nothing goes where one is missing"
-    assert sapwood_command("rm", "-rf", f"{path}:b/h0", f"{path}:nothing", f"{path}:a", f"{path}:note;1").returncode == 0
+    assert (
+        sapwood_command(
+            "rm", "-rf", f"{path}:b/h0", f"{path}:nothing", f"{path}:a", f"{path}:note;1"
+        ).returncode
+        == 0
+    )
     assert sapwood_command("mkdir", f"{path}:new/deep").returncode == 0
     found = root(LOOK, path)
-    assert "h0;1" not in found["b"] and "a" not in found and "note;1" not in found and found["new"] == {"deep": {}}
+    assert (
+        "h0;1" not in found["b"]
+        and "a" not in found
+        and "note;1" not in found
+        and found["new"] == {"deep": {}}
+    )
 
 
 COPY = """
@@ -328,7 +349,9 @@ def test_objects_are_moved(path: Path) -> None:
 
 def test_copy_commands(path: Path, tmp_path: Path) -> None:
     def run(*arguments: Any) -> int:
-        return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True).returncode
+        return subprocess.run(
+            [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True
+        ).returncode
 
     target = tmp_path / "target.root"
     assert run("cp", f"{path}:a", f"{target}:") == 1 and not target.exists()
@@ -462,13 +485,36 @@ def test_a_file_that_is_written_is_a_mapping(tmp_path: Path) -> None:
     for file in (sapwood.update(path), sapwood.recreate(io.BytesIO())):
         is_update = "t" in file
         with file:
-            file["old/more"], file["h"], file["h"] = "second", (np.ones(2), np.arange(3)), (np.zeros(2), np.arange(3))
+            file["old/more"], file["h"], file["h"] = (
+                "second",
+                (np.ones(2), np.arange(3)),
+                (np.zeros(2), np.arange(3)),
+            )
             tree = file.mktree("new/tree", {"x": "f8"})
-            old = ["old;1", "old/deep;1", "old/deep/note;1", "old/more;1", "t;1"] if is_update else ["old;1", "old/more;1"]
-            assert file.keys() == list(file) == [*old, "h;2", "h;1", "new;1", "new/tree;1"] and len(file) == len(file.keys())
-            assert file.keys(recursive=False, cycle=False) == [*(["old", "t"] if is_update else ["old"]), "h", "new"]
-            assert file.keys(filter_classname="TH1*") == ["h;2", "h;1"] and file.classnames()["new/tree;1"] == "TTree"
-            assert file["new/tree"] is tree and "new/tree" in file and "h;1" in file and "h;3" not in file and 5 not in file
+            old = (
+                ["old;1", "old/deep;1", "old/deep/note;1", "old/more;1", "t;1"]
+                if is_update
+                else ["old;1", "old/more;1"]
+            )
+            assert file.keys() == list(file) == [*old, "h;2", "h;1", "new;1", "new/tree;1"] and len(
+                file
+            ) == len(file.keys())
+            assert file.keys(recursive=False, cycle=False) == [
+                *(["old", "t"] if is_update else ["old"]),
+                "h",
+                "new",
+            ]
+            assert (
+                file.keys(filter_classname="TH1*") == ["h;2", "h;1"]
+                and file.classnames()["new/tree;1"] == "TTree"
+            )
+            assert (
+                file["new/tree"] is tree
+                and "new/tree" in file
+                and "h;1" in file
+                and "h;3" not in file
+                and 5 not in file
+            )
             assert file["h"].values().tolist() == [0, 0] and file["h;1"].values().tolist() == [1, 1]
             assert str(file["old/more"]) == "second" and file["old"].keys(recursive=False)[-1] == "more;1"
             if is_update:

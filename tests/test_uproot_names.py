@@ -535,7 +535,11 @@ def test_branches_are_read_into_arrays_that_are_there(numbers: Path) -> None:
         room = np.zeros(5)
         found = tree["x"].array(tree["x"].interpretation.inplace(room), library="np")
         wanted = tree["x"].array(library="np")
-        assert found.base is room and room[: len(wanted)].tolist() == wanted.tolist() and not room[len(wanted) :].any()
+        assert (
+            found.base is room
+            and room[: len(wanted)].tolist() == wanted.tolist()
+            and not room[len(wanted) :].any()
+        )
         room[:] = 0
         tree.arrays({"x": tree["x"].interpretation.inplace(room)}, library="np")
         assert room[: len(wanted)].tolist() == wanted.tolist()
@@ -555,8 +559,12 @@ def test_interpretations_have_their_classes(numbers: Path) -> None:
         assert tree["x"].cache_key == f"{tree.file.hex_uuid}:/t;1:x({tree['x'].index})"
 
 
-def test_what_only_tunes_uproot_is_taken_without_a_word(numbers: Path, recwarn: pytest.WarningsRecorder) -> None:
-    with sapwood.open(numbers, handler=None, num_workers=3, use_threads=False, object_cache=None, array_cache=100) as file:
+def test_what_only_tunes_uproot_is_taken_without_a_word(
+    numbers: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    with sapwood.open(
+        numbers, handler=None, num_workers=3, use_threads=False, object_cache=None, array_cache=100
+    ) as file:
         assert file["t"].num_entries == 2
     assert [str(one.message) for one in recwarn] == []
 
@@ -574,15 +582,3 @@ def test_classes_know_what_they_are_made_of(tmp_path: Path) -> None:
         assert described["fName"] == "TAxis" and described["fElements"][0]["fName"] == "TNamed"
         with pytest.raises(KeyError, match="Nope"):
             file.streamer_dependencies("Nope")
-
-
-def test_the_anchor_of_an_rntuple_has_members(tmp_path: Path) -> None:
-    uproot = pytest.importorskip("uproot")
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file.mkrntuple("n", {"x": [1, 2]})
-    ours, theirs = (module.open(tmp_path / "a.root")["n"] for module in (sapwood, uproot))
-    names = ["fVersionEpoch", "fVersionPatch", "fSeekHeader", "fNBytesHeader", "fLenHeader", "fSeekFooter", "fNBytesFooter"]
-    for name in [*names, "fLenFooter", "fMaxKeySize"]:
-        assert ours.member(name) == theirs.member(name), name
-    with pytest.raises(KeyError, match="fSeekHeader"):
-        ours.member("fSeekHeder")

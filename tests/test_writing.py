@@ -29,7 +29,9 @@ def data(entries: int = ENTRIES, seed: int = 1) -> dict[str, Any]:
     counts = rng.integers(0, 6, entries)
     items = int(counts.sum())
     number = np.arange(entries)
-    muons = ak.zip({"pt": rng.normal(size=items).astype("f4"), "charge": rng.integers(-1, 2, items).astype("i1")})
+    muons = ak.zip(
+        {"pt": rng.normal(size=items).astype("f4"), "charge": rng.integers(-1, 2, items).astype("i1")}
+    )
     return {
         "b": number % 3 == 0,
         "i8": (number - 100).astype("i1"),
@@ -58,7 +60,10 @@ def vectors(entries: int = 90) -> dict[str, Any]:
         "vl": ("vector<Long64_t>", [[-(2**60) + e] * (e % 3) for e in rows]),
         "vuc": ("vector<unsigned char>", [[e + k for k in range(e % 3)] for e in rows]),
         "vvd": ("var * var * float64", [[[e / 8] * (k + e % 3) for k in range(e % 4)] for e in rows]),
-        "vvvi": ("vector<vector<vector<int>>>", [[[[e] * 2, []], [[k] for k in range(e % 3)]][: e % 3] for e in rows]),
+        "vvvi": (
+            "vector<vector<vector<int>>>",
+            [[[[e] * 2, []], [[k] for k in range(e % 3)]][: e % 3] for e in rows],
+        ),
         "vs": ("var * string", [["s" * (100 * k) for k in range(e % 4)] for e in rows]),
         "vvs": ("vector<vector<string> >", [[[f"{e}.{k}"] * k for k in range(e % 3)] for e in rows]),
     }
@@ -83,7 +88,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         path = folder / f"{setting.replace(':', '')}.root"
         with sapwood.recreate(path, compression=setting) as file:
             file["folder/tree"] = data()
-            types = {"x": "f8", "v": "var * float32", "rec": {"a": "i2", "b": "string"}, "point": np.dtype(("f4", (3,)))}
+            types = {
+                "x": "f8",
+                "v": "var * float32",
+                "rec": {"a": "i2", "b": "string"},
+                "point": np.dtype(("f4", (3,))),
+            }
             many = file.mktree("many", types, "a title", auto_flush=50, basket_bytes=300)
             for start in range(0, 230, 30):
                 n = min(30, 230 - start)
@@ -96,7 +106,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                         "point": np.stack([x, x, -x], axis=1),
                     }
                 )
-            nested = file.mktree("vectors", {name: kind for name, (kind, _) in vectors().items()}, auto_flush=40)
+            nested = file.mktree(
+                "vectors", {name: kind for name, (kind, _) in vectors().items()}, auto_flush=40
+            )
             for start in (0, 30, 60):
                 nested.extend({name: values[start : start + 30] for name, (_, values) in vectors().items()})
             file.mktree("empty", {"x": "f4", "s": "string", "v": "var * int64"})
@@ -121,7 +133,11 @@ def root(files: dict[str, Path]) -> dict[str, Any]:
         timeout=600,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("Warning", "Error", "SysError"))]
+    said = [
+        line
+        for line in (done.stdout + done.stderr).splitlines()
+        if line.startswith(("Warning", "Error", "SysError"))
+    ]
     assert not said, said
     read = json.loads(done.stdout.splitlines()[-1])
     return {setting: read[str(path)] for setting, path in files.items()}
@@ -169,7 +185,9 @@ def test_uproot_and_sapwood_read_every_value(setting: str, files: dict[str, Path
 def test_real_root_reads_vectors(root: dict[str, Any]) -> None:
     for setting in SETTINGS:
         found = root[setting]["vectors"]["values"]
-        found["vuc"] = [[ord(character) for character in row] for row in found["vuc"]]  # as Python shows bytes of C++
+        found["vuc"] = [
+            [ord(character) for character in row] for row in found["vuc"]
+        ]  # as Python shows bytes of C++
         for name, (_, values) in vectors().items():
             assert found[name] == values, (setting, name)
 
@@ -179,7 +197,9 @@ def test_uproot_and_sapwood_read_vectors(files: dict[str, Path]) -> None:
         tree = reader.open(files["zstd:5"])["vectors"]
         for name, (_, values) in vectors().items():
             assert ak.to_list(tree[name].array()) == values, (reader.__name__, name)
-    assert sapwood.open(files["zstd:5"])["vectors"].typenames()["vvs"] == "std::vector<std::vector<std::string>>"
+    assert (
+        sapwood.open(files["zstd:5"])["vectors"].typenames()["vvs"] == "std::vector<std::vector<std::string>>"
+    )
 
 
 def test_real_root_merges_and_appends(files: dict[str, Path], root: dict[str, Any]) -> None:
@@ -200,7 +220,14 @@ def test_tables_of_all_kinds_are_trees() -> None:
     structured = np.zeros(5, [("x", "i8"), ("y", "f8")])
     structured["x"], structured["y"] = columns["x"], columns["y"]
     lists = {**columns, "v": [[1], [], [2, 3], [4], []], "s": list("abcde")}
-    for given in (columns, structured, pd.DataFrame(columns), ak.Array(lists), pl.DataFrame(lists), pa.table(lists)):
+    for given in (
+        columns,
+        structured,
+        pd.DataFrame(columns),
+        ak.Array(lists),
+        pl.DataFrame(lists),
+        pa.table(lists),
+    ):
         memory = io.BytesIO()
         with sapwood.recreate(memory) as file:
             file["t"] = given
@@ -252,7 +279,9 @@ def test_counters_that_are_there_count(tmp_path: Path) -> None:
     for path, name in (("skim.root", "before"), ("skim.root", "behind"), ("again.root", "again")):
         tree = sapwood.open(tmp_path / path)[name]
         assert sorted(tree.keys()) == ["Jet_eta", "Jet_pt", "nJet"]
-        assert tree["nJet"].array().tolist() == [1, 0, 2] and tree["Jet_pt"].array().tolist() == jets.pt.tolist()
+        assert (
+            tree["nJet"].array().tolist() == [1, 0, 2] and tree["Jet_pt"].array().tolist() == jets.pt.tolist()
+        )
         assert uproot.open(tmp_path / path)[name]["Jet_eta"].array().tolist() == jets.eta.tolist()
     assert sapwood.open(tmp_path / "again.root")["table/x"].array().tolist() == [1.5, 2.5]
     assert "uneven" not in sapwood.open(tmp_path / "skim.root")
@@ -283,7 +312,9 @@ def test_what_does_not_fit_says_why_and_loses_nothing() -> None:
         for types in ({"a/b": "f4"}, {"z": "complex64"}, {"v": "vector<TLorentzVector>"}):
             with pytest.raises((sapwood.errors.MismatchError, sapwood.errors.UnsupportedError)):
                 file.mktree("u", types)
-        with pytest.raises(sapwood.errors.MismatchError, match="int 3 cannot be written: a file takes tables"):
+        with pytest.raises(
+            sapwood.errors.MismatchError, match="int 3 cannot be written: a file takes tables"
+        ):
             file["u"] = 3
     again = sapwood.open(memory)
     assert again.keys() == ["t;1"] and again["t"].num_entries == 1
@@ -318,7 +349,12 @@ def test_what_was_saved_is_there_while_the_file_is_open(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_above_two_to_the_63(tmp_path: Path) -> None:
-    data = {"x": [1, 2**63, 2**64 - 1], "m": [[1, 2], [3, 2**63], [5, 6]], "v": [[], [7, 2**63], [1]], "vv": [[[1]], [], [[2**63], []]]}
+    data = {
+        "x": [1, 2**63, 2**64 - 1],
+        "m": [[1, 2], [3, 2**63], [5, 6]],
+        "v": [[], [7, 2**63], [1]],
+        "vv": [[[1]], [], [[2**63], []]],
+    }
     with sapwood.recreate(tmp_path / "a.root") as file:
         file["t"] = data
         tree = file.mktree("filled", {"x": "u8", "v": "var * uint64"})
@@ -329,7 +365,10 @@ def test_whole_numbers_above_two_to_the_63(tmp_path: Path) -> None:
             for name, values in data.items():
                 assert read["t"][name].array().tolist() == values
             assert read["t/x"].array(library="np").dtype == np.uint64
-            assert read["filled/x"].array().tolist() == data["x"] and read["filled/v"].array().tolist() == data["v"]
+            assert (
+                read["filled/x"].array().tolist() == data["x"]
+                and read["filled/v"].array().tolist() == data["v"]
+            )
     for wrong in ([-1, 2**63], [[-1], [2**63, 1]], [2**64], [[1], [2**64, 2]]):
         with sapwood.recreate(io.BytesIO()) as file:
             with pytest.raises(sapwood.SapwoodError, match="'x'.* 64 bits .* from -?[0-9]+ to [0-9]+"):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import decimal
 import gc
 import io
 import os
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +82,12 @@ def test_masks_of_nothing_in_lists_are_none() -> None:
 def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
     pd = pytest.importorskip("pandas")
     three, less, large = np.uint64(3), np.int64(-5), np.uint64(2**63)
-    for column in ([three, less], np.array([three, less], object), pd.Series([three, less], dtype=object), [three, -5]):
+    for column in (
+        [three, less],
+        np.array([three, less], object),
+        pd.Series([three, less], dtype=object),
+        [three, -5],
+    ):
         tree = written({"x": column})
         assert (tree["x"].typename, tree["x"].array().tolist()) == ("int64_t", [3, -5])
         with pytest.raises(Mismatch, match="'x' holds uint64 and was given -5 in row 1"):
@@ -95,7 +97,9 @@ def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
     assert written({"x": [np.array(2**60 + 1, "u8"), np.array(-5)]})["x"].array().tolist() == [2**60 + 1, -5]
     assert written({"x": [three, np.int64(5), large]})["x"].array().tolist() == [3, 5, 2**63]
     for column in ([less, large], [[less, less], [large, three]]):
-        with pytest.raises(Mismatch, match="'x': no type of 64 bits holds whole numbers from -5 to 9223372036854775808"):
+        with pytest.raises(
+            Mismatch, match="'x': no type of 64 bits holds whole numbers from -5 to 9223372036854775808"
+        ):
             written({"x": column})
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file:
@@ -103,9 +107,14 @@ def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
         tree.fill(x=three, u=[three])
         tree.fill(x=less, u=[large])
         tree.fill(x=less, u=[less])
-        with pytest.raises(Mismatch, match="row 2 is left out: branch 'u' holds lists of uint64 and was given -5, which"):
+        with pytest.raises(
+            Mismatch, match="row 2 is left out: branch 'u' holds lists of uint64 and was given -5, which"
+        ):
             tree.flush()
-    assert sapwood.open(memory)["t"].arrays(["x", "u"]).tolist() == [{"x": 3, "u": [3]}, {"x": -5, "u": [2**63]}]
+    assert sapwood.open(memory)["t"].arrays(["x", "u"]).tolist() == [
+        {"x": 3, "u": [3]},
+        {"x": -5, "u": [2**63]},
+    ]
 
 
 def test_arrays_of_no_dimension_are_scalars() -> None:
@@ -113,12 +122,24 @@ def test_arrays_of_no_dimension_are_scalars() -> None:
     with sapwood.recreate(memory) as file:
         tree = file.mktree("t", {"x": "f8", "s": str, "v": "var * f8", "p": Point})
         tree.fill(x=np.array(1.5), s=np.array("é"), v=[np.array(2.5)], p=Point(np.array(3.5), "a"))
-        for wrong, words in (({"x": np.array("a")}, "holds float64"), ({"v": np.array(1.5)}, "holds lists"), ({"x": np.array([1.5])}, "holds float64")):
+        for wrong, words in (
+            ({"x": np.array("a")}, "holds float64"),
+            ({"v": np.array(1.5)}, "holds lists"),
+            ({"x": np.array([1.5])}, "holds float64"),
+        ):
             with pytest.raises(Mismatch, match=f"is left out: branch '{next(iter(wrong))}' {words}"):
                 tree.fill({"x": 1.0, "s": "", "v": [], "p": Point(1, "")} | wrong)
-        with pytest.raises(Mismatch, match="'p': a column is a list of values, one for each entry, and ndarray"):
+        with pytest.raises(
+            Mismatch, match="'p': a column is a list of values, one for each entry, and ndarray"
+        ):
             tree.extend({"x": [1.0], "s": [""], "v": [[]], "p": np.array(1.5)})
-    assert [branch.array().tolist() for branch in sapwood.open(memory)["t"].branches] == [[1.5], ["é"], [1], [[2.5]], [{"x": 3.5, "tag": "a"}]]
+    assert [branch.array().tolist() for branch in sapwood.open(memory)["t"].branches] == [
+        [1.5],
+        ["é"],
+        [1],
+        [[2.5]],
+        [{"x": 3.5, "tag": "a"}],
+    ]
 
 
 def test_lengths_of_lists_may_be_filled() -> None:
@@ -133,7 +154,9 @@ def test_lengths_of_lists_may_be_filled() -> None:
                 tree.flush()
         with pytest.raises(Mismatch, match="given were 'nv'$"):
             tree.fill(nv=1)
-    assert sapwood.open(memory)["t"].arrays(["nv", "v"]).tolist() == [{"nv": len(v), "v": v} for v in ([1.5], [1, 2], [], [3])]
+    assert sapwood.open(memory)["t"].arrays(["nv", "v"]).tolist() == [
+        {"nv": len(v), "v": v} for v in ([1.5], [1, 2], [], [3])
+    ]
 
 
 def test_rows_of_other_calls_and_trees_are_kept() -> None:
@@ -142,7 +165,10 @@ def test_rows_of_other_calls_and_trees_are_kept() -> None:
         first, second = file.mktree("a", {"v": "var * f8"}), file.mktree("b", {"x": "f8"})
         first.fill(v=[1])
         first.fill(v=["one"])
-        with pytest.raises(Mismatch, match="row 1 is left out: .*; 1 of the 2 rows .* kept; the rows given to extend are added"):
+        with pytest.raises(
+            Mismatch,
+            match="row 1 is left out: .*; 1 of the 2 rows .* kept; the rows given to extend are added",
+        ):
             first.extend({"v": [[2], [3]]})
         assert first.num_entries == 3
         first.fill(v=[4])
@@ -162,7 +188,10 @@ def test_files_that_are_never_closed_are_closed(tmp_path: Path) -> None:
         file = sapwood.recreate(path)
         file.mktree("t", {"v": "var * f8"}).fill(v=[value])
 
-    for value, kind, words in ((1.5, ResourceWarning, "a.root' was never closed$"), ("one", RuntimeWarning, "cannot be closed now: row 0")):
+    for value, kind, words in (
+        (1.5, ResourceWarning, "a.root' was never closed$"),
+        ("one", RuntimeWarning, "cannot be closed now: row 0"),
+    ):
         with pytest.warns(kind, match=words):
             forgotten(value)
             gc.collect()
@@ -203,7 +232,9 @@ def test_rows_that_do_not_fit_are_refused_and_all_others_are_kept() -> None:
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file:
         tree = file.mktree("t", {"x": "i4", "v": "var * f8", "s": str})
-        for number, wrong in enumerate([{"x": "one"}, {"x": 1.5}, {"x": None}, {"x": 2**31}, {"v": 1.0}, {"v": None}, {"s": 7}, {"y": 1}]):
+        for number, wrong in enumerate(
+            [{"x": "one"}, {"x": 1.5}, {"x": None}, {"x": 2**31}, {"v": 1.0}, {"v": None}, {"s": 7}, {"y": 1}]
+        ):
             name = "'x', 'v', 's'" if "y" in wrong else f"branch '{next(iter(wrong))}'"
             with pytest.raises(Mismatch, match=f"row {2 * number + 1} is left out: .*{name}"):
                 tree.fill({"x": number, "v": [number], "s": "a"})
@@ -212,7 +243,9 @@ def test_rows_that_do_not_fit_are_refused_and_all_others_are_kept() -> None:
         # Only a conversion finds these.
         for number in range(100):
             tree.fill(x=number, v=["five"] if number == 50 else [1.0], s="a\0b" if number == 70 else "b")
-        with pytest.raises(Mismatch, match=r"row 66 \(and 1 others, the last is row 86\) .*'v'.*; 106 of the 108 rows"):
+        with pytest.raises(
+            Mismatch, match=r"row 66 \(and 1 others, the last is row 86\) .*'v'.*; 106 of the 108 rows"
+        ):
             tree.flush()
         assert tree.num_entries == 106
         tree.fill(x=-1, v=[], s="")
@@ -284,7 +317,9 @@ def test_missing_values_of_pandas_are_refused() -> None:
         ("category", ["x", "é"]),
         ("object", ["x", "é"]),
     ):
-        assert written(pd.DataFrame({"a": pd.Series(values, dtype=kind)}))["a"].array().tolist() == values, kind
+        assert written(pd.DataFrame({"a": pd.Series(values, dtype=kind)}))["a"].array().tolist() == values, (
+            kind
+        )
         frame = pd.DataFrame({"a": pd.Series([*values, None], dtype=kind)})
         for given in (frame, {"a": frame["a"]}):
             with pytest.raises(Mismatch, match=r"'a': missing values \(the first in row 2\)"):
@@ -300,16 +335,30 @@ def test_missing_values_of_pandas_are_refused() -> None:
 def test_arrow_is_taken_as_far_as_it_goes() -> None:
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     words = ["a", "b" * 30, "a"]
-    table = pa.table({"v": pa.array(words, pa.string_view()), "d": pa.array(words).dictionary_encode(), "l": [[1], [], [2, 3]]})
-    assert written(table).arrays(["v", "d", "l"]).tolist() == [{"v": w, "d": w, "l": n} for w, n in zip(words, [[1], [], [2, 3]])]
-    assert written(pl.DataFrame({"s": words, "c": pl.Series(words, dtype=pl.Categorical)}))["c"].array().tolist() == words
+    table = pa.table(
+        {
+            "v": pa.array(words, pa.string_view()),
+            "d": pa.array(words).dictionary_encode(),
+            "l": [[1], [], [2, 3]],
+        }
+    )
+    assert written(table).arrays(["v", "d", "l"]).tolist() == [
+        {"v": w, "d": w, "l": n} for w, n in zip(words, [[1], [], [2, 3]])
+    ]
+    assert (
+        written(pl.DataFrame({"s": words, "c": pl.Series(words, dtype=pl.Categorical)}))["c"].array().tolist()
+        == words
+    )
     assert written({"x": pl.Series([1, 2]), "y": pa.array([1.5, 2.5])})["x"].array().tolist() == [1, 2]
     with pytest.raises(Mismatch, match=r"ChunkedArray (.|\n)* a file takes tables"):
         written(pa.chunked_array([[1]]))
     for wrong in (pl.Series([1, None]), pa.array([1, None]), pa.chunked_array([[1, None]])):
         with pytest.raises(Mismatch, match=r"'x': missing values \(the first in row 1\)"):
             written({"x": wrong})
-    for wrong in (pa.array([decimal.Decimal("1.5")]), pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32()))):
+    for wrong in (
+        pa.array([decimal.Decimal("1.5")]),
+        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32())),
+    ):
         with pytest.raises(Unsupported, match="'x': Arrow's type (decimal|map).*cast"):
             written(pa.table({"x": wrong}))
     # What a slice leaves out may be missing.
@@ -342,207 +391,3 @@ def test_strings_take_memory_for_their_bytes() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 100_000
-
-
-def raising() -> Iterator[int]:
-    yield 1
-    raise RuntimeError("of the generator")
-
-
-def holds_itself() -> list[Any]:
-    items: list[Any] = [1]
-    items.append([items, items])
-    return items
-
-
-@pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        (5, "list of values, one for each entry, and int 5 was given"),
-        (np.array(5), "one for each entry"),
-        ("abc", "one for each entry, and str 'abc'"),
-        (None, "one for each entry, and None was given"),
-        (ak.Record({"y": 1}), "one for each entry, and Record"),
-        ({"y": [1], "z": [1, 2]}, "different lengths"),
-        ({1: [2]}, "names of fields as keys, not 1"),
-        ([1.0, None], r"missing values \(the first in row 1\)"),
-        ([[1], [None]], r"missing values \(the first in row 1\)"),
-        ([{"a": 1}, {"b": 2}], "missing values"),
-        ([1, "a"], "union"),
-        ([[[], []], []], "cannot tell the type of empty lists: use mktree"),
-        ([[], [], []], "cannot tell the type of empty lists: use mktree"),
-        (holds_itself(), "hold themselves"),
-        (["\ud800"], "no UTF-8"),
-        ([object()], "type object"),
-        (np.array(["2020-01-01"], "M8[s]"), "astype"),
-        ([1 + 2j], "complex"),
-    ],
-)
-def test_columns_that_are_none_say_so(column: Any, words: str) -> None:
-    with pytest.raises(sapwood.SapwoodError, match=f"'x'.*{words}"):
-        written({"x": column})
-
-
-def test_columns_of_many_kinds_are_taken() -> None:
-    for column in (range(2), (0, 1), collections.deque([0, 1]), iter([0, 1]), (n for n in range(2)), {0: "", 1: ""}.keys()):
-        assert written({"x": column})["x"].array().tolist() == [0, 1]
-    assert written({"x": (n for n in range(2))}, {"x": "f8"})["x"].array().tolist() == [0, 1]
-    for types in (None, {"x": "f8"}):
-        with pytest.raises(RuntimeError, match="of the generator"):
-            written({"x": raising()}, types)
-    assert written({"x": {"y": [1, 2], "s": ["a", "b"]}}).arrays().tolist() == [{"x_y": 1, "x_s": "a"}, {"x_y": 2, "x_s": "b"}]
-    assert written({"m": ak.Array([(1, 2.5)])}).arrays().tolist() == [{"m_0": 1, "m_1": 2.5}]
-    assert written({"s": ["\udce9", "a"], "v": [["\udce9"], []]}).arrays().tolist() == [
-        {"s": "\udce9", "v": ["\udce9"]},
-        {"s": "a", "v": []},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(5, "int 5 cannot be written: a file takes tables.*parameter"), (None, "None cannot"), (ak.Record({"x": 1}), "one row of a table")],
-)
-def test_values_that_are_no_objects_say_what_can_be_written(value: Any, words: str) -> None:
-    with sapwood.recreate(io.BytesIO()) as file:
-        with pytest.raises(Mismatch, match=words):
-            file["o"] = value
-        assert file.keys() == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("var * f8", "double[]"),
-        ("var * Long64_t", "int64_t[]"),
-        ("2 * f4", "float[2]"),
-        ("Long64_t", "int64_t"),
-        ("unsigned int", "uint32_t"),
-        ("ULong64_t", "uint64_t"),
-        ("Float_t", "float"),
-        ("std::string", "char*"),
-        (str, "char*"),
-        ("U", "char*"),
-        (np.dtype("U5"), "char*"),
-        ("std::vector<std::string>", "std::vector<std::string>"),
-        ("std::vector<unsigned short>", "std::vector<uint16_t>"),
-        ("var * var * i2", "std::vector<std::vector<int16_t>>"),
-    ],
-)
-def test_words_of_types(kind: Any, name: str) -> None:
-    assert written({"x": []}, {"x": kind})["x"].typename == name
-
-
-def test_records_of_any_words() -> None:
-    for kind in ("{pt: f4, i1: unsigned char}", '{"pt": float32, "i1": u1}', np.dtype([("pt", "f4"), ("i1", "u1")])):
-        tree = written({"m": [{"pt": 1.5, "i1": 2}]}, {"m": kind}, field_name="{}.{}")
-        assert tree.typenames() == {"m.pt": "float", "m.i1": "uint8_t"}
-    tree = written({"m": [[{"pt": 1}]]}, {"m": "var * {pt: f4}"}, counter_name="n_{}")
-    assert tree.keys() == ["n_m", "m_pt"]
-    for rows, found in (([[], []], [[], []]), ([], [])):  # nothing says that these would be records
-        assert written({"m": rows}, {"m": "var * {pt: f4}"})["m_pt"].array().tolist() == found
-    for names in ({"counter_name": "{}{}"}, {"counter_name": 5}, {"field_name": "{a}"}):
-        with pytest.raises(Mismatch, match=f"{next(iter(names))} is a function of names, or a text"):
-            written({}, {"m": "var * f4"}, **names)
-    for wrong, words in (
-        ({"a": 1}, "its records lack 'b'"),
-        ({"a": 1, "b": 2, "c": 3}, "the tree has no branch for their 'c'"),
-    ):
-        with pytest.raises(Mismatch, match=f"'m': {words}"):
-            written({"m": [wrong]}, {"m": "{a: i4, b: i4}"})
-
-
-@pytest.mark.parametrize(
-    ("kind", "column", "words"),
-    [
-        ("var * i4", [[1], [], [2, 2**40]], f"holds lists of int32 and was given {2**40} in row 2"),
-        ("var * var * f4", [[[1.0]], [[2.0], [1e300]]], "given 1e.300 in row 1"),
-        ("2 * i1", [[1, 2], [3, 400]], "given 400 in row 1"),
-        ("f8", [1.5, "one"], "holds float64 and was given string in row 1"),
-        ("f8", np.array(["one"]), "was given strings"),
-        ("3 * f8", [[1.0, 2.0, 3.0], [4.0]], "a list of 1 in row 1"),
-        ("var * f8", [[1.0], [2.0], [None]], "first in row 2"),
-    ],
-)
-def test_what_does_not_fit_is_told_with_its_row(kind: Any, column: Any, words: str) -> None:
-    with pytest.raises(Mismatch, match=words) as caught:
-        written({"x": column}, {"x": kind})
-    assert "shape" not in str(caught.value) and "<U" not in str(caught.value)
-
-
-def test_objects_that_do_not_fit_are_told_with_their_row() -> None:
-    rows = [Point(float(row), "a") for row in range(20)]
-    rows[13].x = "no number"  # type: ignore[assignment]
-    with pytest.raises(Mismatch, match="branch 'p' in row 13: member 'x' of Point"):
-        written({"p": rows}, {"p": Point})
-
-
-@pytest.mark.parametrize("names", [{}, {"field_name": "{}.{}"}])
-def test_records_are_added_to_the_branches_that_records_became(names: dict[str, str], tmp_path: Path) -> None:
-    ak = pytest.importorskip("awkward")
-    rows = [{"r": {"a": 1, "s": {"b": 2.5}}, "p": [{"c": 3}]}, {"r": {"a": 4, "s": {"b": 5.5}}, "p": []}]
-    path = tmp_path / "records.root"
-    with sapwood.recreate(path) as file:
-        types = {"r": "{a: i8, s: {b: f8}}", "p": "var * {c: i8}"}
-        file.mktree("t", types, **names).extend({name: [row[name] for row in rows] for name in types})
-    before = sapwood.open(path)["t"].arrays().tolist()
-    with sapwood.update(path) as file:
-        file["t"].extend(ak.Array(rows))
-        file["t"].extend({name: [row[name] for row in rows] for name in types})
-        with pytest.raises(Mismatch, match="the data lacks '(r_s_b|r.s.b)'"):
-            file["t"].extend({"r": [{"a": 1}], "p": [[{"c": 3}]]})
-    assert sapwood.open(path)["t"].arrays().tolist() == 3 * before
-
-
-@pytest.mark.parametrize("kind", [None, list[float], "O", "complex64", "?f8", "var * ?f8", "no type", "vector<TObject>", 5])
-def test_what_is_no_type_is_refused(kind: Any) -> None:
-    with pytest.raises(Unsupported, match="branch 'x'"):
-        written({"x": []}, {"x": kind})
-
-
-def test_numbers_that_do_not_fit_are_refused() -> None:
-    for kind, values in (("f4", [1.0, 1e300]), ("var * f4", [[], [-1e300]]), ("vector<float>", [[1e300]]), ("i1", [128]), ("u8", [-1])):
-        with pytest.raises(Mismatch, match="'x' holds .* which does not fit"):
-            written({"x": values}, {"x": kind})
-    assert written({"x": [np.inf, 1e-300, 0.1]}, {"x": "f4"})["x"].array().tolist() == [np.inf, 0, float(np.float32(0.1))]
-
-
-def test_names_that_no_file_holds_are_refused() -> None:
-    with sapwood.recreate(io.BytesIO()) as file:
-        for name, words in (("a\udc80", "has no UTF-8"), ("a\0b", "has a zero in it"), (5, "is a text, not int 5")):
-            for write in (
-                lambda name: file.__setitem__(name, "text"),
-                lambda name: file.mktree(name, {"x": "f4"}),
-                file.mkdir,
-            ):
-                with pytest.raises(Mismatch, match=words):
-                    write(name)
-            if isinstance(name, str):
-                with pytest.raises(Mismatch, match=f"name of a branch {words}"):
-                    file["t"] = {name: [1]}
-        assert len(file) == 0
-
-
-def test_a_file_that_is_there_is_not_created(tmp_path: Path) -> None:
-    sapwood.create(tmp_path / "a.root").close()
-    with pytest.raises(FileExistsError) as caught:
-        sapwood.create(tmp_path / "a.root")
-    assert isinstance(caught.value, sapwood.SapwoodError)
-
-
-def test_a_full_disk_keeps_all_rows_and_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "small.root"
-    file = sapwood.recreate(path, compression=None, threads=1)
-    tree = file.mktree("t", {"x": "f8"}, auto_flush=1000)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
-    try:
-        with pytest.raises(OSError, match="too large") as caught:
-            tree.extend({"x": np.arange(2000.0)})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, ignored)
-    assert any("flush() tries again" in note for note in caught.value.__notes__)
-    tree.flush()
-    file.close()
-    assert sapwood.open(path)["t/x"].array().tolist() == list(range(2000))

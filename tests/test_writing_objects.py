@@ -278,7 +278,8 @@ def test_real_root_reads_all_kinds(root: dict[str, Any]) -> None:
 def test_real_root_reads_all_else(root: dict[str, Any]) -> None:
     found = root["written"]
     assert found["g"] | {"ex": 0, "ey": 0} == {
-        "class": "TGraph", "name": "g", "title": "points;x;y", "x": [1, 2, 3], "y": [4, 5, 6], "ex": 0, "ey": 0,
+        "class": "TGraph", "name": "g", "title": "points;x;y", "x": [1, 2, 3], "y": [4, 5, 6], "ex": 0,
+        "ey": 0,
     }  # fmt: skip
     assert found["ge"]["ey"] == [[0.5, 0.5], [0.25, 0.25]] and found["ge"]["ex"] == [[0, 0], [0, 0]]
     assert found["ga"]["ex"] == [[0.1, 0.3], [0.2, 0.4]] and found["ga"]["ey"] == [[1, 3], [2, 4]]
@@ -409,7 +410,9 @@ def test_objects_keep_their_bytes() -> None:
         objects.histogram([1.0, 2.5], [0, 1, 5.0], variances=[1, 2], entries=7),
         objects.histogram([1.0, 2.5, 3, 4], [0, 1, 5.0], variances=[1, 2, 3, 4], flow=True),
         objects.histogram([[1.0, 2.5]], [0, 1], ["a", "ü"]),
-        objects.profile([4, 9], [1.5, 2.5], [0.5, 0.25], (2, 0, 1), squared_weights=[3, 8], axis_titles=["x"]),
+        objects.profile(
+            [4, 9], [1.5, 2.5], [0.5, 0.25], (2, 0, 1), squared_weights=[3, 8], axis_titles=["x"]
+        ),
         objects.profile([[4, 9]], [[1.5, 2.5]], [[0.5, 0.25]], [0, 2], (2, 0, 1), title="title"),
         objects.graph([1, 2, 3], [4, 5, 6], title="points", axis_titles=["x", "y"]),
         objects.graph([1, 2], [4, 5], ey=[0.5, 0.25]),

@@ -32,7 +32,9 @@ def write(path: Path) -> None:
     columns = {f"x{i:02d}": random.normal(size=ENTRIES).astype("f4") for i in range(12)}
     counts = random.integers(0, 4, ENTRIES)
     with sapwood.recreate(path, compression="lz4:4") as file:
-        tree = file.mktree("events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000)
+        tree = file.mktree(
+            "events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000
+        )
         tree.extend({**columns, "hits": ak.unflatten(np.arange(counts.sum(), dtype="i4"), counts)})
         file["text"] = "hello"
 
@@ -85,7 +87,11 @@ def content(file: Any, name: str, key: str) -> Any:
     """What is under a key: arrays of a tree, else the object's words, else the kind of error."""
     try:
         found = file[key]
-        return found.arrays() if hasattr(found, "arrays") else (type(found).__name__, repr(found).replace(name, ""))
+        return (
+            found.arrays()
+            if hasattr(found, "arrays")
+            else (type(found).__name__, repr(found).replace(name, ""))
+        )
     except sapwood.errors.SapwoodError as error:
         return type(error)
 
@@ -121,7 +127,9 @@ def test_files_of_the_corpus_are_what_they_are_on_disk(server: servers.Server) -
 
 def test_the_bytes_are_those_of_xrdcp(server: servers.Server, local: Path, tmp_path: Path) -> None:
     xrdcp = servers.program("xrdcp")
-    subprocess.run([xrdcp, "-s", f"{server.root_url}//data.root", tmp_path / "copy.root"], check=True, timeout=60)
+    subprocess.run(
+        [xrdcp, "-s", f"{server.root_url}//data.root", tmp_path / "copy.root"], check=True, timeout=60
+    )
     assert (tmp_path / "copy.root").read_bytes() == local.read_bytes()
     copied, far = sapwood.open(tmp_path / "copy.root"), sapwood.open(f"{server.root_url}//data.root")
     assert same(copied["events"].arrays(), far["events"].arrays())
@@ -134,7 +142,9 @@ def test_long_reads_begin_and_end_inside_of_pages(server: servers.Server, tmp_pa
     put(server, tmp_path / "long.root", "long.root")
     tree = sapwood.open(f"{server.root_url}//long.root")["t"]
     for start, stop in [(0, len(x)), (1, 999_999), (123_457, 2_345_678), (999_999, 1_000_001)]:
-        assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
+        assert np.array_equal(
+            tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop]
+        )
 
 
 @pytest.mark.parametrize("kind", ["clear", "tls", "name"])
@@ -154,12 +164,18 @@ def test_several_connections_bring_the_same(kind: str, monkeypatch: pytest.Monke
             assert time.monotonic() < until, text[-2000:]
             time.sleep(0.05)
         for start, stop in [(0, len(x)), (1, 999_999), (123_457, 2_345_678)]:
-            assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
+            assert np.array_equal(
+                tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop]
+            )
 
 
 def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
     assert sapwood.open(f"{server.root_url}//data.root:events").num_entries == ENTRIES
-    steps = list(sapwood.iterate([f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))
+    steps = list(
+        sapwood.iterate(
+            [f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES
+        )
+    )
     assert len(steps) == 2 and same(*steps)
     assert sapwood.verify(f"{server.root_url}//data.root") == []
 
@@ -190,7 +206,9 @@ def test_a_child_process_reads_on_connections_of_its_own(server: servers.Server)
 
 def test_the_command_takes_urls(server: servers.Server) -> None:
     command = [sys.executable, "-m", "sapwood"]
-    done = subprocess.run([*command, "ls", f"{server.root_url}//data.root"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*command, "ls", f"{server.root_url}//data.root"], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0 and "events" in done.stdout, done.stderr
     scan = [*command, "scan", f"{server.root_url}//data.root:events", "x00", "-n", "3"]
     done = subprocess.run(scan, capture_output=True, text=True, timeout=60)
@@ -228,14 +246,18 @@ def test_a_cache_in_front_of_a_server_is_read_cold_and_warm(local: Path) -> None
         url = f"{cache.root_url}//data.root"
         cold = sapwood.open(url)["events"]
         assert same(cold.arrays(**some), near.arrays(**some))
-        assert same(cold.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        assert same(
+            cold.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"])
+        )
         behind.close()
         # No server is left that could be asked.
         with pytest.raises(sapwood.errors.IOError, match="no connection"):
             sapwood.open(f"{server.root_url}//data.root", retries=0)
         warm = sapwood.open(url)["events"]
         assert same(warm.arrays(**some), near.arrays(**some))
-        assert same(warm.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        assert same(
+            warm.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"])
+        )
         assert (cache.data / "data.root.cinfo").exists()
         with pytest.raises(sapwood.errors.IOError, match=cache.root_url.split("://")[1]):
             sapwood.open(url, timeout=1, retries=0)["events"].arrays(["x11"])
@@ -315,12 +337,17 @@ def test_a_key_opens_what_asks_for_one(locked: servers.Server, local: Path, tmp_
     assert sapwood.open(url.replace("//", "//me@", 1), **grouped)["events"].num_entries == ENTRIES
 
 
-def test_a_key_of_the_environment_is_shown(locked: servers.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_is_shown(
+    locked: servers.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = f"{locked.root_url}//data.root"
     command = [sys.executable, "-m", "sapwood", "ls", url]
     monkeypatch.delenv("XrdSecSSSKT", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(sapwood.errors.IOError, match=r"by sss; .*no keytab was named, the server's users have /etc/sapwood-users\.keytab"):
+    with pytest.raises(
+        sapwood.errors.IOError,
+        match=r"by sss; .*no keytab was named, the server's users have /etc/sapwood-users\.keytab",
+    ):
         sapwood.open(url)
     assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0
     (tmp_path / ".xrd").mkdir()

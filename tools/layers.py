@@ -1,7 +1,8 @@
-"""Checks the order of modules and crates: imports go downwards, and no files import each other in circles.
+"""Checks the order of modules and crates: imports go downwards; neither files nor folders import in circles.
 
-What counts as an import is every path that begins with `crate`, `self` or `super`, outside of tests and
-comments. A name that a module re-exports belongs to the file that defines it, and a re-export is no import.
+What counts as an import is every path that begins with `crate`, `self`, `super` or a module below, outside of
+tests and comments. A name that a module re-exports belongs to the file that defines it; a re-export is an
+import only where the module uses the name itself.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ ORDER = {
         "clustering options model basket page commit record file tree ntuple writer parallel rewrite recover"
     ).split(),
 }
-# Where two modules are one in two files: a tree knows its file, a file opens its trees and RNTuples.
-TOGETHER = {("tree", "file"), ("read", "file"), ("object", "file"), ("ntuple", "file")}
+# A tree knows its file, and a file opens its trees and RNTuples: these may name types of `file/mod.rs` alone.
+KNOW_THEIR_FILE = {"tree", "read", "ntuple"}
 # Crates of the project that each may use; tests may use the testkit as well. The network is in `store` and
 # `serve`.
 USES = {
@@ -42,7 +43,22 @@ NETWORK = set(
 
 Module = tuple[str, ...]
 USE = re.compile(r"^[ \t]*(pub(?:\([\w: ]+\))? )?use ([^;]+);", re.MULTILINE)
-INLINE = re.compile(r"(?<![\w:])((?:crate|self|super)(?:::\w+)+)")
+INLINE = re.compile(r"(?<![\w:.])(\w+(?:::\w+)+)")
+TESTS = re.compile(r"( *)#\[cfg\((?:all\()?test")
+
+
+def without_tests(code: str) -> str:
+    """The code without the items that only tests have, as rustfmt lays them out."""
+    kept, indent = [], None
+    for line in code.splitlines():
+        if indent is None:
+            if found := TESTS.match(line):
+                indent = found[1]
+            else:
+                kept.append(line)
+        elif re.match(rf"{indent}\S", line) and re.search(r"[;}},]$", line) and line.strip()[0] != "#":
+            indent = None
+    return "\n".join(kept)
 
 
 def leaves(tree: str, before: Module = ()) -> Iterator[tuple[Module, str]]:
@@ -83,8 +99,10 @@ class Crate:
             self._read(module, path)
 
     def _read(self, module: Module, path: Path) -> None:
-        code = re.split(r"#\[cfg\((?:all\()?test", path.read_text())[0]
-        code = "\n".join(line.split("//")[0] for line in code.splitlines())
+        code = "\n".join(line.split("//")[0].rstrip() for line in path.read_text().splitlines())
+        code = without_tests(code)
+        rest = re.sub(r"\bmod \w+;|\bpub\([^)]*\)", "", USE.sub("", code))
+        words = set(re.findall(r"(?<![\w:.])\w+", rest))
         for public, tree in USE.findall(code):
             for parts, name in leaves(tree):
                 absolute = self._absolute(module, parts)
@@ -92,11 +110,11 @@ class Crate:
                     continue
                 if public:
                     self.exports[module][name] = absolute
-                else:
+                if not public or name in words:
                     self.paths[module].add(absolute)
-        for text in INLINE.findall(USE.sub("", code)):
+        for text in INLINE.findall(rest):
             absolute = self._absolute(module, tuple(text.split("::")))
-            if absolute is not None and not text.startswith("self::"):
+            if absolute is not None:
                 self.paths[module].add(absolute)
 
     def _absolute(self, module: Module, parts: Module) -> Module | None:
@@ -136,7 +154,7 @@ class Crate:
 
     def name(self, module: Module) -> str:
         """A module as it is called in messages."""
-        return str(self.files[module].relative_to(CRATES.parent))
+        return str(self.files[module].relative_to(self.source.parent.parent))
 
 
 def knots(graph: dict[Module, set[Module]]) -> list[list[Module]]:
@@ -168,17 +186,46 @@ def knots(graph: dict[Module, set[Module]]) -> list[list[Module]]:
     return found
 
 
-def cycles(crate: Crate) -> list[str]:
-    """Import cycles of a crate, but for modules that are one in two files."""
-    graph = crate.imports()
-    for module, used in graph.items():
-        graph[module] = {to for to in used if not (module and to and (module[0], to[0]) in TOGETHER)}
+def knows_its_file(module: Module, used: Module) -> bool:
+    """Whether an import is that of a file's types by what the file opens."""
+    return used == ("file",) and module[:1] != () and module[0] in KNOW_THEIR_FILE
+
+
+def file_cycles(crate: Crate) -> list[str]:
+    """Files of a crate that import each other."""
+    graph = {
+        module: {to for to in used if not knows_its_file(module, to)}
+        for module, used in crate.imports().items()
+    }
     wrong = []
     for knot in knots(graph):
         wrong.append(f"{len(knot)} files import each other:")
         for module in knot:
             within = ", ".join(crate.name(used) for used in sorted(graph[module] & set(knot)))
             wrong.append(f"  {crate.name(module)} imports {within}")
+    return wrong
+
+
+def folder_cycles(crate: Crate) -> list[str]:
+    """Modules beside each other, with all that is below them, that import each other."""
+    imports = crate.imports()
+    wrong = []
+    for base in sorted({module[:level] for module in crate.files for level in range(len(module))}):
+        level = len(base)
+        causes: dict[Module, dict[Module, list[str]]] = {}
+        for module, used in sorted(imports.items()):
+            here = module[: level + 1]
+            for to in sorted(used):
+                there = to[: level + 1]
+                if {module[:level], to[:level]} != {base} or len(here) == level or len(there) == level:
+                    continue
+                if here != there and not knows_its_file(module, to):
+                    cause = f"  {crate.name(module)} imports {crate.name(to)}"
+                    causes.setdefault(here, {}).setdefault(there, []).append(cause)
+        for knot in knots({here: set(used) for here, used in causes.items()}):
+            wrong.append(f"{crate.source.parent.name}: {', '.join(m[-1] for m in knot)} import each other:")
+            for here in knot:
+                wrong += [line for to, lines in causes[here].items() if to in knot for line in lines]
     return wrong
 
 
@@ -199,7 +246,7 @@ def order(core: Crate) -> list[str]:
                 if other[:level] != base or len(other) <= level or other[level] not in names:
                     continue
                 there = other[level]
-                if names.index(there) > names.index(here) and (here, there) not in TOGETHER:
+                if names.index(there) > names.index(here) and not knows_its_file(module, other):
                     wrong.append(f"{core.name(module)}: {here} imports {there}, which comes later")
     return wrong
 
@@ -229,10 +276,10 @@ def main() -> int:
     for name in USES:
         crate = Crate(CRATES / name / "src")
         files += len(crate.files)
-        wrong += cycles(crate)
+        wrong += file_cycles(crate) + folder_cycles(crate)
         if name == "core":
             wrong += order(crate)
-    good = f"{files} files in {len(USES)} crates import only downwards, without a cycle"
+    good = f"{files} files in {len(USES)} crates import only downwards, without a cycle of files or folders"
     print("\n".join(wrong) if wrong else good)
     return 1 if wrong else 0
 

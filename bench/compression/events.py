@@ -26,7 +26,20 @@ LIGHT = 29.979  # cm/ns
 def _record(pythia: Any) -> np.ndarray:
     """Final particles of an event: id, place in the record, its mother's, momentum, production vertex, charge."""
     found = [
-        (p.id(), p.index(), p.mother1(), p.px(), p.py(), p.pz(), p.e(), p.xProd(), p.yProd(), p.zProd(), p.tProd(), p.charge())
+        (
+            p.id(),
+            p.index(),
+            p.mother1(),
+            p.px(),
+            p.py(),
+            p.pz(),
+            p.e(),
+            p.xProd(),
+            p.yProd(),
+            p.zProd(),
+            p.tProd(),
+            p.charge(),
+        )
         for p in pythia.event
         if p.isFinal()
     ]
@@ -46,7 +59,9 @@ def _hits(tracks: np.ndarray, random: np.random.Generator) -> np.ndarray:
     turn = np.arcsin(np.clip(radius / (2 * bend), -1, 1))
     z = of[:, 9] / 10 + 2 * bend * turn * of[:, 5] / pt
     reached = (radius < 2 * bend) & (np.abs(z) < HALF_LENGTH)
-    track, layer, of, pt, radius, bend, turn, z = (a[reached] for a in (track, layer, of, pt, radius, bend, turn, z))
+    track, layer, of, pt, radius, bend, turn, z = (
+        a[reached] for a in (track, layer, of, pt, radius, bend, turn, z)
+    )
     phi = np.arctan2(of[:, 4], of[:, 3]) - of[:, 11] * turn
     around = (phi % (2 * np.pi)) * radius
     module_phi, module_z = np.floor(around / MODULE[0]), np.floor((z + HALF_LENGTH) / MODULE[1])
@@ -63,7 +78,8 @@ def _hits(tracks: np.ndarray, random: np.random.Generator) -> np.ndarray:
             around - (module_phi + 0.5) * MODULE[0], z + HALF_LENGTH - (module_z + 0.5) * MODULE[1],
             np.full(len(track), -THICKNESS / 2), THICKNESS * slope[0], THICKNESS * slope[1],
             np.full(len(track), THICKNESS), momentum, loss, np.arctan2(pt, of[:, 5]), phi,
-            np.hypot(2 * bend * turn, z) / (LIGHT * beta), of[:, 0], np.full(len(track), 2.0), detector, track + 1.0,
+            np.hypot(2 * bend * turn, z) / (LIGHT * beta), of[:, 0], np.full(len(track), 2.0), detector,
+            track + 1.0,
         ],
         axis=1,
     )  # fmt: skip

@@ -2,9 +2,9 @@
 
     python -m bench.compression.random_access [--scale 0.05] [--runs 3]
 
-The paper fills 100,000,000 tiny events, 1,000,000 small and 1,000 large ones; `--scale` says how many of them here. Each
-figure is the least of several runs in processes of their own. A cold cache is one from which the system was asked to
-drop the file. Draws docs/benchmarks/random-access.md.
+The paper fills 100,000,000 tiny events, 1,000,000 small and 1,000 large ones; `--scale` says how many of them
+here. Each figure is the least of several runs in processes of their own. A cold cache is one from which the
+system was asked to drop the file. Draws docs/benchmarks/random-access.md.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def best(runs: int, script: str, *arguments: object) -> list[float]:
     return [min(column) for column in zip(*answers)]
 
 
-def figures(kind: str, events: int, mode: str, codec: str, basket_bytes: int, runs: int, is_short: bool) -> dict[str, Any]:
+def figures(
+    kind: str, events: int, mode: str, codec: str, basket_bytes: int, runs: int, is_short: bool
+) -> dict[str, Any]:
     """What one file costs."""
     folder = DATA / "random_access"
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,7 +183,12 @@ def draw(found: dict[str, Any], scale: float) -> str:
             paper = PAPER[kind] if mode == "each event" else {}
             said = [f"{paper[x]:.2f}" if paper else "" for x in ("size", "random", "sequential")]
             ratios.append(
-                [f"{kind}, {mode}", f"{row['raw'] / row['bytes']:.2f}", f"{row['bytes'] / whole['bytes']:.3f}", said[0]]
+                [
+                    f"{kind}, {mode}",
+                    f"{row['raw'] / row['bytes']:.2f}",
+                    f"{row['bytes'] / whole['bytes']:.3f}",
+                    said[0],
+                ]
                 + [f"{row['write'] / whole['write']:.2f}", f"{random_cpu:.3f}", f"{together:.3f}", said[1]]
                 + [f"{ours:.2f}", f"{root:.2f}", said[2]]
             )
@@ -190,7 +197,11 @@ def draw(found: dict[str, Any], scale: float) -> str:
             random_rows.append([f"{kind}, {mode}", *(f"{x:,.1f}" for x in hot), *(f"{x:,.1f}" for x in cold)])
         auto = found[f"{kind} auto"]["random hot, sapwood"][0]
         others.append(
-            [kind, f"{whole['random hot, ROOT'][0] / auto:.1f}", f"{whole['random hot, uproot'][0] / auto:.1f}"]
+            [
+                kind,
+                f"{whole['random hot, ROOT'][0] / auto:.1f}",
+                f"{whole['random hot, uproot'][0] / auto:.1f}",
+            ]
         )
     further = []
     for kind in ("TFloat", "TSmall"):
@@ -244,7 +255,9 @@ Ratios to whole baskets of the same codec and size; then microseconds of CPU for
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--scale", type=float, default=0.05)
     arguments.add_argument("--runs", type=int, default=3)
     given = arguments.parse_args()

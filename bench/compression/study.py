@@ -2,9 +2,10 @@
 
     python -m bench.compression.study [--events 120] [--rounds 2]
 
-Events of Pythia 8 in classes of CMS are written by ROOT, split and whole, without compression, and rewritten into baskets of 64,000
-bytes. ROOT compresses and decompresses the bytes of these baskets with the functions that its baskets use, Sapwood with those that
-its writer and its reader use: the same bytes, one thread, CPU time, the best of some rounds. The page is docs/benchmarks/compression.md.
+Events of Pythia 8 in classes of CMS are written by ROOT, split and whole, without compression, and rewritten
+into baskets of 64,000 bytes. ROOT compresses and decompresses the bytes of these baskets with the functions
+that its baskets use, Sapwood with those that its writer and its reader use: the same bytes, one thread, CPU
+time, the best of some rounds. The page is docs/benchmarks/compression.md.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ PAPER = {
 """Seconds to compress and to decompress 6.4 GB, and the ratio."""
 ROWS = {
     "ZLIB-1": 101, "ZLIB-5": 105, "ZLIB-6": 106, "ZLIB-9": 109, "LZ4": 401, "LZ4HC-5": 405, "LZ4HC-9": 409,
-    "LZMA-1": 201, "LZMA-5": 205, "LZMA-9": 209, "ZSTD-1": 501, "ZSTD-3": 503, "ZSTD-5": 505, "ZSTD-7": 507, "ZSTD-9": 509,
+    "LZMA-1": 201, "LZMA-5": 205, "LZMA-9": 209, "ZSTD-1": 501, "ZSTD-3": 503, "ZSTD-5": 505, "ZSTD-7": 507,
+    "ZSTD-9": 509,
 }  # fmt: skip
 """ROOT's numbers. The paper does not have ZSTD."""
 
@@ -70,7 +72,10 @@ def places(path: Path) -> list[int]:
     found = []
     for branch in sapwood.open(path)["Events"].layout()["branches"]:
         for _, _, at, _ in branch["baskets"]:
-            length, key = int.from_bytes(raw[at + 6 : at + 10], "big"), int.from_bytes(raw[at + 14 : at + 16], "big")
+            length, key = (
+                int.from_bytes(raw[at + 6 : at + 10], "big"),
+                int.from_bytes(raw[at + 14 : at + 16], "big"),
+            )
             found += [at, key, length]
     return found
 
@@ -94,7 +99,12 @@ def of_sapwood(path: Path, rounds: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for _ in range(rounds):
         study = sapwood.compression_study(
-            path, purposes=[], settings=list(ROWS.values()), basket_bytes=[BASKET], sample_bytes=1 << 40, threads=1
+            path,
+            purposes=[],
+            settings=list(ROWS.values()),
+            basket_bytes=[BASKET],
+            sample_bytes=1 << 40,
+            threads=1,
         )
         for name, trial in zip(ROWS, study.trials, strict=True):
             row = [float(trial["bytes"]), trial["write_seconds"], trial["read_seconds"]]
@@ -106,7 +116,11 @@ def judged(root: dict[str, list[float]], ours: dict[str, list[float]]) -> str:
     """In a sentence: where we are slower, or larger, than ROOT."""
     words = []
     for place, what, most in ((1, "compress", 1.05), (2, "decompress", 1.05), (0, "are larger", 1.01)):
-        worse = [f"{name} ({ours[name][place] / root[name][place]:.2f})" for name in ROWS if ours[name][place] > most * root[name][place]]
+        worse = [
+            f"{name} ({ours[name][place] / root[name][place]:.2f})"
+            for name in ROWS
+            if ours[name][place] > most * root[name][place]
+        ]
         if place == 0:
             words.append(f"Larger than ROOT's by more than 1 %: {', '.join(worse) or 'none'}.")
         else:
@@ -128,8 +142,22 @@ def section(kind: str, size: int, root: dict[str, list[float]], ours: dict[str, 
             row += [f"{size / of[1] / 1e6:.0f}", f"{size / of[2] / 1e6:.0f}", f"{size / of[0]:.3f}"]
         row += [f"{root[name][place] / ours[name][place]:.2f}" for place in (1, 2)]
         body.append(row)
-    head = ["", "paper, in", "out", "ratio", "ROOT, in", "out", "ratio", "Sapwood, in", "out", "ratio", "in / ROOT", "out / ROOT"]
-    return f"## {kind.capitalize()} objects\n\n{size / 1e6:.1f} MB.\n\n{table(head, body)}\n{judged(root, ours)}\n"
+    head = [
+        "",
+        "paper, in",
+        "out",
+        "ratio",
+        "ROOT, in",
+        "out",
+        "ratio",
+        "Sapwood, in",
+        "out",
+        "ratio",
+        "in / ROOT",
+        "out / ROOT",
+    ]
+    title = f"## {kind.capitalize()} objects\n\n{size / 1e6:.1f} MB.\n\n"
+    return f"{title}{table(head, body)}\n{judged(root, ours)}\n"
 
 
 def main() -> None:

@@ -150,7 +150,9 @@ def sparse(browser: Any, folder: Path) -> tuple[int, int]:
         page.locator(".plot svg").wait_for(timeout=300_000)
         for room in ("table", "layout"):
             page.goto(f"{served.url}#room={room}&file=0&path=tree%3B1")
-            page.locator("#room-table td" if room == "table" else ".layout canvas").first.wait_for(timeout=60_000)
+            page.locator("#room-table td" if room == "table" else ".layout canvas").first.wait_for(
+                timeout=60_000
+            )
         page.context.close()
         return memory(served.url), (folder / "sparse.root").stat().st_size
 
@@ -174,13 +176,27 @@ def main() -> None:
         with browsing(folder / "many.root") as served:
             rows.append(("the tree of a file", f"{tree_shown(browser, served.url):.3f} s", ""))
             rows.append(("10,000 branches unfold, first", f"{unfold(browser, served.url):.3f} s", "0.2 s"))
-            rows.append(("10,000 branches unfold, again", f"{median(lambda: unfold(browser, served.url)):.3f} s", "0.2 s"))
+            rows.append(
+                (
+                    "10,000 branches unfold, again",
+                    f"{median(lambda: unfold(browser, served.url)):.3f} s",
+                    "0.2 s",
+                )
+            )
         taken, requests = far(browser, folder)
         floor = requests * DELAY
-        rows.append((f"first histogram over {DELAY * 1000:.0f} ms: {requests} requests", f"{taken:.3f} s", f"{floor + 0.5:.1f} s"))
+        rows.append(
+            (
+                f"first histogram over {DELAY * 1000:.0f} ms: {requests} requests",
+                f"{taken:.3f} s",
+                f"{floor + 0.5:.1f} s",
+            )
+        )
         most, size = sparse(browser, folder)
         rows.append((f"memory for a file of {size / 1e9:.1f} GB", f"{most / 1e6:.0f} MB", "200 MB"))
-    text = "| what | measured | aim |\n|---|---:|---:|\n" + "".join(f"| {a} | {b} | {c} |\n" for a, b, c in rows)
+    text = "| what | measured | aim |\n|---|---:|---:|\n" + "".join(
+        f"| {a} | {b} | {c} |\n" for a, b, c in rows
+    )
     print(text)
     if arguments.write:
         head = "# The browser\n\n`python -m bench.look.look`, headless Chromium on the same machine.\n\n"

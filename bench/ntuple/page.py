@@ -11,7 +11,8 @@ from bench.support.draw import ratio, seconds, shown, table
 from bench.support.files import HERE
 
 WAYS = [
-    ("limit", "fresh", "limit"), ("limit", "reused", "limit, memory reused"), ("sapwood", "arrays", "Sapwood arrays"),
+    ("limit", "fresh", "limit"), ("limit", "reused", "limit, memory reused"),
+    ("sapwood", "arrays", "Sapwood arrays"),
     ("sapwood", "iterate", "Sapwood iterate"), ("uproot", "arrays", "uproot"), ("root", "bulk", "ROOT bulk"),
     ("root", "entry", "ROOT by entry"), ("root", "frame", "ROOT RDataFrame"),
 ]  # fmt: skip

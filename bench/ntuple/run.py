@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measure RNTuples: the limit, ROOT, uproot and Sapwood side by side, and draw docs/benchmarks/rntuple.md.
 
-    python -m bench.ntuple.run [--scale 0.1] [--only PART_OF_A_NAME] [--parts reading,opening,writing,merging,far] [--repeat 5]
+    python -m bench.ntuple.run [--scale 0.1] [--only PART_OF_A_NAME] [--parts
+    reading,opening,writing,merging,far] [--repeat 5]
 
-Inputs are written by ROOT when they are missing. Every number is the median over runs in one process that has read the file once
-before; CPU time is that of all threads. Sums of all values must agree between readers, and files that were written are read back by
-another reader. Parts and rows that are not measured stay as they were. Results of another scale than 1 stay in the data folder.
+Inputs are written by ROOT when they are missing. Every number is the median over runs in one process that has
+read the file once before; CPU time is that of all threads. Sums of all values must agree between readers, and
+files that were written are read back by another reader. Parts and rows that are not measured stay as they
+were. Results of another scale than 1 stay in the data folder.
 """
 
 from __future__ import annotations
@@ -146,7 +148,8 @@ def writing(limit: Path, i: Input, args: argparse.Namespace) -> Iterator[dict[st
         FOLDER / "ours.root",
     )
     job = {
-        "family": i.family, "codec": i.codec, "entries": i.entries(args.scale), "source": str(source), "threads": 1,
+        "family": i.family, "codec": i.codec, "entries": i.entries(args.scale), "source": str(source),
+        "threads": 1,
         "repeat": min(args.repeat, 3),
     }  # fmt: skip
     for threads in (1, 2) if i.codec == "zstd5" and i.family != "wide" else (1,):
@@ -198,7 +201,9 @@ def merging(i: Input, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for _ in range(args.repeat):
         for who, command in contenders.items():
             if who == "cat":
-                target.unlink(missing_ok=True)  # the others do so when they are loaded: freed pages do not stay warm
+                target.unlink(
+                    missing_ok=True
+                )  # the others do so when they are loaded: freed pages do not stay warm
             before = os.times()
             began = time.perf_counter()
             done = subprocess.run(command, capture_output=True, text=True, check=False)

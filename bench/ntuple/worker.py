@@ -1,8 +1,9 @@
 """Measure one reader or writer in a process of its own: python -m bench.ntuple.worker '{"reader": .., "ways": [..], "path": .., ..}'
 
-Prints one JSON line for each way. A reader is measured from opening the file to the last value in memory; sums are made outside of
-the measured time for readers that give arrays, inside for ROOT, whose loops would be empty without them. A writer has its values in
-memory before; measured is from opening the file to its being closed. With a scale and names, it writes the inputs instead.
+Prints one JSON line for each way. A reader is measured from opening the file to the last value in memory;
+sums are made outside of the measured time for readers that give arrays, inside for ROOT, whose loops would be
+empty without them. A writer has its values in memory before; measured is from opening the file to its being
+closed. With a scale and names, it writes the inputs instead.
 """
 
 from __future__ import annotations

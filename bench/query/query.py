@@ -2,8 +2,8 @@
 
 Usage: python bench/query/query.py [--entries N] [--runs N]
 
-`draw` is compared with `arrays` of the same columns, which has to build them. *again* is a second drawing in one
-process, whose memory is there already.
+`draw` is compared with `arrays` of the same columns, which has to build them. *again* is a second drawing in
+one process, whose memory is there already.
 """
 
 from __future__ import annotations
@@ -131,9 +131,20 @@ def main() -> None:
     head = "".join(f" {name:>7}" for name in ("draw", "again", "arrays", "uproot", "ROOT", "RDF"))
     print(f"{'':28}{head}   draw/arrays  ROOT/draw  RDF/draw (aims 1, 3, 3)")
     for row in ROWS:
-        draw, again, arrays = (measure(SAPWOOD, row, what, arguments.runs) for what in ("draw", "again", "arrays"))
-        uproot, root, frame = (measure(program, row, "draw", arguments.runs) for program in (UPROOT, ROOT, FRAME))
-        found = {"draw": draw, "again": again, "arrays": arrays, "uproot_arrays": uproot, "root": root, "rdf": frame}
+        draw, again, arrays = (
+            measure(SAPWOOD, row, what, arguments.runs) for what in ("draw", "again", "arrays")
+        )
+        uproot, root, frame = (
+            measure(program, row, "draw", arguments.runs) for program in (UPROOT, ROOT, FRAME)
+        )
+        found = {
+            "draw": draw,
+            "again": again,
+            "arrays": arrays,
+            "uproot_arrays": uproot,
+            "root": root,
+            "rdf": frame,
+        }
         results.append({"row": row[0], **found})
         print(
             f"{row[0]:28}" + "".join(f" {seconds:7.3f}" for seconds in found.values()),

@@ -3,11 +3,12 @@
 
     python -m bench.read.packed [--events 12000] [--rounds 3]
 
-The input is made once: charged particles of Pythia 8 events, in a ROOT file without compression. `baskets` is the same file with baskets of
-so many bytes, compressed by ZSTD-5 of ROOT (level 10 of zstd); `SquashFS` and `pack` hold the plain file in blocks of so many bytes at the
-same level of zstd. SquashFS is read in user space, by Sapwood: nothing is mounted. Each number is the median of the rounds, in a process of its
-own that reads the file once before; files are in the page cache. Bytes are those that the process read from the file system (`rchar` of
-/proc/self/io), so that they are what a cold disk or a server would be asked for.
+The input is made once: charged particles of Pythia 8 events, in a ROOT file without compression. `baskets` is
+the same file with baskets of so many bytes, compressed by ZSTD-5 of ROOT (level 10 of zstd); `SquashFS` and
+`pack` hold the plain file in blocks of so many bytes at the same level of zstd. SquashFS is read in user
+space, by Sapwood: nothing is mounted. Each number is the median of the rounds, in a process of its own that
+reads the file once before; files are in the page cache. Bytes are those that the process read from the file
+system (`rchar` of /proc/self/io), so that they are what a cold disk or a server would be asked for.
 """
 
 from __future__ import annotations
@@ -121,7 +122,17 @@ def rchar() -> int:
 
 
 def measure(place: str, step: int, rounds: int) -> dict[str, float]:
-    line = [sys.executable, "-m", "bench.read.packed", "--worker", place, "--step", str(step), "--rounds", str(rounds)]
+    line = [
+        sys.executable,
+        "-m",
+        "bench.read.packed",
+        "--worker",
+        place,
+        "--step",
+        str(step),
+        "--rounds",
+        str(rounds),
+    ]
     done = subprocess.run(line, capture_output=True, text=True, check=True, cwd=HERE.parent)
     answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return answer
@@ -165,7 +176,10 @@ def page(path: Path, events: int, rounds: int) -> str:
         rebuilt(path, SMALL, None),
     )
     base = measure(str(usual), 1, rounds)
-    files = [("baskets of 32 kB, ZSTD-5", str(usual), usual), ("the same without compression", str(plain), plain)]
+    files = [
+        ("baskets of 32 kB, ZSTD-5", str(usual), usual),
+        ("the same without compression", str(plain), plain),
+    ]
     for size in SIZES:
         place, file = variants(path, plain, size)["pack"]
         files.append((f"packed in blocks of {unit(size)}", place, file))
@@ -173,7 +187,9 @@ def page(path: Path, events: int, rounds: int) -> str:
     for name, place, file in files:
         found = measure(place, 1, rounds)
         times = [f"{found[key]:.3f}" for key in ("cpu", "wall")]
-        sequential.append([name, f"{file.stat().st_size / whole:.3f}", *times, f"{found['cpu'] / base['cpu']:.2f}"])
+        sequential.append(
+            [name, f"{file.stat().st_size / whole:.3f}", *times, f"{found['cpu'] / base['cpu']:.2f}"]
+        )
     tables: dict[int, list[list[str]]] = {step: [] for step in STEPS}
     for size in SIZES:
         forms = variants(path, small, size)

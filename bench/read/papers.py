@@ -4,8 +4,9 @@ member against object by object as in the paper of 2010.
 
     python -m bench.read.papers [--scale 0.1] [--rounds 3]
 
-Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables go to bench/write/event.md and
-bench/write/streaming.md, from where `bench/write/writing.py` and `bench/support/draw_writing.py` put them into docs/benchmarks.md.
+Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables
+go to bench/write/event.md and bench/write/streaming.md, from where `bench/write/writing.py` and
+`bench/support/draw_writing.py` put them into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ def classes() -> tuple[Any, Any]:
     floats = [(name, np.float32) for name in FLOATS.split()]
     track = make_dataclass("PageTrack", [*floats, ("fNpoint", np.int32), ("fValid", np.int16)])
     page = make_dataclass(
-        "PageEvent", [("fNtrack", np.int32), ("fRun", np.int32), ("fTemperature", np.float32), ("fTracks", list[track])]  # type: ignore[valid-type]
+        "PageEvent",
+        [("fNtrack", np.int32), ("fRun", np.int32), ("fTemperature", np.float32), ("fTracks", list[track])]  # type: ignore[valid-type]
     )  # fmt: skip
     hit = make_dataclass("Hit", [(name, np.float32) for name in "xyz"] + [("adc", np.int16)])
     of_hits = make_dataclass(
-        "HitTrack", [*((name, np.float32) for name in ("px", "py", "pz")), ("charge", np.int32), ("hits", list[hit])]  # type: ignore[valid-type]
+        "HitTrack",
+        [*((name, np.float32) for name in ("px", "py", "pz")), ("charge", np.int32), ("hits", list[hit])]  # type: ignore[valid-type]
     )  # fmt: skip
     return page, make_dataclass("HitEvent", [("number", np.int32), ("tracks", list[of_hits])])  # type: ignore[valid-type]
 
@@ -64,16 +67,25 @@ def made_page(entries: int) -> Any:
     flat = [r.random(n, "f4") for _ in range(8)]
     values = {
         "fPx": normal[0], "fPy": normal[1], "fPz": np.hypot(normal[0], normal[1]), "fRandom": 1000 * flat[0],
-        "fMass2": np.where(flat[1] < 0.5, np.float32(0.13957), np.float32(0.4936)), "fBx": np.float32(0.15) * normal[2],
-        "fBy": np.float32(0.15) * normal[3], "fMeanCharge": np.float32(0.01) * flat[2], "fXfirst": 10 * flat[3],
-        "fXlast": 10 * flat[3] + 10, "fYfirst": 10 * flat[4], "fYlast": 10 * flat[4] + 10, "fZfirst": 50 + 5 * normal[4],
+        "fMass2": np.where(flat[1] < 0.5, np.float32(0.13957), np.float32(0.4936)),
+        "fBx": np.float32(0.15) * normal[2],
+        "fBy": np.float32(0.15) * normal[3], "fMeanCharge": np.float32(0.01) * flat[2],
+        "fXfirst": 10 * flat[3],
+        "fXlast": 10 * flat[3] + 10, "fYfirst": 10 * flat[4], "fYlast": 10 * flat[4] + 10,
+        "fZfirst": 50 + 5 * normal[4],
         "fZlast": 200 + 10 * normal[5], "fCharge": np.floor(3 * flat[5]) - 1, "fNpoint": (60 + 10 * flat[6]).astype("i4"),
         "fValid": (flat[7] < 0.6).astype("i2"),
     }  # fmt: skip
     tracks = ak.unflatten(ak.zip(values), counts)
     temperature = r.normal(20, 1, entries).astype("f4")
     return ak.zip(
-        {"fNtrack": counts, "fRun": np.full(entries, 200, "i4"), "fTemperature": temperature, "fTracks": tracks}, depth_limit=1
+        {
+            "fNtrack": counts,
+            "fRun": np.full(entries, 200, "i4"),
+            "fTemperature": temperature,
+            "fTracks": tracks,
+        },
+        depth_limit=1,
     )
 
 
@@ -152,14 +164,31 @@ WHO: dict[str, Any] = {"Sapwood": Sapwood, ROWS: None, "ROOT": Root}
 def row_by_row(entries: int) -> list[dict[str, Any]]:
     """The page's events as values of a Rust type, filled one by one: `crates/core/examples/event.rs`."""
     target = DATA / "build" / "example"
-    build = ["cargo", "build", "--release", "--quiet", "--package", "sapwood", "--example", "event", "--target-dir", str(target)]
+    build = [
+        "cargo",
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "sapwood",
+        "--example",
+        "event",
+        "--target-dir",
+        str(target),
+    ]
     subprocess.run(build, cwd=HERE.parent, check=True)
     out = []
     for split in (0, 99):
         for level in (0, 1, 2):
             path = FOLDER / f"page_{split}_{level}_rows.root"
             setting = f"zlib:{level}" if level else "none"
-            command = [str(target / "release" / "examples" / "event"), str(path), str(entries), setting, str(split)]
+            command = [
+                str(target / "release" / "examples" / "event"),
+                str(path),
+                str(entries),
+                setting,
+                str(split),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             out.append({"who": ROWS, "split": split, "variant": level, **json.loads(done.stdout)})
             path.unlink()
@@ -210,7 +239,10 @@ def run(kind: str, entries: int, rounds: int) -> dict[tuple[int, int, str], dict
         for who in contenders(kind):
             job = json.dumps({"who": who, "kind": kind, "entries": entries})
             done = subprocess.run(
-                [sys.executable, "-W", "ignore", "-m", "bench.read.papers", "--job", job], capture_output=True, text=True, check=False
+                [sys.executable, "-W", "ignore", "-m", "bench.read.papers", "--job", job],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             lines = [x for x in done.stdout.splitlines() if x.startswith("[")]
             if not lines:
@@ -219,7 +251,8 @@ def run(kind: str, entries: int, rounds: int) -> dict[tuple[int, int, str], dict
                 found.setdefault((row["split"], row["variant"], row["who"]), []).append(row)
     numbers = ("write", "write_cpu", "made", "size", "read", "read_cpu", "sample", "sample_cpu")
     return {
-        key: {n: statistics.median(r[n] for r in rows) for n in numbers if n in rows[0]} for key, rows in found.items()
+        key: {n: statistics.median(r[n] for r in rows) for n in numbers if n in rows[0]}
+        for key, rows in found.items()
     }
 
 
@@ -232,15 +265,32 @@ def event_section(rows: dict[tuple[int, int, str], dict[str, float]], entries: i
                 r["total"] = r["write"] + r["made"]
                 seconds = ("total", "write", "write_cpu", "read", "read_cpu", "sample", "sample_cpu")
                 cells = [f"{r[name]:.3f}" if name in r else "" for name in seconds]
-                body.append([f"{who}, comp {level}, {'split' if split else 'unsplit'}", f"{r['size'] / 1e6:.2f}", *cells])
-    head = ["1997", "MB", "total write, s", "effective write, s", "CPU", "read all, s", "CPU", "read sample, s", "CPU"]
+                body.append(
+                    [
+                        f"{who}, comp {level}, {'split' if split else 'unsplit'}",
+                        f"{r['size'] / 1e6:.2f}",
+                        *cells,
+                    ]
+                )
+    head = [
+        "1997",
+        "MB",
+        "total write, s",
+        "effective write, s",
+        "CPU",
+        "read all, s",
+        "CPU",
+        "read sample, s",
+        "CPU",
+    ]
     return (
         "## The Event benchmark of 1997\n\n"
         f"{entries:,} events of about 600 tracks of 17 members, in one thread (`bench/read/papers.py`). *Total* has the making of the "
         "random numbers in it, by NumPy for Sapwood and by `TRandom3` for ROOT; *effective* has not. Sapwood is given arrays of 100 "
         "events in Python, or, row by row, values of a Rust type (`crates/core/examples/event.rs`), as ROOT is given objects. Comp 1 and 2 are levels of "
         "ZLIB. Each reads its own file: all events, or for *sample* the branch of track counts, and the whole event where it is "
-        f"below {BELOW}. Split is level 99: what the page calls split 1 split the tracks, too.\n\n" + table(head, body)
+        f"below {BELOW}. Split is level 99: what the page calls split 1 split the tracks, too.\n\n"
+        + table(head, body)
     )
 
 
@@ -253,12 +303,22 @@ def streaming_section(rows: dict[tuple[int, int, str], dict[str, float]], entrie
                 smaller = f"{100 * (1 - r['size'] / one['size']):.1f} %" if r is other else ""
                 faster = f"{100 * (1 - r['read_cpu'] / one['read_cpu']):.0f} %" if r is other else ""
                 name = f"{who}, {'split' if split else 'unsplit'}, {word}"
-                body.append([name, f"{r['size'] / 1e6:.2f}", f"{r['write_cpu']:.3f}", f"{r['read_cpu']:.3f}", smaller, faster])
+                body.append(
+                    [
+                        name,
+                        f"{r['size'] / 1e6:.2f}",
+                        f"{r['write_cpu']:.3f}",
+                        f"{r['read_cpu']:.3f}",
+                        smaller,
+                        faster,
+                    ]
+                )
     head = ["2010", "MB", "CPU to write, s", "CPU to read, s", "smaller by", "read faster by"]
     return (
         "## Member by member and object by object\n\n"
         f"{entries:,} events of about 20 tracks, each with about 12 hits in a vector of its own, ZLIB-1, in one thread "
-        "(`bench/read/papers.py`). Split, the tracks are branches and their hits are collections in one of these.\n\n" + table(head, body)
+        "(`bench/read/papers.py`). Split, the tracks are branches and their hits are collections in one of these.\n\n"
+        + table(head, body)
     )
 
 

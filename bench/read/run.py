@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measure the limit, ROOT, uproot and Sapwood side by side, and draw docs/benchmarks.md.
 
-    python -m bench.read.run [--quick] [--only PART_OF_A_NAME] [--readers limit,root,uproot,sapwood] [--repeat 5]
+    python -m bench.read.run [--quick] [--only PART_OF_A_NAME] [--readers limit,root,uproot,sapwood] [--repeat
+    5]
 
-Inputs are written by bench/support/gen.py when they are missing. Every number is the median over runs in one process that has
-read the file once before; CPU time is that of all threads. Sums of all values must agree between readers.
+Inputs are written by bench/support/gen.py when they are missing. Every number is the median over runs in one
+process that has read the file once before; CPU time is that of all threads. Sums of all values must agree
+between readers.
 """
 
 from __future__ import annotations
@@ -134,8 +136,10 @@ def measure(
             yield {"way": way, **r}
         return
     job = {
-        "reader": reader, "ways": ways, "path": str(path), "family": i.family, "columns": columns, "threads": threads,
-        "tiny": str(i.path("tiny")), "memory": workload == "memory", "repeat": 1 if workload == "memory" else args.repeat,
+        "reader": reader, "ways": ways, "path": str(path), "family": i.family, "columns": columns,
+        "threads": threads,
+        "tiny": str(i.path("tiny")), "memory": workload == "memory",
+        "repeat": 1 if workload == "memory" else args.repeat,
     }  # fmt: skip
     worker = [sys.executable, "-W", "ignore", "-m", "bench.read.worker"]
     # peaks of memory need a fresh process each; times do not, and ROOT takes long to start
@@ -171,7 +175,9 @@ def check_sums(rows: list[dict[str, Any]]) -> list[str]:
 def build_example(name: str, package: str) -> Path:
     """A program of the workspace's examples, built for speed."""
     command = ["cargo", "build", "--release", "--example", name, "-p", package, "--message-format=json"]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout.splitlines()
+    lines = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=HERE.parent
+    ).stdout.splitlines()
     made = [json.loads(line) for line in lines if line.startswith("{")]
     return next(Path(x["executable"]) for x in made if x.get("executable") and x["target"]["name"] == name)
 
@@ -236,10 +242,10 @@ def main() -> int:
                     rows.append(
                         {"input": i.name, "workload": workload, "reader": reader, "threads": threads, **r}
                     )
-                    shown = (
-                        r.get("error")
-                        or f"cpu {statistics.median(r['cpu']):8.4f} s  wall {statistics.median(r['wall']):8.4f} s"
-                    )
+                    shown = r.get("error")
+                    if not shown:
+                        cpu, wall = statistics.median(r["cpu"]), statistics.median(r["wall"])
+                        shown = f"cpu {cpu:8.4f} s  wall {wall:8.4f} s"
                     if "peak" in r and workload == "memory":
                         shown += f"  peak {r['peak'] / 1e6:8.1f} MB"
                     print(f"{i.name:20} {workload:8} {reader + ' ' + way:20} {shown}", flush=True)

@@ -4,8 +4,9 @@ docs/benchmarks/treecache.md.
 
     python -m bench.read.treecache [--scale 0.25] [--only PART_OF_A_TABLE] [--program rows] [--no-draw]
 
-ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a process of its own, of which the system's cache
-holds nothing of the file when it begins, and is done once. Sums of all values must agree.
+ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
+process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
+Sums of all values must agree.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ def cells(scale: float) -> Iterator[Cell]:
         for cache in (0, 20, 30, 60):
             yield Cell("kinds", name, cache, files[name])
     for size in (0, 256_000, 2 * MB):
-        yield Cell("readahead", f"few of old, {size // 1000} KB", 30, files["old"], columns=few, readahead=size)
+        yield Cell(
+            "readahead", f"few of old, {size // 1000} KB", 30, files["old"], columns=few, readahead=size
+        )
     for size in (0, 256_000, 2 * MB):
         yield Cell("readahead", f"minbias, {size // 1000} KB", 30, files["minbias"], readahead=size)
     trees = files["four"].trees_of()
@@ -202,7 +205,9 @@ def differing(rows: list[dict[str, Any]]) -> list[str]:
 
 def draw(rows: list[dict[str, Any]], scale: float, is_whole: bool) -> None:
     sizes = {file.name: round(file.path.stat().st_size / MB) for file in (*INPUTS, RECLUSTERED)}
-    TARGET.write_text(page({"machine": machine(), "scale": scale, "sizes": sizes, "rows": rows, "is_whole": is_whole}))
+    TARGET.write_text(
+        page({"machine": machine(), "scale": scale, "sizes": sizes, "rows": rows, "is_whole": is_whole})
+    )
 
 
 def main() -> int:
@@ -219,15 +224,19 @@ def main() -> int:
         if args.only not in cell.table:
             continue
         job = {
-            "path": str(cell.file.path), "trees": cell.trees or cell.file.trees_of(), "columns": cell.columns, "entries": cell.entries,
-            "cache": cell.cache * MB, "readahead": cell.readahead, "threads": os.cpu_count() or 1, "program": str(program),
+            "path": str(cell.file.path), "trees": cell.trees or cell.file.trees_of(), "columns": cell.columns,
+            "entries": cell.entries,
+            "cache": cell.cache * MB, "readahead": cell.readahead, "threads": os.cpu_count() or 1,
+            "program": str(program),
         }  # fmt: skip
         found = {}
         for reader in READERS:
             if cell.table == "readahead" and reader != "root" and cell.readahead != READAHEAD:
                 continue  # only ROOT has that setting
             found[reader] = ask({**job, "reader": reader})
-            shown = {name: round(number, 2) for name, number in found[reader].items() if isinstance(number, float)}
+            shown = {
+                name: round(number, 2) for name, number in found[reader].items() if isinstance(number, float)
+            }
             print(cell.table, cell.row, cell.cache, reader, found[reader].get("error", shown), flush=True)
         rows.append({"table": cell.table, "row": cell.row, "cache": cell.cache, "of": found})
         if not args.no_draw and not args.only:

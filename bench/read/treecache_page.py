@@ -50,7 +50,8 @@ def costs(of: dict[str, Answer]) -> list[str]:
     answers = [of.get(reader, {}) for reader in NAMES]
     held = mega(of["root"], "held")
     return [
-        *map(calls, answers), *map(taken, answers), *(seconds(x, "seconds") for x in answers), *(seconds(x, "cpu") for x in answers), held
+        *map(calls, answers), *map(taken, answers), *(seconds(x, "seconds") for x in answers),
+        *(seconds(x, "cpu") for x in answers), held
     ]  # fmt: skip
 
 
@@ -65,7 +66,9 @@ def misses(rows: list[dict[str, Any]], name: str) -> str:
         of = [row["of"].get(reader, {}) for reader in NAMES]
         missed = [number(x["misses"]) if "misses" in x else "cannot" for x in of[:2]]
         body.append([row["row"], *map(calls, of), *missed, *(seconds(x, "seconds") for x in of)])
-    return table(["", "calls: ROOT", "rows", "arrays", "misses: ROOT", "rows", "real, s: ROOT", "rows", "arrays"], body)
+    return table(
+        ["", "calls: ROOT", "rows", "arrays", "misses: ROOT", "rows", "real, s: ROOT", "rows", "arrays"], body
+    )
 
 
 def in_step(rows: list[dict[str, Any]]) -> str:
@@ -77,7 +80,9 @@ def in_step(rows: list[dict[str, Any]]) -> str:
         of = [row["of"].get(reader, {}) for row in alone + together]
         if together and all("calls" in answer for answer in of):
             one = [sum(answer.get(what, 0) for answer in of[:-1]) for what in ("calls", "misses")]
-            body.append([name, number(one[0]), number(of[-1]["calls"]), number(one[1]), number(of[-1]["misses"])])
+            body.append(
+                [name, number(one[0]), number(of[-1]["calls"]), number(one[1]), number(of[-1]["misses"])]
+            )
     return table(["", "calls: the four alone", "in step", "misses: alone", "in step"], body)
 
 
@@ -85,21 +90,47 @@ def readahead(rows: list[dict[str, Any]]) -> str:
     body = []
     for row in of_table(rows, "readahead"):
         of = [row["of"].get(reader) for reader in NAMES]
-        body.append([row["row"], *(cell for answer in of for cell in ((calls(answer), taken(answer), seconds(answer, "seconds")) if answer else ("", "", "")))])
-    return table(["", *(f"{name}: {what}" for name in NAMES.values() for what in ("calls", "MB", "real, s"))], body)
+        body.append(
+            [
+                row["row"],
+                *(
+                    cell
+                    for answer in of
+                    for cell in (
+                        (calls(answer), taken(answer), seconds(answer, "seconds")) if answer else ("", "", "")
+                    )
+                ),
+            ]
+        )
+    return table(
+        ["", *(f"{name}: {what}" for name in NAMES.values() for what in ("calls", "MB", "real, s"))], body
+    )
 
 
 def more_calls(rows: list[dict[str, Any]]) -> str:
     """Where Sapwood asked more often than ROOT with a cache."""
     found = []
-    names = {"all": "everything", "few": "few branches", "events": "a fifth of the events", "kinds": "other files"}
+    names = {
+        "all": "everything",
+        "few": "few branches",
+        "events": "a fifth of the events",
+        "kinds": "other files",
+    }
     for row in rows:
         root = row["of"]["root"]
         for reader in ("rows", "arrays"):
             ours = row["of"].get(reader, {})
-            if row["table"] in names and row["cache"] and "calls" in ours and "calls" in root and ours["calls"] >= root["calls"]:
+            if (
+                row["table"] in names
+                and row["cache"]
+                and "calls" in ours
+                and "calls" in root
+                and ours["calls"] >= root["calls"]
+            ):
                 memory = f"ROOT held {root['held'] / 1e6:.0f} MB"
-                found.append(f"- {names[row['table']]}, {row['row']}, {row['cache']} MB, *{reader}*: {number(ours['calls'])} against {number(root['calls'])}; {memory}")
+                found.append(
+                    f"- {names[row['table']]}, {row['row']}, {row['cache']} MB, *{reader}*: {number(ours['calls'])} against {number(root['calls'])}; {memory}"
+                )
     return "\n".join(found) or "None."
 
 
@@ -108,7 +139,9 @@ def page(document: dict[str, Any]) -> str:
     others = max((answer.get("others", 0.0) for row in rows for answer in row["of"].values()), default=0.0)
     with_cache = [row for row in rows if row["cache"] and row["table"] in ("all", "few", "events", "kinds")]
     fewer = {
-        reader: sum(row["of"][reader].get("calls", 1e300) < row["of"]["root"].get("calls", 0) for row in with_cache)
+        reader: sum(
+            row["of"][reader].get("calls", 1e300) < row["of"]["root"].get("calls", 0) for row in with_cache
+        )
         for reader in ("rows", "arrays")
     }
     return "\n".join([

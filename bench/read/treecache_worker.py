@@ -1,7 +1,8 @@
 """One read of a cold local file, in a process of its own: python -m bench.read.treecache_worker '{"reader": .., "path": .., "trees": [..], ..}'
 
-Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the measured time for arrays, inside for those
-who go from entry to entry. Prints one line of JSON: seconds, CPU seconds, calls, bytes and sums.
+Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the
+measured time for arrays, inside for those who go from entry to entry. Prints one line of JSON: seconds, CPU
+seconds, calls, bytes and sums.
 """
 
 from __future__ import annotations
@@ -103,7 +104,14 @@ def arrays(job: dict[str, Any]) -> dict[str, float]:
 
 def rows(job: dict[str, Any]) -> dict[str, float]:
     """A program for itself, for it is compiled as ROOT's loop is: `crates/core/examples/rows.rs`."""
-    command = [job["program"], job["path"], ",".join(job["trees"]), ",".join(job["columns"]) or "*", str(job["cache"]), str(job["threads"])]
+    command = [
+        job["program"],
+        job["path"],
+        ",".join(job["trees"]),
+        ",".join(job["columns"]) or "*",
+        str(job["cache"]),
+        str(job["threads"]),
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
         listed.writelines(f"{entry}\n" for entry in job["entries"])
         listed.flush()

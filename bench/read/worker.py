@@ -1,7 +1,8 @@
 """Measure one reader in a process of its own: python -m bench.read.worker '{"reader": .., "ways": [..], "path": .., ..}'
 
-Prints one JSON line for each way of reading. A reader is measured from opening the file to the last value in memory; sums are made outside of
-the measured time for readers that give arrays, inside for ROOT, whose loops would be empty without them.
+Prints one JSON line for each way of reading. A reader is measured from opening the file to the last value in
+memory; sums are made outside of the measured time for readers that give arrays, inside for ROOT, whose loops
+would be empty without them.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def measure(job: dict[str, Any], way: str) -> dict[str, Any]:
     kept = []
     try:
         read, sum_of = READERS[job["reader"]]({**job, "way": way})
-        # libraries load, the file gets warm; a peak of memory is measured in a process that has read a tiny file only
+        # libraries load, the file gets warm; a peak of memory is measured in a process that has read a tiny
+        # file only
         first = (
             READERS[job["reader"]]({**job, "way": way, "path": job["tiny"]})[0]() if job["memory"] else read()
         )

@@ -3,10 +3,10 @@
 
     python -m bench.remote.cache [--delay 0.02] [--repeat 5] [--entries 2000000]
 
-A file is read over http through a server that waits before each answer, in processes of their own: without a cache, into an empty one,
-and from a full one; and from the local disk. The time is that of opening and reading in an interpreter
-that has read over http before. Aims: the first run within
-1.1 times that without a cache, the second within 1.05 times the local file and the one round trip that it takes to ask whether the
+A file is read over http through a server that waits before each answer, in processes of their own: without a
+cache, into an empty one, and from a full one; and from the local disk. The time is that of opening and
+reading in an interpreter that has read over http before. Aims: the first run within 1.1 times that without a
+cache, the second within 1.05 times the local file and the one round trip that it takes to ask whether the
 file is still the same.
 """
 
@@ -44,7 +44,9 @@ def write(path: Path, entries: int, compression: str) -> None:
         file.mktree("t", dict.fromkeys(columns, "float32")).extend(columns)
 
 
-def read(path: str, options: dict[str, str], columns: list[str] | None, warm: list[str]) -> tuple[float, float]:
+def read(
+    path: str, options: dict[str, str], columns: list[str] | None, warm: list[str]
+) -> tuple[float, float]:
     job = json.dumps([path, options, columns])
     line = [sys.executable, "-c", READ, job, *warm]
     took, total = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
@@ -56,7 +58,9 @@ def measure(place: Path, arguments: argparse.Namespace, compression: str) -> Non
     write(local, arguments.entries, compression)
     kept = place / "kept"
     server = subprocess.Popen(
-        [sys.executable, str(SERVER), str(place), str(arguments.delay)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, str(SERVER), str(place), str(arguments.delay)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert server.stdout is not None
     url = f"http://127.0.0.1:{int(server.stdout.readline())}/{local.name}"
@@ -94,7 +98,9 @@ def measure(place: Path, arguments: argparse.Namespace, compression: str) -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--delay", type=float, default=0.02, help="seconds before each answer")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--entries", type=int, default=2_000_000)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measure files that are far away: Sapwood, ROOT and uproot over http and root://, and draw docs/benchmarks/remote.md.
 
-    python -m bench.remote.remote [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default] [--no-blocks] [--no-draw]
+    python -m bench.remote.remote [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default]
+    [--no-blocks] [--no-draw]
 
-A query reads a few branches of a tree that ROOT wrote, through one link for all (`crates/testkit/examples/wan.rs`) to a server of Debian's:
-Apache for http, XRootD for root://. Each read has a process of its own and is given `LIMIT_S` seconds. Contenders take turns; a number is the
-median over the rounds, and what took long is not done again. Sums of all values must agree.
+A query reads a few branches of a tree that ROOT wrote, through one link for all
+(`crates/testkit/examples/wan.rs`) to a server of Debian's: Apache for http, XRootD for root://. Each read has
+a process of its own and is given `LIMIT_S` seconds. Contenders take turns; a number is the median over the
+rounds, and what took long is not done again. Sums of all values must agree.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def make(path: Path) -> None:
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-W", "ignore", "-m", "bench.remote.remote", "--make", str(path)], check=True)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "bench.remote.remote", "--make", str(path)], check=True
+    )
 
 
 def written(path: Path) -> None:
@@ -111,7 +115,9 @@ class Wan:
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
-        return dict(zip(("connections", "requests", "up", "down"), map(int, self._line().split()), strict=True))
+        return dict(
+            zip(("connections", "requests", "up", "down"), map(int, self._line().split()), strict=True)
+        )
 
 
 @contextmanager
@@ -222,7 +228,9 @@ class Results:
         return any(abs(one - middle) > 1e-6 * abs(middle) for one in sums)
 
 
-def measure(results: Results, cell: Cell, url: str, way: Wan | None, options: dict[str, Any] | None = None) -> None:
+def measure(
+    results: Results, cell: Cell, url: str, way: Wan | None, options: dict[str, Any] | None = None
+) -> None:
     if results.is_done(cell):
         return
     before = way.counts() if way else {}
@@ -245,9 +253,18 @@ def blocks(results: Results, link: str, scheme: str, url: str, way: Wan) -> None
 def keep(results: Results, trips: dict[str, float], found: dict[str, int], args: Any) -> None:
     """Writes what there is, and the page: a run that is stopped keeps what was measured."""
     size = found["query"] + found["record"]
-    floors = {link.name: {scheme: round(link.floor(TRIPS[scheme], size), 4) for scheme in TRIPS} for link in LINKS}
+    floors = {
+        link.name: {scheme: round(link.floor(TRIPS[scheme], size), 4) for scheme in TRIPS} for link in LINKS
+    }
     rows = list(results.rows.values())
-    document = {"machine": machine(), "rounds": args.rounds, "sizes": found, "trips": trips, "floors": floors, "rows": rows}
+    document = {
+        "machine": machine(),
+        "rounds": args.rounds,
+        "sizes": found,
+        "trips": trips,
+        "floors": floors,
+        "rows": rows,
+    }
     args.results.write_text(json.dumps(document, indent=1) + "\n")
     if not args.no_draw:
         TARGET.write_text(page(document))

@@ -41,10 +41,22 @@ def against_floor(document: dict[str, Any], rows: Rows, scheme: str) -> str:
     body = []
     for link, floors in document["floors"].items():
         of = "local" if link == "local" else scheme
-        cells = [rows.get((link, of, *who)) for who in (("sapwood", "default"), ("root", "10 MB"), ("uproot", "none"))]
+        cells = [
+            rows.get((link, of, *who))
+            for who in (("sapwood", "default"), ("root", "10 MB"), ("uproot", "none"))
+        ]
         ours, peers = seconds(cells[0]), [x for x in map(seconds, cells[1:]) if x is not None]
         floor = floors[of] or None
-        body.append([link, text(floor), shown(cells[0]), ratio(ours, floor), *map(shown, cells[1:]), ratio(min(peers, default=None), ours)])
+        body.append(
+            [
+                link,
+                text(floor),
+                shown(cells[0]),
+                ratio(ours, floor),
+                *map(shown, cells[1:]),
+                ratio(min(peers, default=None), ours),
+            ]
+        )
     head = ["seconds", "floor", "Sapwood", "/ floor", "ROOT, 10 MB", "uproot", "best peer / Sapwood"]
     return table(head, body)
 
@@ -66,23 +78,39 @@ def counted(document: dict[str, Any], rows: Rows, link: str) -> str:
             numbers = [str(row[name]) for name in ("connections", "requests")]
             megabytes = [f"{row[name] / 1e6:.2f}" for name in ("up", "down")]
             cpu = text(statistics.median(row["cpu"])) if row["cpu"] else ""
-            body.append([f"{SCHEMES[scheme]}: {NAMES[reader]}, {cache}", *numbers, *megabytes, shown(row), cpu])
+            body.append(
+                [f"{SCHEMES[scheme]}: {NAMES[reader]}, {cache}", *numbers, *megabytes, shown(row), cpu]
+            )
     body.sort(key=lambda line: line[0].split(":")[0])
-    return table([f"at {link}", "connections", "requests", "MB sent", "MB taken", "seconds", "CPU seconds"], body)
+    return table(
+        [f"at {link}", "connections", "requests", "MB sent", "MB taken", "seconds", "CPU seconds"], body
+    )
 
 
 def of_blocks(document: dict[str, Any], rows: Rows, link: str) -> str:
     body = []
     local = seconds(rows.get(("local", "local", "sapwood", "default")))
     for scheme in SCHEMES:
-        cells = [rows.get((link, scheme, "sapwood", name)) for name in ("no blocks", "first run", "second run")]
+        cells = [
+            rows.get((link, scheme, "sapwood", name)) for name in ("no blocks", "first run", "second run")
+        ]
         none, first, second = map(seconds, cells)
         waited = 2 * float(link.split()[0]) / 1e3
         rest = second - waited if second is not None else None
         taken = [f"{cell['down'] / 1e6:.2f}" if cell else "" for cell in cells]
-        body.append([SCHEMES[scheme], *map(text, (none, first, second, local)), ratio(first, none), ratio(rest, local), *taken])
+        body.append(
+            [
+                SCHEMES[scheme],
+                *map(text, (none, first, second, local)),
+                ratio(first, none),
+                ratio(rest, local),
+                *taken,
+            ]
+        )
     head = ["no cache", "first run", "second run", "local file", "first / none", "(second - 2 trips) / local"]
-    return table(["seconds", *head, *(f"MB, {name}" for name in ("no cache", "first run", "second run"))], body)
+    return table(
+        ["seconds", *head, *(f"MB, {name}" for name in ("no cache", "first run", "second run"))], body
+    )
 
 
 def page(document: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """One read of a file that is far away, in a process of its own: python -m bench.remote.remote_worker '{"reader": .., "url": .., "columns": [..]}'
 
-Measured from opening the file to the last value in memory. Libraries are loaded before, ROOT's plug-ins included; nothing else is: no
-connection is made, no file opened. Prints one line of JSON: seconds, CPU seconds, the sum of all values.
+Measured from opening the file to the last value in memory. Libraries are loaded before, ROOT's plug-ins
+included; nothing else is: no connection is made, no file opened. Prints one line of JSON: seconds, CPU
+seconds, the sum of all values.
 """
 
 from __future__ import annotations

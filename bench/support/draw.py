@@ -20,9 +20,11 @@ LABELS = {
 }  # fmt: skip
 CODECS = {"none": "raw", "zlib1": "ZLIB-1", "lz4": "LZ4", "zstd5": "ZSTD-5"}
 WAYS = [
-    ("limit", "fresh", "limit"), ("limit", "reused", "limit, memory reused"), ("sapwood", "arrays", "Sapwood arrays"),
+    ("limit", "fresh", "limit"), ("limit", "reused", "limit, memory reused"),
+    ("sapwood", "arrays", "Sapwood arrays"),
     ("sapwood", "iterate", "Sapwood iterate"), ("uproot", "arrays", "uproot"), ("root", "bulk", "ROOT bulk"),
-    ("root", "getentry", "ROOT GetEntry"), ("root", "ttreereader", "ROOT TTreeReader"), ("root", "rdataframe", "ROOT RDataFrame"),
+    ("root", "getentry", "ROOT GetEntry"), ("root", "ttreereader", "ROOT TTreeReader"),
+    ("root", "rdataframe", "ROOT RDataFrame"),
 ]  # fmt: skip
 COLOURS = {"limit": "#9aa0a6", "sapwood": "#2e7d32", "uproot": "#c77700", "root": "#3366aa"}
 

@@ -78,7 +78,12 @@ def sizes(rows: Rows, names: list[str]) -> str:
 
 def pictures(rows: Rows, names: list[str], folder: Path) -> list[str]:
     """A picture a row, and the words that show it."""
-    words = {"limit": "limit", "sapwood": "Sapwood extend", "uproot": "uproot extend", "root": "ROOT TTree::Fill"}
+    words = {
+        "limit": "limit",
+        "sapwood": "Sapwood extend",
+        "uproot": "uproot extend",
+        "root": "ROOT TTree::Fill",
+    }
     folder.mkdir(parents=True, exist_ok=True)
     out = []
     for name in names:
@@ -145,7 +150,9 @@ def put(path: Path, section: str) -> None:
     else:
         head, mark, tail = before.partition("## Run it again")
         tail = mark + tail
-    path.write_text(head + BEGIN + "\n" + section + "\n" + END + ("" if tail.startswith("\n") else "\n") + tail)
+    path.write_text(
+        head + BEGIN + "\n" + section + "\n" + END + ("" if tail.startswith("\n") else "\n") + tail
+    )
 
 
 if __name__ == "__main__":

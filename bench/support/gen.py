@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write the inputs of the benchmark with real ROOT: python -m bench.support.gen [--quick] [--only PART_OF_A_NAME] [--force]
 
-They go to bench/data (about 2 GB; --quick: a tenth), which git ignores. The same command writes the same values anywhere.
+They go to bench/data (about 2 GB; --quick: a tenth), which git ignores. The same command writes the same
+values anywhere.
 """
 
 from __future__ import annotations

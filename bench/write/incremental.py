@@ -4,9 +4,10 @@ Draws docs/benchmarks/incremental.md.
 
     python -m bench.write.incremental [--producers 8] [--megabytes 1000] [--pieces 20] [--rounds 3]
 
-Each producer is a process that makes events and writes them in pieces of a file. *Alone*: no process merges. *Merged while they produce*: one more
-process takes each piece as soon as it is finished into one file, and removes it. *Merged afterwards*: all pieces are there first.
-With a slow disk put the data folder (`SAPWOOD_BENCH_DATA`) into memory.
+Each producer is a process that makes events and writes them in pieces of a file. *Alone*: no process merges.
+*Merged while they produce*: one more process takes each piece as soon as it is finished into one file, and
+removes it. *Merged afterwards*: all pieces are there first. With a slow disk put the data folder
+(`SAPWOOD_BENCH_DATA`) into memory.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def run(args: argparse.Namespace, rows: int, way: str) -> dict[str, float]:
     target, began = folder / "merged.root", time.perf_counter()
     finished = multiprocessing.get_context("spawn").Queue()
     spawn = multiprocessing.get_context("spawn").Process
-    producers = [spawn(target=produce, args=(folder, k, args.pieces, rows, finished)) for k in range(args.producers)]
+    producers = [
+        spawn(target=produce, args=(folder, k, args.pieces, rows, finished)) for k in range(args.producers)
+    ]
     for process in producers:
         process.start()
 
@@ -104,7 +107,11 @@ def main() -> int:
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/incremental.md as it is")
     args = ap.parse_args()
     rows = int(args.megabytes * 1e6 / args.pieces / BYTES_OF_A_ROW)
-    titles = {"alone": "producing alone", "while": "merged while they produce", "afterwards": "merged afterwards"}
+    titles = {
+        "alone": "producing alone",
+        "while": "merged while they produce",
+        "afterwards": "merged afterwards",
+    }
     found: dict[str, list[dict[str, float]]] = {way: [] for way in titles}
     for _ in range(args.rounds):
         for way in titles:
@@ -113,8 +120,15 @@ def main() -> int:
     seconds = {way: statistics.median(one["seconds"] for one in all_) for way, all_ in found.items()}
     each = found["alone"][0]["size"] / args.producers / 1e6
     cpu, cores = machine()["cpu"], machine()["cores"]
-    given = {"producers": args.producers, "megabytes": args.megabytes, "pieces": args.pieces, "rounds": args.rounds}
-    changed = "".join(f" --{name} {value:g}" for name, value in given.items() if value != ap.get_default(name))
+    given = {
+        "producers": args.producers,
+        "megabytes": args.megabytes,
+        "pieces": args.pieces,
+        "rounds": args.rounds,
+    }
+    changed = "".join(
+        f" --{name} {value:g}" for name, value in given.items() if value != ap.get_default(name)
+    )
     lines = [
         "# Merging while others produce",
         "",
@@ -123,7 +137,10 @@ def main() -> int:
         "",
         "| | seconds | against producing alone |",
         "|---|---:|---:|",
-        *(f"| {title} | {seconds[way]:.1f} | {seconds[way] / seconds['alone']:.3f} |" for way, title in titles.items()),
+        *(
+            f"| {title} | {seconds[way]:.1f} | {seconds[way] / seconds['alone']:.3f} |"
+            for way, title in titles.items()
+        ),
     ]
     print("\n".join(lines))
     if not args.no_draw:

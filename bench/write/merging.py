@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Measure merging: `cat`, ROOT's TFileMerger and `hadd`, and Sapwood side by side; draw docs/benchmarks/merging.md.
 
-    python -m bench.write.merging [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command PATH_OF_SAPWOOD]
+    python -m bench.write.merging [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command
+    PATH_OF_SAPWOOD]
 
-Two sets of inputs: few large files of flat columns (ZSTD), and many small ones. Contenders take turns, each in a process of its own;
-inputs are in the page cache, outputs are removed before the next turn. A number is the median over the rounds of the seconds on the
-clock; `merger` is the time inside of a process that has loaded ROOT already, all others count the whole process. Compression is
-kept by all but `hadd` itself, whose default compresses again. What is written to storage is the system's business: with a slow disk put
-the data folder (`SAPWOOD_BENCH_DATA`) into memory.
+Two sets of inputs: few large files of flat columns (ZSTD), and many small ones. Contenders take turns, each
+in a process of its own; inputs are in the page cache, outputs are removed before the next turn. A number is
+the median over the rounds of the seconds on the clock; `merger` is the time inside of a process that has
+loaded ROOT already, all others count the whole process. Compression is kept by all but `hadd` itself, whose
+default compresses again. What is written to storage is the system's business: with a slow disk put the data
+folder (`SAPWOOD_BENCH_DATA`) into memory.
 """
 
 from __future__ import annotations
@@ -78,7 +80,9 @@ def make(folder: Path, files: int, entries: int) -> list[Path]:
     return paths
 
 
-def contenders(command: str, paths: list[Path], target: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
+def contenders(
+    command: str, paths: list[Path], target: Path
+) -> Iterator[tuple[str, list[str], dict[str, str]]]:
     names = [str(path) for path in paths]
     spec = importlib.util.find_spec("ROOT")
     yield "cat", ["sh", "-c", 'out=$1; shift; exec cat "$@" > "$out"', "cat", str(target), *names], {}
@@ -105,14 +109,18 @@ def turn(words: list[str], environment: dict[str, str], target: Path) -> dict[st
     return found | {"wall": own[0] if own else found["wall"], "size": target.stat().st_size}
 
 
-def measure(name: str, command: str, paths: list[Path], target: Path, rounds: int) -> dict[str, dict[str, Any]]:
+def measure(
+    name: str, command: str, paths: list[Path], target: Path, rounds: int
+) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
         for who, words, environment in contenders(command, paths, target):
             for key, value in turn(words, environment, target).items():
                 found.setdefault(who, {}).setdefault(key, []).append(value)
     target.unlink(missing_ok=True)
-    medians = {who: {key: statistics.median(values) for key, values in each.items()} for who, each in found.items()}
+    medians = {
+        who: {key: statistics.median(values) for key, values in each.items()} for who, each in found.items()
+    }
     ours = medians["sapwood"]["wall"]
     print(f"{name}: {len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.0f} MB")
     print("| | seconds | CPU seconds | peak, MB | time of Sapwood |\n|---|---:|---:|---:|---:|")
@@ -138,7 +146,8 @@ def draw(document: dict[str, Any], command: str) -> str:
         lines.append(f"| **{rows['title']}** | | | | |")
         ours = rows["of"]["sapwood"]["wall"]
         for who, each in rows["of"].items():
-            row = f"{each['wall']:.3f} | {each['cpu']:.3f} | {each['peak'] / 1e6:.0f} | {each['wall'] / ours:.2f}"
+            row = f"{each['wall']:.3f} | {each['cpu']:.3f} | {each['peak'] / 1e6:.0f} | "
+            row += f"{each['wall'] / ours:.2f}"
             lines.append(f"| {names.get(who, f'`{who}`')} | {row} |")
     return "\n".join(lines) + "\n"
 

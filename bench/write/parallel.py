@@ -4,8 +4,9 @@ and draw docs/benchmarks/parallel.md.
 
     python -m bench.write.parallel [--clusters 64] [--rounds 3] [--only NAME] [--no-draw]
 
-Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a measurement begins; it ends
-when the file is closed. Contenders take turns, each run in a process of its own; a number is the median of the rounds.
+Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a
+measurement begins; it ends when the file is closed. Contenders take turns, each run in a process of its own;
+a number is the median of the rounds.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ print(json.dumps({"seconds": time.perf_counter() - began}))
 """
 
 
-def commands(program: Path, limit: Path, row: Row, contexts: int, args: argparse.Namespace) -> dict[str, list[str]]:
+def commands(
+    program: Path, limit: Path, row: Row, contexts: int, args: argparse.Namespace
+) -> dict[str, list[str]]:
     """How each contender fills: those that can."""
     numbers = [str(x) for x in (contexts, row.branches, row.rows, args.clusters)]
     python = [sys.executable, "-W", "ignore", "-c"]
@@ -80,11 +83,28 @@ def commands(program: Path, limit: Path, row: Row, contexts: int, args: argparse
     found["numbered"] = [*found["sapwood"], "numbered"]
     found["merger"] = [*python, ROOT, "fill", row.kind, str(args.out / "root.root"), *numbers, "101"]
     if row.branches < 10_000:  # it makes code for each column
-        found["snapshot"] = [*python, ROOT, "snapshot", str(args.out / "source.root"), str(args.out / "root.root"), str(contexts), "101"]
+        found["snapshot"] = [
+            *python,
+            ROOT,
+            "snapshot",
+            str(args.out / "source.root"),
+            str(args.out / "root.root"),
+            str(contexts),
+            "101",
+        ]
     if row.kind != "event" and row.branches < 10_000 and contexts == 1:  # minutes, else
         found["uproot"] = [*python, UPROOT, row.kind, str(args.out / "uproot.root"), *numbers[1:]]
     if contexts <= 2:
-        found["limit"] = [str(limit), "--write", str(ours), str(args.out / "limit.root"), "--codec", "zlib:2", "--threads", str(contexts)]
+        found["limit"] = [
+            str(limit),
+            "--write",
+            str(ours),
+            str(args.out / "limit.root"),
+            "--codec",
+            "zlib:2",
+            "--threads",
+            str(contexts),
+        ]
     return found
 
 
@@ -100,7 +120,11 @@ def measure(program: Path, limit: Path, row: Row, contexts: int, args: argparse.
             if who == "sapwood":
                 found.setdefault("held", []).append(answer["held"])
             found.setdefault("others", []).append(answer["others"])
-    return {"name": row.name, "contexts": contexts, **{who: round(statistics.median(all_), 3) for who, all_ in found.items()}}
+    return {
+        "name": row.name,
+        "contexts": contexts,
+        **{who: round(statistics.median(all_), 3) for who, all_ in found.items()},
+    }
 
 
 def draw(results: dict[str, Any]) -> str:
@@ -122,11 +146,17 @@ def draw(results: dict[str, Any]) -> str:
     for row in results["rows"]:
         first = alone.setdefault(row["name"], row)
         seconds = [f"{row[who]:.2f}" if who in row else "" for who in WHO]
-        gains = [f"{first[who] / row[who]:.2f}" if who in row and who in first else "" for who in ("sapwood", "limit")]
+        gains = [
+            f"{first[who] / row[who]:.2f}" if who in row and who in first else ""
+            for who in ("sapwood", "limit")
+        ]
         held = f"{row['held']:.0f}" if row["contexts"] <= machine["cores"] else ""
         lines.append(f"| {row['name']} | {row['contexts']} | {' | '.join([*seconds, *gains, held])} |")
     others = max(row["others"] for row in results["rows"])
-    lines += ["", f"Other processes took at most {100 * others:.0f} % of the machine in the median run of a row."]
+    lines += [
+        "",
+        f"Other processes took at most {100 * others:.0f} % of the machine in the median run of a row.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -145,7 +175,20 @@ def main() -> int:
             continue
         # What Snapshot reads; with it the compiler does what it has to do once.
         numbers = [str(x) for x in (1, row.branches, row.rows, args.clusters)]
-        run([sys.executable, "-W", "ignore", "-c", ROOT, "fill", row.kind, str(args.out / "source.root"), *numbers, "0"])
+        run(
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                ROOT,
+                "fill",
+                row.kind,
+                str(args.out / "source.root"),
+                *numbers,
+                "0",
+            ]
+        )
         for contexts in CONTEXTS:
             rows.append(measure(program, limit, row, contexts, args))
             print(rows[-1], flush=True)

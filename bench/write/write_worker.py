@@ -34,7 +34,8 @@ def writer_sapwood(job: dict[str, Any]) -> Write:
         types: dict[str, Any] = {"event": event_class()}
     else:
         types = {
-            name: column.dtype if hasattr(column, "dtype") else column.type.content for name, column in data.items()
+            name: column.dtype if hasattr(column, "dtype") else column.type.content
+            for name, column in data.items()
         }
     counters = {"Muon": "nMuon", "Jet": "nJet"}
 
@@ -48,7 +49,8 @@ def writer_sapwood(job: dict[str, Any]) -> Write:
                 member_wise=job.get("member_wise", True),
             )
             for start in range(0, entries, step):
-                tree.extend({name: column[start : min(start + step, entries)] for name, column in data.items()})
+                end = min(start + step, entries)
+                tree.extend({name: column[start:end] for name, column in data.items()})
 
     return write
 
@@ -59,15 +61,23 @@ def writer_uproot(job: dict[str, Any]) -> Write:
     values, step = job["values"], STEPS[job["values"]]
     data = columns(values, Path(job["source"]))
     # the same level of the library as ROOT has; uproot has no slow search (HC) of LZ4
-    setting = {"none": None, "zlib1": uproot.ZLIB(1), "lz4": uproot.LZ4(4), "zstd5": uproot.ZSTD(10)}[job["codec"]]
+    setting = {"none": None, "zlib1": uproot.ZLIB(1), "lz4": uproot.LZ4(4), "zstd5": uproot.ZSTD(10)}[
+        job["codec"]
+    ]
 
     def write(path: str, entries: int) -> None:
         with uproot.recreate(path, compression=setting) as file:
             tree = file.mktree(
-                "tree", {name: column.dtype if hasattr(column, "dtype") else column.type for name, column in data.items()}
+                "tree",
+                {
+                    name: column.dtype if hasattr(column, "dtype") else column.type
+                    for name, column in data.items()
+                },
             )
             for start in range(0, entries, step):
-                tree.extend({name: column[start : min(start + step, entries)] for name, column in data.items()})
+                tree.extend(
+                    {name: column[start : min(start + step, entries)] for name, column in data.items()}
+                )
 
     return write
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measure writing: the limit, ROOT, uproot and Sapwood side by side, and draw the section of docs/benchmarks.md.
 
-    python -m bench.write.writing [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root] [--rounds 3]
+    python -m bench.write.writing [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root]
+    [--rounds 3]
 
-Values are in memory before a measurement begins; it ends when the file is closed. Contenders take turns, each in a process of its
-own, `--rounds` times; a number is the median of all runs. The limit (`bench/limit/src/write.rs`) packs the baskets of Sapwood's own
-file. `--scale` is the share of the entries of a full run; results of another scale than 1 stay in the data folder.
+Values are in memory before a measurement begins; it ends when the file is closed. Contenders take turns, each
+in a process of its own, `--rounds` times; a number is the median of all runs. The limit
+(`bench/limit/src/write.rs`) packs the baskets of Sapwood's own file. `--scale` is the share of the entries of
+a full run; results of another scale than 1 stay in the data folder.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from bench.write.written import LIBRARY, ROWS, Row, entries, source
 
 def contenders(row: Row, wanted: list[str]) -> list[tuple[str, int]]:
     """Who writes a row, with how many threads."""
-    out = [(writer, threads) for threads in (1, 2) for writer in ("limit", "sapwood", "root") if writer in wanted]
+    out = [
+        (writer, threads) for threads in (1, 2) for writer in ("limit", "sapwood", "root") if writer in wanted
+    ]
     return out + ([("uproot", 1)] if "uproot" in wanted and row.values != "event" else [])
 
 
@@ -35,7 +39,8 @@ def measure(row: Row, writer: str, threads: int, args: argparse.Namespace, limit
         return run([*command, "--threads", str(threads), "--repeat", str(args.repeat)])[0]
     job = {
         "writer": writer, "family": row.family, "values": row.values, "codec": row.codec, "split": row.split,
-        "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)), "threads": threads,
+        "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)),
+        "threads": threads,
         "target": str(target), "repeat": args.repeat,
     }  # fmt: skip
     return run([sys.executable, "-W", "ignore", "-m", "bench.write.write_worker", json.dumps(job)])[0]
@@ -44,8 +49,10 @@ def measure(row: Row, writer: str, threads: int, args: argparse.Namespace, limit
 def baskets_of_ours(row: Row, args: argparse.Namespace) -> None:
     """Writes the file whose baskets the limit packs."""
     job = {
-        "writer": "sapwood", "family": row.family, "values": row.values, "codec": row.codec, "split": row.split,
-        "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)), "threads": 1,
+        "writer": "sapwood", "family": row.family, "values": row.values, "codec": row.codec,
+        "split": row.split,
+        "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)),
+        "threads": 1,
         "target": str(args.out / f"{row.name}.ours.root"), "repeat": 1, "keep": True,
     }  # fmt: skip
     answer = run([sys.executable, "-W", "ignore", "-m", "bench.write.write_worker", json.dumps(job)])[0]
@@ -61,7 +68,9 @@ def main() -> int:
     ap.add_argument("--rounds", type=int, default=3, help="how often each contender takes its turn")
     ap.add_argument("--repeat", type=int, default=2, help="measured runs in a turn")
     ap.add_argument("--out", type=Path, default=DATA / "writing", help="the folder that is written to")
-    ap.add_argument("--results", type=Path, help="default: bench/write/writing.json, at another scale in the data folder")
+    ap.add_argument(
+        "--results", type=Path, help="default: bench/write/writing.json, at another scale in the data folder"
+    )
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks.md as it is")
     args = ap.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -86,7 +95,12 @@ def main() -> int:
         for (writer, threads), answer in found.items():
             rows.append({"row": row.name, "writer": writer, "threads": threads, **answer})
             print(draw_writing.line(rows[-1]), flush=True)
-    results = {"scale": args.scale, "machine": machine(), "command": "python -m bench.write.writing", "rows": rows}
+    results = {
+        "scale": args.scale,
+        "machine": machine(),
+        "command": "python -m bench.write.writing",
+        "rows": rows,
+    }
     target = args.results or (HERE / "write" / "writing.json" if args.scale == 1 else DATA / "writing.json")
     if target.exists():
         results["rows"] = merged(json.loads(target.read_text()), results)

@@ -95,7 +95,8 @@ def _events(array: Any) -> Any:
         for name in ("fRun", "fNumber", "fTemperature", "fMeasures", "fMatrix")
     }
     narrow = {
-        name: ak.values_astype(column, "float32") if name[1] in "XYZC" else column for name, column in of_tracks.items()
+        name: ak.values_astype(column, "float32") if name[1] in "XYZC" else column
+        for name, column in of_tracks.items()
     }  # Double32_t is a float in a file
     return ak.zip({**members, "fTracks": ak.zip(narrow)}, depth_limit=1)
 
@@ -107,14 +108,18 @@ def event_class() -> Any:
 
     import numpy as np
 
-    floats = "fPx fPy fPz fRandom fMass2 fBx fBy fMeanCharge fXfirst fXlast fYfirst fYlast fZfirst fZlast fCharge"
+    floats = (
+        "fPx fPy fPz fRandom fMass2 fBx fBy fMeanCharge fXfirst fXlast fYfirst fYlast fZfirst fZlast fCharge"
+    )
     track = dataclasses.make_dataclass(
-        "Track", [*((name, np.float32) for name in floats.split()), ("fNpoint", np.int32), ("fValid", np.int16)]
+        "Track",
+        [*((name, np.float32) for name in floats.split()), ("fNpoint", np.int32), ("fValid", np.int16)],
     )
     return dataclasses.make_dataclass(
         "Event",
         [
-            ("fRun", np.int32), ("fNumber", np.int64), ("fTemperature", np.float32), ("fMeasures", Annotated[np.int32, 10]),
+            ("fRun", np.int32), ("fNumber", np.int64), ("fTemperature", np.float32),
+            ("fMeasures", Annotated[np.int32, 10]),
             ("fMatrix", Annotated[np.float32, 4, 4]), ("fTracks", list[track]),  # type: ignore[valid-type]
         ],
     )  # fmt: skip

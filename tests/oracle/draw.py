@@ -1,7 +1,7 @@
 """What `TTree::Draw` makes of expressions: writes the file that they are about, and the values and weights of each as JSON.
 
-Usage: draw.py FOLDER EXPRESSIONS HISTOGRAMS OUTPUT, where a line of EXPRESSIONS is `expression ;; cut`, and one of
-HISTOGRAMS `expression ;; cut ;; option`.
+Usage: draw.py FOLDER EXPRESSIONS HISTOGRAMS OUTPUT, where a line of EXPRESSIONS is `expression ;; cut`, and
+one of HISTOGRAMS `expression ;; cut ;; option`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,13 @@ def answers(path: str, lines: list[str]) -> list[dict[str, Any]]:
             values = tree.GetVal(number)
             columns.append([_plain(values[row]) for row in range(rows)])
         weights = tree.GetW()
-        found.append({"line": line, "columns": columns, "weights": [weights[row] for row in range(rows)] if rows else []})
+        found.append(
+            {
+                "line": line,
+                "columns": columns,
+                "weights": [weights[row] for row in range(rows)] if rows else [],
+            }
+        )
     return found
 
 
@@ -111,7 +117,8 @@ def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
     file = ROOT.TFile(path)
     tree = file.Get("t")
     found = []
-    # ROOT keeps numbers of bins that were asked for as the next ones' usual numbers: those without bins come first.
+    # ROOT keeps numbers of bins that were asked for as the next ones' usual numbers: those without bins come
+    # first.
     for line in sorted(lines, key=lambda line: ">>" in line):
         expression, cut, option = (part.strip() for part in line.split(";;"))
         for name in ("h", "htemp"):

@@ -1,7 +1,7 @@
 """Trees with friends that ROOT writes, and what `TTree::Draw` makes of expressions over them.
 
-Usage: friends.py FOLDER OUTPUT. The file `main.root` holds `t`, with friends of its own: `same` in the same file,
-`far` (the tree `f` of `friend.root`), and `g`, in another order, with an index of run and event.
+Usage: friends.py FOLDER OUTPUT. The file `main.root` holds `t`, with friends of its own: `same` in the same
+file, `far` (the tree `f` of `friend.root`), and `g`, in another order, with an index of run and event.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def answers(tree: Any, lines: list[str]) -> list[dict[str, Any]]:
         expression, _, cut = line.partition(" ;; ")
         rows = tree.Draw(expression, cut, "goff")
         assert rows >= 0, line
-        columns = [[tree.GetVal(axis)[row] for row in range(rows)] for axis in range(tree.GetPlayer().GetDimension())]
+        columns = [
+            [tree.GetVal(axis)[row] for row in range(rows)] for axis in range(tree.GetPlayer().GetDimension())
+        ]
         weights = tree.GetW()
         found.append({"line": line, "columns": columns, "weights": [weights[row] for row in range(rows)]})
     return found

@@ -3,9 +3,9 @@
 
     python tests/oracle/generate.py DIRECTORY [--only PART_OF_A_NAME]
 
-Each case becomes DIRECTORY/<name>.root and DIRECTORY/<name>.json. Sources are copied into DIRECTORY/build and compiled
-there, once; nothing is written into the checkout. The dumps come from other processes than the files, so that ROOT
-reads what is in the file and not what the writer left in memory.
+Each case becomes DIRECTORY/<name>.root and DIRECTORY/<name>.json. Sources are copied into DIRECTORY/build and
+compiled there, once; nothing is written into the checkout. The dumps come from other processes than the
+files, so that ROOT reads what is in the file and not what the writer left in memory.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 
     python tests/oracle/random_classes.py DIRECTORY SEED [SEED ...]
 
-Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming,
-and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed
-gives the same classes and values. Members of a class have its number (``f2_0``), so that no two classes share one.
+Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and
+streaming, and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it
+back. The same seed gives the same classes and values. Members of a class have its number (``f2_0``), so that
+no two classes share one.
 """
 
 from __future__ import annotations
@@ -230,7 +231,9 @@ class Source:
         return self.link(f"std::pair<{self.random.choice(KEYS)}, {self.value(depth)}>")
 
     def container(self, depth: int = 0) -> str:
-        kind = self.random.choice(["vector", "vector", "vector", "list", "deque", "set", "map", "map", "multimap"])
+        kind = self.random.choice(
+            ["vector", "vector", "vector", "list", "deque", "set", "map", "map", "multimap"]
+        )
         if kind == "set":
             return self.link(f"std::set<{self.random.choice(KEYS)}>")
         if kind in ("map", "multimap"):
@@ -282,7 +285,9 @@ class Source:
         apart = [one for one in self.classes if not self.above[one] & {"TObject", *bases}]
         if apart and self.random.random() < 0.4:
             bases.append(self.random.choice(apart))
-            apart = [one for one in apart if not ({one} | self.above[one]) & ({bases[-1]} | self.above[bases[-1]])]
+            apart = [
+                one for one in apart if not ({one} | self.above[one]) & ({bases[-1]} | self.above[bases[-1]])
+            ]
             if apart and self.random.random() < 0.3:
                 bases.append(self.random.choice(apart))
         self.above[name] = set(bases).union(*(self.above.get(base, set()) for base in bases))
@@ -297,12 +302,18 @@ class Source:
         self.text.append(f"class {name}{base} {{\npublic:\n{body}{virtual}{version}}};\n")
         self.text.append(f"void fill({name} &x, Gen &g);\nvoid dump(Out &o, const {name} &x);\n")
         above = [one for one in bases if one != "TObject"]
-        fills, shows = [f"fill(({one} &)x, g);" for one in above], [f"members(o, (const {one} &)x, first);" for one in above]
+        fills, shows = (
+            [f"fill(({one} &)x, g);" for one in above],
+            [f"members(o, (const {one} &)x, first);" for one in above],
+        )
         for member, line in zip(members, declared):
             shown = {member: f"dump(o, x.{member});"}
             if "//[" in line:
                 fills.append(f"fill_counted(x.{member}n, x.{member}, g);")
-                shown = {f"{member}n": f"dump(o, x.{member}n);", member: f"dump_counted(o, x.{member}n, x.{member});"}
+                shown = {
+                    f"{member}n": f"dump(o, x.{member}n);",
+                    member: f"dump_counted(o, x.{member}n, x.{member});",
+                }
             else:
                 fills.append(f"fill(x.{member}, g);")
             for one, code in shown.items():
@@ -327,13 +338,17 @@ class Source:
             f'   f.SetCompressionSettings({codec}); auto t{number} = new TTree("t{number}", "random");',
             f"   t{number}->SetAutoFlush({flush}); t{number}->SetAutoSave(0);",
         ]
-        dumps = [f'   {{ auto t = (TTree *)f->Get("t{number}"); o << "{"," if number else ""}\\"t{number}\\":{{";']
+        dumps = [
+            f'   {{ auto t = (TTree *)f->Get("t{number}"); o << "{"," if number else ""}\\"t{number}\\":{{";'
+        ]
         for index in range(r.randint(2, 4)):
             kind = r.choice(self.classes) if r.random() < 0.7 else self.container()
             kind = self.link(kind)
             name = f"b{index}" + ("." if kind in self.classes else "")
             split, seed = r.choice([0, 1, 2, 3, 99, 99]), r.getrandbits(60)
-            lines.append(f'   add_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, fillers);')
+            lines.append(
+                f'   add_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, fillers);'
+            )
             dumps.append(f"""{"   o << ',';" if index else ""} dump_branch<{kind}>(o, *t, "{name}");""")
         self.calls.append("\n".join([*lines, f"   fill_tree(*t{number}, fillers, {entries});"]))
         self.dumps.append("\n".join([*dumps, "   o << '}'; }"]))
@@ -356,14 +371,20 @@ class Source:
 
 def generate(folder: Path, seed: int) -> None:
     """Writes and dumps the files of one seed, in processes of their own: reading must not see what the writer left."""
-    path, out, macro = folder / f"random_{seed}.root", folder / f"random_{seed}.json", folder / f"random_{seed}.C"
+    path, out, macro = (
+        folder / f"random_{seed}.root",
+        folder / f"random_{seed}.json",
+        folder / f"random_{seed}.C",
+    )
     macro.write_text(Source(seed).source())
     head = (
         "import ROOT; ROOT.gErrorIgnoreLevel = ROOT.kError; ROOT.gROOT.SetBatch(True); ROOT.gSystem.SetFlagsOpt('-O0'); "
         f"assert ROOT.gSystem.CompileMacro({str(macro)!r}, 'kOs'); "
     )
     for line in (f"ROOT.write({str(path)!r})", f"ROOT.dump_file({str(path)!r}, {str(out)!r})"):
-        done = subprocess.run([sys.executable, "-c", head + line], capture_output=True, text=True, timeout=900)
+        done = subprocess.run(
+            [sys.executable, "-c", head + line], capture_output=True, text=True, timeout=900
+        )
         if done.returncode != 0:
             raise RuntimeError(f"ROOT failed with seed {seed}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
 

@@ -1,7 +1,7 @@
 """What real ROOT reads from files that others wrote: python read_back.py FILE... prints one JSON document.
 
-For each tree of a file: entries, where its clusters begin, and for each branch the values of every entry. Merging and
-appending leave files beside the first one: `merged.root`, `appended.root`.
+For each tree of a file: entries, where its clusters begin, and for each branch the values of every entry.
+Merging and appending leave files beside the first one: `merged.root`, `appended.root`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def leaf_values(leaf: Any) -> Any:
     if leaf.ClassName() == "TLeafElement":
         return plain(getattr(leaf.GetBranch().GetTree(), leaf.GetName()))
     whole = leaf.ClassName() in ("TLeafL", "TLeafI", "TLeafS", "TLeafB", "TLeafO")
-    get = (lambda i: int(leaf.GetTypedValue["ULong64_t" if leaf.IsUnsigned() else "Long64_t"](i))) if whole else leaf.GetValue
+    get = (
+        (lambda i: int(leaf.GetTypedValue["ULong64_t" if leaf.IsUnsigned() else "Long64_t"](i)))
+        if whole
+        else leaf.GetValue
+    )
     return [get(i) for i in range(leaf.GetLen())]
 
 

@@ -1,7 +1,7 @@
 """What real ROOT reads from files of objects: python read_objects.py FILE... prints one JSON document.
 
-For each object of a file: its class, and what ROOT's own methods say of it. Histograms are also added, cloned, merged and
-projected, which takes all of their members.
+For each object of a file: its class, and what ROOT's own methods say of it. Histograms are also added,
+cloned, merged and projected, which takes all of their members.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ ROOT.TH1.AddDirectory(False)
 ROOT.gErrorIgnoreLevel = ROOT.kFatal
 SEED, COUNT, PLACE = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 chance = random.Random(SEED)
-KINDS = ["plain"] * 4 + ["two", "two", "three", "profile", "profile2", "profile3", "edges", "labels", "labels", "labels2",
+KINDS = ["plain"] * 4 + ["two", "two", "three", "profile", "profile2", "profile3", "edges",
+         "labels", "labels", "labels2",
                          "labelled profile", "automatic", "automatic", "automatic2", "extending"]  # fmt: skip
 
 
@@ -37,7 +38,11 @@ class Case:
 
     def __init__(self) -> None:
         self.kind = chance.choice(KINDS)
-        self.axis = (chance.choice([2, 4, 5, 10]), chance.choice([0.0, -1.0, 0.5]), chance.choice([1.0, 2.0, 10.0]))
+        self.axis = (
+            chance.choice([2, 4, 5, 10]),
+            chance.choice([0.0, -1.0, 0.5]),
+            chance.choice([1.0, 2.0, 10.0]),
+        )
         self.type = chance.choice("CSILFD")
         varied = chance.random() < 0.6
         fits = ["same", "same", "shifted", "coarse", "between", "finer"] if varied else ["same"]
@@ -74,7 +79,9 @@ class Case:
             for _ in range(count):
                 hist.Fill(*(value() for _ in range(dimensions)), chance.gauss(1, 2), weight())
         elif kind == "edges":
-            hist = made(1, 4, array("d", [0, 1, 2.5, 4, 8] if self.fits[place] != "finer" else [0, 1, 2, 3, 8.5]))
+            hist = made(
+                1, 4, array("d", [0, 1, 2.5, 4, 8] if self.fits[place] != "finer" else [0, 1, 2, 3, 8.5])
+            )
             for _ in range(count):
                 hist.Fill(chance.uniform(-1, 9), weight())
         elif kind == "labels":
@@ -97,7 +104,11 @@ class Case:
             hist = made(2, 2, 0, 2, 3, 0, 3)
             numbered = chance.random() < 0.5
             for _ in range(count):
-                hist.Fill(chance.choice("abcd"), chance.uniform(0, 3) if numbered else chance.choice("xyzu"), weight())
+                hist.Fill(
+                    chance.choice("abcd"),
+                    chance.uniform(0, 3) if numbered else chance.choice("xyzu"),
+                    weight(),
+                )
         elif kind == "labelled profile":
             hist = ROOT.TProfile(name, "title", 2, 0, 2)
             for _ in range(count):

@@ -59,7 +59,10 @@ for place in range(3):
     for kind in ("double", "float", "int", "long", "Long64_t", "bool"):
         for mode in "+*MmfL":
             value = chance.random() < 0.5 if kind == "bool" else chance.randint(1, 9)
-            put(f"{kind} {ord(mode)}", ROOT.TParameter(kind)("p", value, mode.lower() if mode == "L" else mode))
+            put(
+                f"{kind} {ord(mode)}",
+                ROOT.TParameter(kind)("p", value, mode.lower() if mode == "L" else mode),
+            )
     put("constant", ROOT.TParameter("int")("p", 4))
     efficiency = ROOT.TEfficiency("e", "title", 5, 0, 5)
     efficiency2 = ROOT.TEfficiency("e2", "title", 5, 0, 5, 3, 0, 1)

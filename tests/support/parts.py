@@ -1,8 +1,9 @@
 """Values as parts: a form of a column that no library owns.
 
-The corpus truth and the dumps of real ROOT hold every column as a flat list of parts, one for each list level and one
-for each leaf, each with a digest of its packed little-endian bytes. This module turns Awkward Arrays and plain Python
-objects into the same form, so that any reader can be compared with any other, value by value and without sharing code.
+The corpus truth and the dumps of real ROOT hold every column as a flat list of parts, one for each list level
+and one for each leaf, each with a digest of its packed little-endian bytes. This module turns Awkward Arrays
+and plain Python objects into the same form, so that any reader can be compared with any other, value by value
+and without sharing code.
 """
 
 from __future__ import annotations

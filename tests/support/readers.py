@@ -1,7 +1,7 @@
 """The readers under test, behind one small face.
 
-`sapwood` is the one that counts. `uproot` stands in for it to prove that the comparison itself is right: a difference
-between uproot and a truth that uproot made would be a mistake of these tests.
+`sapwood` is the one that counts. `uproot` stands in for it to prove that the comparison itself is right: a
+difference between uproot and a truth that uproot made would be a mistake of these tests.
 """
 
 from __future__ import annotations

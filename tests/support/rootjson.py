@@ -250,7 +250,8 @@ class Comparison:
                 self.value(v, mine[k], f"{path}.{k}")
             elif not self.lenient and not self.partial:
                 self.wrong.append(f"{path}.{k}: missing, there are {list(mine)[:12]}")
-        # where objects of several classes meet in one column, each has the members of all, and no values for them
+        # where objects of several classes meet in one column, each has the members of all, and no values for
+        # them
         extra = [k for k, v in mine.items() if k not in members and k not in IGNORED and v is not None]
         if extra and not self.lenient:
             self.wrong.append(f"{path}: members that ROOT has not: {extra[:6]}")

@@ -31,11 +31,16 @@ def root(lines: str, *arguments: object, timeout: float = 600) -> Any:
             pytest.fail("ROOT is required in CI")
         pytest.skip("real ROOT is not installed")
     done = subprocess.run(
-        [sys.executable, "-c", HEAD + lines, *map(str, arguments)], capture_output=True, text=True, timeout=timeout
+        [sys.executable, "-c", HEAD + lines, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-3000:]
-    complaints = [line for line in said.splitlines() if line.startswith(("Warning", "Error", "SysError", "Fatal"))]
+    complaints = [
+        line for line in said.splitlines() if line.startswith(("Warning", "Error", "SysError", "Fatal"))
+    ]
     assert not complaints, complaints
     answers = [line for line in done.stdout.splitlines() if line.startswith("answer:")]
     return json.loads(answers[-1].removeprefix("answer:")) if answers else None

@@ -21,7 +21,15 @@ import pytest
 
 RECIPES = Path(__file__).resolve().parent.parent / "servers"
 #: Servers and the Debian packages that bring them.
-PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "xrdsssadmin": "xrootd-server", "openssl": "openssl", "dccp": "dcap"}
+PACKAGES = {
+    "apache2": "apache2",
+    "nginx": "nginx",
+    "xrootd": "xrootd-server",
+    "xrdcp": "xrootd-client",
+    "xrdsssadmin": "xrootd-server",
+    "openssl": "openssl",
+    "dccp": "dcap",
+}
 #: Nobody's account: two of the servers refuse to be run by root.
 ACCOUNT = "daemon"
 
@@ -84,13 +92,29 @@ def certificates(place: Path) -> None:
         subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True)
 
     new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    openssl("req", "-x509", *new, "-days", "2", "-subj", "/CN=authority", "-keyout", "authority.key", "-out", "authority.pem")
-    (place / "server.ext").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n")
+    openssl(
+        "req",
+        "-x509",
+        *new,
+        "-days",
+        "2",
+        "-subj",
+        "/CN=authority",
+        "-keyout",
+        "authority.key",
+        "-out",
+        "authority.pem",
+    )
+    (place / "server.ext").write_text(
+        "subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n"
+    )
     (place / "client.ext").write_text("basicConstraints=CA:FALSE\n")
     for name in ("server", "client"):
         openssl("req", *new, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
         signed = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days", "2"]
-        openssl("x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", f"{name}.ext", "-out", f"{name}.pem")
+        openssl(
+            "x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", f"{name}.ext", "-out", f"{name}.pem"
+        )
     with open(place / "client.pem", "a") as both:
         both.write((place / "client.key").read_text())
 
@@ -102,30 +126,52 @@ def token(place: Path, minutes: int = 15) -> str:
         return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
     def openssl(*arguments: str, given: bytes = b"") -> bytes:
-        return subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True, input=given).stdout
+        return subprocess.run(
+            ["openssl", *arguments], cwd=place, check=True, capture_output=True, input=given
+        ).stdout
 
     now, issuer = int(time.time()), "https://issuer.invalid"
     if not (place / "issuer.key").exists():
         openssl("genrsa", "-out", "issuer.key", "2048")
         modulus = openssl("rsa", "-in", "issuer.key", "-noout", "-modulus").decode().strip().split("=")[1]
-        key = {"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k", "n": text(bytes.fromhex(modulus)), "e": "AQAB"}
-        (place / "scitokens.cfg").write_text(f"[Global]\naudience = test\n[Issuer test]\nissuer = {issuer}\nbase_path = /\n")
+        key = {
+            "kty": "RSA",
+            "alg": "RS256",
+            "use": "sig",
+            "kid": "k",
+            "n": text(bytes.fromhex(modulus)),
+            "e": "AQAB",
+        }
+        (place / "scitokens.cfg").write_text(
+            f"[Global]\naudience = test\n[Issuer test]\nissuer = {issuer}\nbase_path = /\n"
+        )
         cache = place / "cache" / "scitokens"
         cache.mkdir(parents=True)
         with sqlite3.connect(cache / "scitokens_cpp.sqllite") as known:
-            known.execute("CREATE TABLE keycache (issuer text UNIQUE PRIMARY KEY NOT NULL, keys text NOT NULL)")
+            known.execute(
+                "CREATE TABLE keycache (issuer text UNIQUE PRIMARY KEY NOT NULL, keys text NOT NULL)"
+            )
             keys = {"expires": now + 86_400, "next_update": now + 80_000, "jwks": {"keys": [key]}}
             known.execute("INSERT INTO keycache VALUES (?, ?)", (issuer, json.dumps(keys)))
         known.close()
     claims = {"iss": issuer, "aud": "test", "sub": "me", "scope": "read:/", "ver": "scitoken:2.0"}
     times = {"iat": now - 5, "nbf": now - 5, "exp": now + 60 * minutes}
-    body = ".".join(text(json.dumps(one).encode()) for one in ({"alg": "RS256", "typ": "JWT", "kid": "k"}, {**claims, **times}))
+    body = ".".join(
+        text(json.dumps(one).encode())
+        for one in ({"alg": "RS256", "typ": "JWT", "kid": "k"}, {**claims, **times})
+    )
     return body + "." + text(openssl("dgst", "-sha256", "-sign", "issuer.key", given=body.encode()))
 
 
 def keytab(path: Path, name: str, *options: str) -> None:
     """Adds a key of this name to a file, which is made if there is none."""
-    subprocess.run([program("xrdsssadmin"), "-k", name, *options, "add", path], check=True, capture_output=True, input=b"y\n", timeout=30)
+    subprocess.run(
+        [program("xrdsssadmin"), "-k", name, *options, "add", path],
+        check=True,
+        capture_output=True,
+        input=b"y\n",
+        timeout=30,
+    )
 
 
 @contextmanager
@@ -153,7 +199,9 @@ def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[
     only_root = recipe is not None
     recipe = recipe or {"apache2": "apache.conf", "nginx": "nginx.conf", "xrootd": "xrootd.cfg"}[name]
     text = (RECIPES / recipe).read_text().replace("@DIR@", str(place)).replace("@PORT@", str(port))
-    text = text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other)).replace("@TARGET@", target)
+    text = (
+        text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other)).replace("@TARGET@", target)
+    )
     config = place / recipe
     config.write_text(text)
     command = {

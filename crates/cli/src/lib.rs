@@ -4,13 +4,10 @@
 
 mod clusters;
 mod commands;
-pub mod documents;
-pub mod merged;
 mod output;
-mod picture;
 mod printable;
 mod remote;
-mod rewritten;
+pub mod reports;
 mod scan_items;
 mod scan_table;
 mod source;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sapwood::io::{OtherFiles, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Notices, environment};
+use sapwood_store::{Listed, NetOptions, Notices, environment};
 
 /// How remote files are read.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -56,6 +56,11 @@ impl Remote {
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
         let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
         environment::open_replicas(&all, options)
+    }
+
+    /// What is in a folder of a server.
+    pub(crate) fn list(&self, url: &str) -> Result<Vec<Listed>> {
+        environment::list(url, self.options()?)
     }
 
     /// How files are opened that another one names: replicas are not theirs.

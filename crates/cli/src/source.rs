@@ -128,27 +128,19 @@ impl Friends {
         for named in &self.named {
             source = source.with_friend(self.named(named, before, &session, remote)?)?;
         }
-        let missing = match (make(source.clone()), dataset) {
-            (Err(error), Dataset::Tree(tree)) if error.kind() == ErrorKind::NotFound && !tree.friends.is_empty() => {
-                error
-            }
-            (made, _) => return Ok(made?),
+        let missing = match make(source.clone()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => error,
+            made => return Ok(made?),
         };
-        let Dataset::Tree(tree) = dataset else { return Err(missing.into()) };
-        for friend in &tree.friends {
-            if self.named.iter().any(|named| named.split_once('=').is_some_and(|(name, _)| *name == *friend.name)) {
-                continue;
+        let (deep, failed) =
+            source.with_stored_friends(|tree, friend| stored(friend, tree.file(), &session, remote))?;
+        make(deep).map_err(|error| {
+            if error.kind() != ErrorKind::NotFound || failed.is_empty() {
+                return error.into();
             }
-            let found = stored(friend, tree.file(), &session, remote).map_err(|error| match error {
-                output::Failure::Read(error) => {
-                    let words = format!("{missing}; the friend {:?} cannot be read: {error}", friend.name);
-                    output::Failure::Read(Error::new(ErrorKind::NotFound, words))
-                }
-                other => other,
-            })?;
-            source = source.with_friend(found)?;
-        }
-        Ok(make(source)?)
+            let words: Vec<String> = failed.iter().map(ToString::to_string).collect();
+            Error::new(ErrorKind::NotFound, format!("{}; {}", missing.message(), words.join("; "))).into()
+        })
     }
 
     /// The friend of an argument.
@@ -173,25 +165,28 @@ impl Friends {
     }
 }
 
-fn of_dataset(name: &str, dataset: &Dataset) -> Outcome<Friend> {
-    Ok(match dataset {
-        Dataset::Tree(tree) => Friend::stored(name, tree)?,
-        Dataset::NTuple(ntuple) => Friend::new(name, ntuple),
-    })
-}
-
-/// A friend that a tree brings along. A path is tried as it is first, as ROOT does.
-fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote) -> Outcome<Friend> {
+/// The tree of a friend that a tree brings along. A path is tried as it is first, as ROOT does.
+fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote) -> sapwood::Result<Source> {
     let own = of.identity().name.to_string();
-    if friend.file.is_empty() {
-        return of_dataset(&friend.name, &dataset(of, Some(&friend.tree))?);
-    }
-    let path = match !sapwood_store::is_url(&own) && Path::new(&*friend.file).exists() {
-        true => friend.file.to_string(),
-        false => sapwood_store::beside(&own, &friend.file).map_err(|error| {
-            Error::unsupported(format!("{}, with --friend {}=FILE:TREE", error.message(), friend.name))
-        })?,
+    let open = || {
+        if friend.file.is_empty() {
+            return dataset(of, Some(&friend.tree));
+        }
+        let path = match !sapwood_store::is_url(&own) && Path::new(&*friend.file).exists() {
+            true => friend.file.to_string(),
+            false => sapwood_store::beside(&own, &friend.file).map_err(|error| {
+                Error::unsupported(format!("{}, with --friend {}=FILE:TREE", error.message(), friend.name))
+            })?,
+        };
+        dataset(&output::open_in(path, session.clone(), remote)?, Some(&friend.tree))
     };
-    let file = output::open_in(path, session.clone(), remote)?;
-    of_dataset(&friend.name, &dataset(&file, Some(&friend.tree))?)
+    match open() {
+        Ok(Dataset::Tree(tree)) => Ok(Source::from(&tree)),
+        Ok(Dataset::NTuple(ntuple)) => Ok(Source::from(&ntuple)),
+        Err(output::Failure::Read(error)) => {
+            let words = format!("the friend {:?} cannot be read: {error}", friend.name);
+            Err(Error::new(ErrorKind::NotFound, words))
+        }
+        Err(_) => Err(Error::internal("a tree was not looked up")),
+    }
 }

@@ -10,11 +10,11 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use sapwood::Error;
+use sapwood::inspect::histogram as picture;
 use sapwood_serve::Browsing;
 use serde_json::Value;
 
 use crate::output::Outcome;
-use crate::picture;
 use crate::printable::printable;
 
 /// Lines that are no rows of the tree: what the keys do, and what was said last.
@@ -201,7 +201,7 @@ impl Screen<'_> {
 
     fn draw(&mut self, file: &str, path: &str, expression: &str) {
         let query = [("file", file), ("path", path), ("x", expression), ("cut", &*self.cut)];
-        match self.browsing.histogram(&query).and_then(|histogram| picture::in_terminal(&histogram)) {
+        match self.browsing.histogram(&query).and_then(|histogram| picture::text(&histogram)) {
             Ok(text) => self.shown = Some(text),
             Err(error) => self.said = error.to_string(),
         }

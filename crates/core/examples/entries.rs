@@ -1,5 +1,5 @@
-//! Entries of Rust types: `entries write FILE` makes trees of them, `entries read FILE TREE` prints what another version of the type finds
-//! in a tree, also one that ROOT wrote.
+//! Entries of Rust types: `entries write FILE` makes trees of them, `entries read FILE TREE` prints what another
+//! version of the type finds in a tree, also one that ROOT wrote.
 //!
 //! ```text
 //! cargo run --example entries -- write events.root

@@ -1,11 +1,13 @@
-//! The Event benchmark of ROOT's page of 1997, row by row: events of about 600 tracks of 17 members are made, written and read again.
+//! The Event benchmark of ROOT's page of 1997, row by row: events of about 600 tracks of 17 members are made, written
+//! and read again.
 //!
 //! ```text
 //! cargo run --release --example event -- events.root 1000 zlib:1 99
 //! {"made": 0.09, "write": 0.7, "read": 0.2, "size": 28370000}
 //! ```
 //!
-//! Arguments: the file, how many events, the compression, the split level. Seconds; the making of the random numbers is not in `write`.
+//! Arguments: the file, how many events, the compression, the split level. Seconds; the making of the random numbers is
+//! not in `write`.
 
 use std::time::Instant;
 

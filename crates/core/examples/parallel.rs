@@ -1,6 +1,7 @@
-//! Fills one tree from many threads and prints how long it took, and for how many microseconds a cluster held the lock, as `bench/write/parallel.py` asks for it:
-//! `cargo run --release --example parallel -- out.root KIND THREADS BRANCHES ROWS_OF_A_CLUSTER CLUSTERS COMPRESSION [numbered]`, where a kind is `flat`
-//! (arrays), `jagged` (arrays of lists) or `event` (row by row).
+//! Fills one tree from many threads and prints how long it took, and for how many microseconds a cluster held the lock,
+//! as `bench/write/parallel.py` asks for it:
+//! `cargo run --release --example parallel -- out.root KIND THREADS BRANCHES ROWS_OF_A_CLUSTER CLUSTERS COMPRESSION [numbered]`,
+//! where a kind is `flat` (arrays), `jagged` (arrays of lists) or `event` (row by row).
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Reads trees of a file in step, entry by entry, and prints what that cost, as `bench/read/treecache.py` asks for it:
-//! `cargo run --release --example rows -- FILE TREES COLUMNS CACHE_BYTES THREADS [ENTRIES]`, where trees and columns are separated by commas, columns are
-//! `*` for all, and the numbers of entries, if not all are wanted in their order, stand in a file, a line each.
+//! `cargo run --release --example rows -- FILE TREES COLUMNS CACHE_BYTES THREADS [ENTRIES]`, where trees and columns
+//! are separated by commas, columns are `*` for all, and the numbers of entries, if not all are wanted in their order,
+//! stand in a file, a line each.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,8 +1,9 @@
 //! A toy parton shower in many threads, which fill one tree row by row:
 //! `cargo run --release --example shower -- out.root EVENTS THREADS [numbered]`. Prints events a second.
 //!
-//! An electron and a positron of 91.2 GeV together make a quark pair, which radiates in the way of dipoles: a parton splits by the kernels
-//! of Altarelli and Parisi, and a partner takes the recoil, so that every parton stays on its mass shell and no momentum is lost.
+//! An electron and a positron of 91.2 GeV together make a quark pair, which radiates in the way of dipoles: a parton
+//! splits by the kernels of Altarelli and Parisi, and a partner takes the recoil, so that every parton stays on its
+//! mass shell and no momentum is lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -198,7 +199,8 @@ fn write(path: &str, total: u64, threads: usize, is_numbered: bool) -> Result<()
     file.close()
 }
 
-/// Reads all again: the energy and momentum of what is left of each event are those of the beginning. Gives the number of particles.
+/// Reads all again: the energy and momentum of what is left of each event are those of the beginning. Gives the number
+/// of particles.
 fn check(path: &str, total: u64) -> Result<usize> {
     let (mut seen, mut particles) = (0, 0);
     for event in File::open(path)?.tree("tree")?.iter_entries::<Event>("event")? {

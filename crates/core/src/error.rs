@@ -53,6 +53,8 @@ pub struct Place {
     pub object: Option<Arc<str>>,
     /// Number of the basket in its branch.
     pub basket: Option<u32>,
+    /// Number of the compressed block in its basket or record.
+    pub block: Option<u32>,
     /// Byte offset: in the file, or in the object where `object` is set.
     pub offset: Option<u64>,
     /// What the format asks for.
@@ -194,6 +196,19 @@ impl Error {
         self
     }
 
+    /// Names the compressed block.
+    pub(crate) fn in_block(mut self, block: usize) -> Self {
+        self.0.place.block.get_or_insert(u32::try_from(block).unwrap_or(u32::MAX));
+        self
+    }
+
+    /// Says where in the file it is: a deeper layer counted from `start`.
+    pub(crate) fn behind(mut self, start: u64) -> Self {
+        let place = &mut self.0.place.offset;
+        *place = Some(start.saturating_add(place.unwrap_or(0)));
+        self
+    }
+
     /// Attaches the error that lay beneath.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -263,6 +278,9 @@ impl fmt::Display for Error {
         }
         if let Some(basket) = &place.basket {
             part(f, "basket", basket)?;
+        }
+        if let Some(block) = &place.block {
+            part(f, "block", block)?;
         }
         if let Some(offset) = &place.offset {
             part(f, "offset", offset)?;
@@ -342,5 +360,13 @@ mod tests {
         let error = Error::malformed("x").at(3).in_object("branch").at(9).in_object("dir/tree").in_file("f");
         assert_eq!(error.place().object.as_deref(), Some("dir/tree/branch"));
         assert_eq!(error.place().offset, Some(3));
+    }
+
+    #[test]
+    fn offsets_in_a_record_become_offsets_in_the_file() {
+        let error = Error::malformed("x").at(3).in_block(2).behind(100).at(5);
+        assert_eq!((error.place().offset, error.place().block), (Some(103), Some(2)));
+        assert_eq!(error.to_string(), "malformed: x (block 2, offset 103)");
+        assert_eq!(Error::malformed("x").behind(100).place().offset, Some(100));
     }
 }

@@ -88,8 +88,8 @@
 //!
 //! ## Write
 //!
-//! `create` wants no file there, `recreate` replaces one, `update` changes one in place, also one of ROOT's. Readers see
-//! what was saved last, even if the process dies. Values are typed slices or an Arrow record batch
+//! `create` wants no file there, `recreate` replaces one, `update` changes one in place, also one of ROOT's. Readers
+//! see what was saved last, even if the process dies. Values are typed slices or an Arrow record batch
 //! ([`extend_batch`](write::TreeWriter::extend_batch)).
 //!
 //! ```
@@ -97,7 +97,8 @@
 //! use sapwood::column::Number;
 //! use sapwood::schema::Draft;
 //! use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
-//! let mut file = FileWriter::create(&path, WriteOptions { compression: Some("zstd:5".parse()?), ..Default::default() })?;
+//! let options = WriteOptions { compression: Some("zstd:5".parse()?), ..Default::default() };
+//! let mut file = FileWriter::create(&path, options)?;
 //! let specs = vec![
 //!     BranchSpec::number("weight", Number::F64),
 //!     BranchSpec::counter("njet"),

@@ -93,8 +93,8 @@ impl Memory {
     #[doc(hidden)]
     pub fn try_take(&self, bytes: usize) -> Result<BytesMut> {
         const LARGE: usize = 64 << 20;
-        // Fresh zeros cannot be asked for without the risk of an abort, so that a reservation tries first. It costs nothing:
-        // its pages are never touched.
+        // Fresh zeros cannot be asked for without the risk of an abort, so that a reservation tries first. It costs
+        // nothing: its pages are never touched.
         if bytes >= LARGE && Vec::<u8>::new().try_reserve_exact(bytes.saturating_add(bytes / 4)).is_err() {
             return Err(Error::limit("the system has no memory for an answer of so many bytes", 0, bytes as u64));
         }

@@ -19,7 +19,8 @@ use crate::wire::{Limits, Reader, text};
 /// assert_eq!(histogram.member("fTitle")?.as_text().as_deref(), Some("h1d"));
 /// // All members, those of bases included.
 /// let members = histogram.members()?;
-/// assert_eq!(members.iter().find(|(name, _)| *name == "fEntries").and_then(|(_, value)| value.as_float()), Some(10004.0));
+/// let entries = members.iter().find(|(name, _)| *name == "fEntries");
+/// assert_eq!(entries.and_then(|(_, value)| value.as_float()), Some(10004.0));
 /// // Objects of one record are the same where their numbers are; one that was not decoded says why.
 /// assert_eq!((histogram.id(), histogram.failure().is_none()), (1, true));
 /// assert!(matches!(histogram.value(), sapwood::Value::Record(_)));

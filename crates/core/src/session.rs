@@ -34,8 +34,8 @@ struct Parts {
     fetcher: Fetcher,
 }
 
-/// Bytes that wait to be used again, and that are read ahead: three steps of an iteration as large as steps are by default,
-/// and windows.
+/// Bytes that wait to be used again, and that are read ahead: three steps of an iteration as large as steps are by
+/// default, and windows.
 const MEMORY_BYTES: usize = 384 << 20;
 /// More threads than any machine has use for; those beyond it are not started.
 pub const MOST_THREADS: usize = 1024;

@@ -12,7 +12,8 @@ use sapwood::schema::Draft;
 use sapwood::write::{BranchSpec, Every, FileWriter, ParallelWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Result, Session, read};
 
-/// Memory that counts how bytes come, takes no copies while it is full, and may cut a file short when it is to copy from it again.
+/// Memory that counts how bytes come, takes no copies while it is full, and may cut a file short when it is to copy
+/// from it again.
 #[derive(Debug, Default)]
 struct Counting {
     inner: MemorySink,

@@ -176,7 +176,8 @@ fn sequential_reading_after_a_jump_uses_windows_again() -> Result<(), sapwood::E
     Ok(())
 }
 
-/// Baskets of 1,600 bytes and no clusters, as trees were written once: of branches of one number they have 200 entries, of 40 numbers 5.
+/// Baskets of 1,600 bytes and no clusters, as trees were written once: of branches of one number they have 200 entries,
+/// of 40 numbers 5.
 fn uneven(trees: &[&str]) -> Vec<u8> {
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "uneven.root", WriteOptions::default()).expect("a file");

@@ -138,8 +138,8 @@ fn any_word_of_the_trees_record_may_be_zero_or_the_smallest_number() {
     }
 }
 
-/// The tree's record ends with `fTreeIndex`, `fFriends`, `fUserInfo` and `fBranchRef`: here the one with that number from the end is a
-/// reference.
+/// The tree's record ends with `fTreeIndex`, `fFriends`, `fUserInfo` and `fBranchRef`: here the one with that number
+/// from the end is a reference.
 fn with_reference(from_end: usize, tag: u32) -> File {
     let mut bytes = plain();
     let key = open(plain()).key("t").expect("a key");
@@ -151,7 +151,7 @@ fn with_reference(from_end: usize, tag: u32) -> File {
 }
 
 #[test]
-fn a_reference_to_nowhere_hides_nothing_but_itself() {
+fn an_object_reference_that_points_nowhere_hides_only_itself() {
     for from_end in 0..4 {
         // After the record, before it, and to bytes of it that are no object.
         for tag in [0x0fff_ffff, 3, 400] {

@@ -1,5 +1,5 @@
-//! The protocol by which threads that fill one tree commit and save, in all orders of what they lock and wait for that matter:
-//! `RUSTFLAGS="--cfg loom" cargo test -p sapwood --test loom --release`.
+//! The protocol by which threads that fill one tree commit and save, in all orders of what they lock and wait for that
+//! matter: `RUSTFLAGS="--cfg loom" cargo test -p sapwood --test loom --release`.
 
 #![cfg(loom)]
 

@@ -1,5 +1,5 @@
-//! Files that are merged: what is read, how much is open, and that nothing is inflated. What real ROOT and `hadd` make of it is tested in
-//! `tests/`.
+//! Files that are merged: what is read, how much is open, and that nothing is inflated. What real ROOT and `hadd` make
+//! of it is tested in `tests/`.
 
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
@@ -261,11 +261,12 @@ fn damaged_baskets_are_found_where_that_is_asked_for() {
     std::fs::write(&inputs[1], bytes).unwrap();
     let output = scrap.path("all.root");
     let merged = merge(&how(), &output, &inputs).unwrap();
+    assert!(merged.unread() == merged.trees[0].copied.0 && merged.unread() > 0);
     assert!(!merged.verified && verify_file(&File::open(&output).unwrap()).is_damaged(), "copied as it was");
     let error = merge(&Merge { verify: true, ..how() }, &output, &inputs).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Checksum), "{error}");
     assert!(error.to_string().contains("two.root") && error.to_string().contains("basket 3"), "{error}");
     assert_eq!(File::open(&output).unwrap().tree("deep/t").unwrap().entries, 2_000, "the output is what it was");
     let merged = merge(&Merge { verify: true, ..how() }, &output, &inputs[..1]).unwrap();
-    assert!(merged.verified && merged.trees[0].copied.0 > 0);
+    assert!(merged.verified && merged.trees[0].copied.0 > 0 && merged.unread() == 0);
 }

@@ -423,7 +423,8 @@ fn optional_values_are_one_or_none() {
 
 #[test]
 fn switches_are_checked() {
-    // Elements are a place and a type, in 12 bytes. Row 0 of the second cluster is entry 40: 40 % 3 == 1, the first type.
+    // Elements are a place and a type, in 12 bytes. Row 0 of the second cluster is entry 40: 40 % 3 == 1, the first
+    // type.
     for (element, place_of, tag) in [(0, 0_u64, 9_u32), (3, 0, 1), (0, u64::MAX, 1), (1, 0, u32::MAX)] {
         let mut damaged = Damaged::new();
         let page = damaged.page(1, column::SWITCH, 0);

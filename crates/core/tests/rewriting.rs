@@ -1,5 +1,5 @@
-//! Trees that are written again: the order of their baskets, and what is read and inflated for it. What real ROOT and uproot make of
-//! it is tested in `tests/`.
+//! Trees that are written again: the order of their baskets, and what is read and inflated for it. What real ROOT and
+//! uproot make of it is tested in `tests/`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -242,6 +242,29 @@ fn whole_files_are_rewritten_in_any_order() {
         let remade = writer.remake(&from, || Ok(open(sink.to_bytes())), &how).unwrap();
         assert_eq!((remade.len(), remade[0].after.entries, &remade[0].kept), (1, ENTRIES, &None));
         check(&sink.to_bytes(), &ALL, &[0..ENTRIES]);
+    }
+}
+
+#[test]
+fn baskets_that_were_not_looked_into_are_counted() {
+    let from = open(source(clusters_of(70)));
+    let (keep, new) = (|| Baskets::Keep, || Baskets::New(clusters_of(200)));
+    let nothing = || Some(Vec::new());
+    for (baskets, trees, verify, are_counted) in [
+        (keep(), None, false, true),
+        (keep(), None, true, false),
+        (new(), None, false, false),
+        (new(), nothing(), false, true),
+        (new(), nothing(), true, false),
+    ] {
+        let sink = Arc::new(MemorySink::default());
+        let what = format!("{baskets:?}, {trees:?}, verify {verify}");
+        let how = WriteOptions { verify, ..options() };
+        let writer = FileWriter::to_sink(Arc::clone(&sink), "new.root", how).expect("a file");
+        let how = Remake { baskets, trees, ..Remake::default() };
+        let remade = writer.remake(&from, || Ok(open(sink.to_bytes())), &how).expect("a file");
+        let counted = if are_counted { remade[0].after.baskets } else { 0 };
+        assert_eq!(remade[0].unread, counted, "{what}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Small files with bytes changed and cut off at every length: verification finds what has a checksum, and never panics.
+//! Small files with bytes changed and cut off at every length: verification finds what has a checksum, and never
+//! panics.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

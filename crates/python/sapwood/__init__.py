@@ -8,34 +8,34 @@ from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
 from sapwood._read.vectors import vectors
+from sapwood._tools.compression_studies import compression_study
+from sapwood._tools.inspection import doctor, verify
+from sapwood._tools.lazy import dask, dask_write
+from sapwood._tools.merging import Merged, merge
+from sapwood._tools.packing import Packed, pack, unpack
+from sapwood._tools.project import makeproject
+from sapwood._tools.recovery import Recovered, recover
+from sapwood._tools.rewriting import rewrite
+from sapwood._tools.skimming import skim
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
-from sapwood.compression_studies import compression_study
 from sapwood.converting import Converted, convert
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.events import nanoevents
 from sapwood.file import File, open
 from sapwood.filters import no_filter
-from sapwood.inspection import doctor, verify
 from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings
 from sapwood.iteration import Report
-from sapwood.lazy import dask, dask_write
-from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
-from sapwood.packing import Packed, pack, unpack
 from sapwood.processing import Selector, process
-from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
-from sapwood.recovery import Recovered, recover
-from sapwood.rewriting import rewrite
 from sapwood.selectors import makeselector
-from sapwood.skimming import skim
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
 

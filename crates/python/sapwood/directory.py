@@ -16,10 +16,7 @@ from sapwood.tree import Tree
 if TYPE_CHECKING:
     from sapwood.file import File
 
-TREES = frozenset(("TTree", "TNtuple", "TNtupleD", "TTreeSQL", "THbookTree"))
-DIRECTORIES = frozenset(("TDirectory", "TDirectoryFile"))
 _CYCLE = re.compile(r";\d+$")
-RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
 
 
 class Key:
@@ -306,8 +303,8 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
             except NotFoundError:
                 continue
             path, rest = full[:at], full[at + 1 :].lstrip("/:")
-            if key.classname not in DIRECTORIES:
-                if key.classname not in TREES | RNTUPLES and "Tree" not in key.classname:
+            if not key.is_directory:
+                if not (key.is_tree or key.is_ntuple or self._file.holds_tree(key)):
                     message = f"not found: {full!r}, because {path!r} is a {key.classname}"
                     raise not_found(message, self.file_path, path)
                 return (self._object(path, key)[rest],)
@@ -316,17 +313,12 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
         return None
 
     def _object(self, path: str, key: Any) -> Any:
-        classname = key.classname
-        if classname in DIRECTORIES:
+        if key.is_directory:
             return Directory(self._root, path)
-        if classname in TREES or classname in RNTUPLES:
+        if key.is_tree or key.is_ntuple or self._file.holds_tree(key):
             return self._root._tree(_without_cycle(path, key), key)
         found = self._file.object(key)
-        value = found.value()
-        # Classes that derive from TTree and have a name of their own.
-        if _is_tree(value) and not _is_chain(value, classname):
-            return self._root._tree(_without_cycle(path, key), key)
-        return Model.of_value(value, found)
+        return Model.of_value(found.value(), found)
 
     def __repr__(self) -> str:
         return f"<Directory {self.object_path!r} of {self.file_path!r}>"
@@ -341,21 +333,6 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
 def _without_cycle(path: str, key: Any) -> str:
     """A path that led to a key, without the cycle behind it: a name may end like one itself."""
     return path if path == key.name or path.endswith(f"/{key.name}") else path.removesuffix(f";{key.cycle}")
-
-
-def _is_chain(value: Any, classname: str) -> bool:
-    """Whether it is a list of files, which has no branches of its own."""
-    return classname == "TChain" or any(_is_chain(base, base.classname) for base in value.bases)
-
-
-def _is_tree(value: Any) -> bool:
-    bases = list(getattr(value, "bases", []))
-    while bases:
-        base = bases.pop()
-        if base.classname == "TTree":
-            return True
-        bases.extend(base.bases)
-    return False
 
 
 __all__ = ["Directory", "Key", "Tree"]

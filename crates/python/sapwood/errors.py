@@ -2,8 +2,8 @@
 
 Each also derives from what Python calls its kind, so that ``except KeyError`` works where uproot raises one.
 
-Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``offset``, ``expected``, ``found``;
-``None`` where that is not known.
+Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``block``, ``offset``, ``expected``,
+``found``; ``None`` where that is not known.
 
 >>> issubclass(NotFoundError, KeyError) and issubclass(MissingFileError, FileNotFoundError)
 True
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # What an error does not know is `None`, and never an AttributeError.
-for _name in ("kind", "file", "object", "basket", "offset", "expected", "found"):
+for _name in ("kind", "file", "object", "basket", "block", "offset", "expected", "found"):
     if not hasattr(SapwoodError, _name):
         setattr(SapwoodError, _name, None)
 

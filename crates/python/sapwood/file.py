@@ -15,7 +15,7 @@ from sapwood import _core, network, session
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, paths, urls
 from sapwood.compression import Compression, or_none
-from sapwood.directory import RNTUPLES, Directory
+from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.ntuple import NTuple
 from sapwood.streamers import StreamerInfo, dependencies, gather
@@ -114,7 +114,7 @@ class File(Directory):
             return known
         # Not while the lock is held: a tree with many branches takes its time.
         made: Tree
-        if key.classname in RNTUPLES:
+        if key.is_ntuple:
             made = NTuple(engine.ntuple(key), self, path, key)
         else:
             made = Tree(engine.tree(key), self, path, key)

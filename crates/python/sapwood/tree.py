@@ -47,7 +47,7 @@ class Tree(HasBranches):
         self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
-        self._stored: list[Friend] | None = None
+        self._stored: dict[str, Friend] = {}
         #: Columns that events of coffea looked at, in the range of entries before.
         self._looked_at: dict[str, None] = {}
 
@@ -145,21 +145,19 @@ class Tree(HasBranches):
     def _with_friends(self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of
         those that the tree brings along, too."""
-        known = {**self._added, **{friend.name: friend for friend in more}}
-        added = [friend.core() for friend in known.values()]
+        more = list(more)
         try:
-            return make(added)
+            return make(friends_module.engine(self, more, None))
         except NotFoundError as error:
-            if self._stored is None:
-                try:
-                    self._stored = friends_module.stored(self)
-                except NotFoundError as second:
-                    words = f"{error}; {second}"
-                    raise not_found(words, self.file_path, self.object_path) from second
-            stored = [friend for friend in self._stored if friend.name not in known]
-            if not stored:
-                raise
-        return make(added + [friend.core() for friend in stored])
+            failed: list[str] = []
+            deep = friends_module.engine(self, more, failed)
+            try:
+                return make(deep)
+            except NotFoundError as second:
+                if not failed:
+                    raise
+                words = "; ".join([str(error), *failed])
+                raise not_found(words, self.file_path, self.object_path) from second
 
     @property
     def _friendly_words(self) -> str:
@@ -241,6 +239,7 @@ class Tree(HasBranches):
         entries: Any = None,
         lumi_mask: Any = None,
         library: str = "hist",
+        progress: bool | None = None,
     ) -> Any:
         """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
 
@@ -253,7 +252,7 @@ class Tree(HasBranches):
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
         memory. ``lumi_mask`` is as in :meth:`arrays`. With ``">>name"`` alone the entries that pass are a
-        ``TEntryList``, which ``entries=`` takes and files hold.
+        ``TEntryList``, which ``entries=`` takes and files hold. ``progress`` is as in :meth:`arrays`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -282,6 +281,7 @@ class Tree(HasBranches):
             entry_start,
             entry_stop,
             drawing.masked(self, entry_start, entry_stop, entries, lumi_mask),
+            show=progress,
         )
         return drawing.as_library(found[0], library)
 
@@ -295,6 +295,7 @@ class Tree(HasBranches):
         entries: Any = None,
         lumi_mask: Any = None,
         library: str = "hist",
+        progress: bool | None = None,
     ) -> list[Any]:
         """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
         expression and a cut, as for :meth:`draw`.
@@ -309,7 +310,9 @@ class Tree(HasBranches):
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
-        found = drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries)
+        found = drawing.fill(
+            self, pairs, None, False, aliases, entry_start, entry_stop, entries, show=progress
+        )
         return [drawing.as_library(one, library) for one in found]
 
     def points(

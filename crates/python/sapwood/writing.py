@@ -122,13 +122,15 @@ def update(
     sync: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     format: str = "ttree",
+    random_access: Any = None,
     **others: Unpack[Foreign],
 ) -> WritableFile:
     """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
     replaced and deleted in place. Of a URL the file is fetched first, and brought back when it is closed.
 
-    ``compression`` is for what is written now; the default is what the file has. The other options are those
-    of :func:`recreate`.
+    ``compression`` is for what is written now; the default is what the file has. Entries that are added to a
+    tree are compressed in blocks where those before are, unless ``random_access`` says otherwise. The other
+    options are those of :func:`recreate`.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -152,7 +154,9 @@ def update(
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
     tables = _format(format)
-    made = WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
+    blocks = as_random_access(random_access)
+    options = (threads, reproducible, sync, storage_options, blocks)
+    made = WritableFile("update", file_path, compression, *options)
     made._format = tables
     return made
 

@@ -142,6 +142,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     value.setattr("file", place.file.as_deref())?;
     value.setattr("object", place.object.as_deref())?;
     value.setattr("basket", place.basket)?;
+    value.setattr("block", place.block)?;
     value.setattr("offset", place.offset)?;
     value.setattr("expected", place.expected)?;
     value.setattr("found", place.found)?;

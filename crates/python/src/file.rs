@@ -94,6 +94,11 @@ impl File {
         Ok(Key { path: key.name.to_string(), key })
     }
 
+    /// Whether a key holds a tree, by its class or by those that it derives from.
+    fn holds_tree(&self, py: Python<'_>, key: &Key) -> PyResult<bool> {
+        run(py, || self.0.holds_tree(&key.key))
+    }
+
     /// The object of a key.
     fn object(&self, py: Python<'_>, key: &Key) -> PyResult<Object> {
         let (object, record) = run(py, || {

@@ -146,7 +146,7 @@ impl Histogram {
 
     /// Its picture, for one or two axes.
     fn svg(&self) -> PyResult<String> {
-        sapwood_cli::documents::histogram_svg(&self.0).map_err(raise)
+        sapwood::inspect::histogram::svg(&self.0).map_err(raise)
     }
 
     /// Effective entries.

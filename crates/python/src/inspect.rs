@@ -18,7 +18,7 @@ use sapwood::inspect::optimize::optimize_baskets;
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
-use sapwood_cli::documents;
+use sapwood_cli::reports::documents;
 
 use crate::dataset::Dataset;
 use crate::errors::run;

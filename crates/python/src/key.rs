@@ -36,6 +36,24 @@ impl Key {
         &self.key.class
     }
 
+    /// Whether it is a directory.
+    #[getter]
+    fn is_directory(&self) -> bool {
+        self.key.is_directory()
+    }
+
+    /// Whether it is a tree, by one of ROOT's own classes.
+    #[getter]
+    fn is_tree(&self) -> bool {
+        self.key.is_tree()
+    }
+
+    /// Whether it is an RNTuple.
+    #[getter]
+    fn is_ntuple(&self) -> bool {
+        self.key.is_ntuple()
+    }
+
     /// Title of the object.
     #[getter]
     fn title(&self) -> &str {

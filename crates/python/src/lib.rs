@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]
-    use super::query::{Draws, Friend, Query, in_lumi_mask};
+    use super::query::{Draws, Friend, Query, formula, in_lumi_mask};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

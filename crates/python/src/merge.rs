@@ -8,7 +8,7 @@ use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, inputs_of};
 use sapwood::write::{Every, TreeOptions};
 use sapwood::{File, OpenOptions};
-use sapwood_cli::merged::Report;
+use sapwood_cli::reports::merged::Report;
 
 use crate::errors::{raise, run};
 use crate::network::Network;
@@ -28,7 +28,7 @@ pub(crate) fn merge(
     skips: bool,
     trees: bool,
     listed: Option<(bool, Vec<String>)>,
-    recluster: Option<(i64, Option<usize>)>,
+    recluster: Option<(i64, Option<usize>, String)>,
     open_files: Option<usize>,
     threads: usize,
     adler32: bool,
@@ -42,11 +42,12 @@ pub(crate) fn merge(
         setting => Packing::As(setting.parse().map_err(raise)?),
     };
     let (usual, tree) = (Merge::default(), TreeOptions::default());
-    let recluster = recluster.map(|(flush, basket_bytes)| TreeOptions {
-        auto_flush: Every::from_root(flush),
-        basket_bytes: basket_bytes.unwrap_or(tree.basket_bytes),
-        ..tree
-    });
+    let clusters = |(flush, basket_bytes, blocks): (i64, Option<usize>, String)| {
+        let random_access = Some(blocks.parse().map_err(raise)?);
+        let basket_bytes = basket_bytes.unwrap_or(tree.basket_bytes);
+        PyResult::Ok(TreeOptions { auto_flush: Every::from_root(flush), basket_bytes, random_access, ..tree })
+    };
+    let recluster = recluster.map(clusters).transpose()?;
     let session = sessions::shared(threads);
     let how = Merge {
         packing,

@@ -45,10 +45,25 @@ impl Friend {
         })
         .map(Self)
     }
+
+    /// The same, whose trees have friends of their own: those of each tree.
+    fn with_friends(&self, py: Python<'_>, friends: Vec<Vec<Py<Self>>>) -> PyResult<Self> {
+        let friends = friends.iter().enumerate().flat_map(|(tree, of)| of.iter().map(move |friend| (tree, friend)));
+        let more =
+            |friend: query::Friend, (tree, of): (usize, &Py<Self>)| friend.with_friend_of(tree, of.get().0.clone());
+        run(py, || friends.clone().try_fold(self.0.clone(), more)).map(Self)
+    }
 }
 
 /// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
 /// sections by run.
+/// A formula of ROOT in the language of queries, with values for its parameters.
+#[pyfunction]
+pub(crate) fn formula(text: &str, names: Vec<String>, values: Vec<f64>) -> PyResult<String> {
+    let formula = query::Formula::new(text, &names, &values).map_err(raise)?;
+    Ok(formula.words().to_owned())
+}
+
 #[pyfunction]
 #[pyo3(signature = (of, mask, columns, start, stop, entries=None))]
 pub(crate) fn in_lumi_mask(
@@ -217,9 +232,18 @@ impl Draws {
         .map(Self)
     }
 
+    /// Numbers of the branches that are read for all histograms, each once.
+    #[getter]
+    fn needed(&self) -> Vec<usize> {
+        let mut needed: Vec<usize> = self.0.iter().flat_map(Draw::needed).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
     /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once. They go on from
-    /// those of `more`, if it is given.
-    #[pyo3(signature = (start, stop, entries=None, more=None))]
+    /// those of `more`, if it is given. `progress` is called with the bytes of a step that are done, and all of these.
+    #[pyo3(signature = (start, stop, entries=None, more=None, progress=None))]
     fn fill(
         &self,
         py: Python<'_>,
@@ -227,10 +251,11 @@ impl Draws {
         stop: u64,
         entries: Option<PyBuffer<i64>>,
         more: Option<Vec<Py<Histogram>>>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Histogram>> {
         let more = more.map(|more| more.iter().map(|one| one.get().engine().clone()).collect::<Vec<_>>());
         let wanted = Wanted::new(py, entries, start, stop)?;
-        let drawn = run(py, || query::draw_with(&self.0, &wanted.selection()?, more, watched(None)))?;
+        let drawn = run(py, || query::draw_with(&self.0, &wanted.selection()?, more, watched(progress.as_ref())))?;
         Ok(drawn.into_iter().map(Histogram::from_engine).collect())
     }
 

@@ -51,7 +51,7 @@ impl RemoteStore {
         Ok((store, remote.getattr("cache_name")?.extract()?))
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.in_file(Arc::clone(&self.name)))
     }
 
@@ -178,11 +178,11 @@ impl RemoteStore {
 
 impl Store for RemoteStore {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        self.named(self.both_ends(head_bytes, tail_bytes))
+        self.name_error(self.both_ends(head_bytes, tail_bytes))
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {

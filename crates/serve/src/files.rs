@@ -21,7 +21,7 @@ use crate::upstream::{Counted, Upstream};
 use crate::upstream_reads::{FileReads, UpstreamReads, ending};
 
 /// Doors that are remembered; those that were not used for the longest time are forgotten first.
-const DOORS: usize = 1024;
+const SLOTS: usize = 1024;
 
 /// A path, and what a client presents to read it: what lets one client in says nothing for another.
 type Key = (Path, Secret);
@@ -29,16 +29,16 @@ type Key = (Path, Secret);
 /// What several clients wait for.
 type Opening = Shared<BoxFuture<'static, Result<Arc<Opened>, Arc<Error>>>>;
 
-/// The way to a file for clients that present the same secret.
+/// A file as it is open for clients that present the same secret.
 #[derive(Default)]
-struct Door {
-    state: Mutex<DoorState>,
+struct FileSlot {
+    state: Mutex<FileSlotState>,
     /// The higher, the later it was used.
     used: AtomicU64,
 }
 
 #[derive(Default)]
-struct DoorState {
+struct FileSlotState {
     /// Open, and since when that is known.
     opened: Option<(Instant, Arc<Opened>)>,
     /// The upstream is being asked.
@@ -51,14 +51,14 @@ pub(crate) struct Supply {
     pub(crate) metrics: Arc<Metrics>,
 }
 
-/// All doors.
+/// The files that clients ask for.
 pub(crate) struct Files {
     pub(crate) upstream: Upstream,
     pub(crate) access: Access,
     cache: CacheOptions,
     max_age: Duration,
     supply: Arc<Supply>,
-    doors: Mutex<HashMap<Key, Arc<Door>>>,
+    slots: Mutex<HashMap<Key, Arc<FileSlot>>>,
     clock: AtomicU64,
 }
 
@@ -70,8 +70,8 @@ impl Files {
         max_age: Duration,
         supply: Arc<Supply>,
     ) -> Self {
-        let (doors, clock) = Default::default();
-        Self { upstream, access, cache, max_age, supply, doors, clock }
+        let (slots, clock) = Default::default();
+        Self { upstream, access, cache, max_age, supply, slots, clock }
     }
 
     /// The file of a path, for clients that present `secret`. The upstream is asked for its state, with that secret,
@@ -79,9 +79,9 @@ impl Files {
     /// is waited for even when all of them have left: a thread is taken for so long, and the next client finds what
     /// came of it.
     pub(crate) async fn open(self: &Arc<Self>, path: &Path, secret: &Secret) -> Result<Arc<Opened>, Arc<Error>> {
-        let door = self.door(path, secret);
+        let slot = self.slot(path, secret);
         let opening = {
-            let mut state = lock(&door.state);
+            let mut state = lock(&slot.state);
             if let Some((since, opened)) = &state.opened
                 && since.elapsed() < self.max_age
             {
@@ -90,7 +90,7 @@ impl Files {
             match &state.opening {
                 Some(opening) => opening.clone(),
                 None => {
-                    let opening = Arc::clone(self).start_opening(path, secret, &door);
+                    let opening = Arc::clone(self).start_opening(path, secret, &slot);
                     state.opening = Some(opening.clone());
                     opening
                 }
@@ -99,14 +99,14 @@ impl Files {
         opening.await
     }
 
-    fn start_opening(self: Arc<Self>, path: &Path, secret: &Secret, door: &Arc<Door>) -> Opening {
-        let (path, secret, door) = (path.clone(), secret.clone(), Arc::clone(door));
+    fn start_opening(self: Arc<Self>, path: &Path, secret: &Secret, slot: &Arc<FileSlot>) -> Opening {
+        let (path, secret, slot) = (path.clone(), secret.clone(), Arc::clone(slot));
         let since = Instant::now();
         let work = async move {
             let reads = self.supply.reads.of_file(&path);
             let (files, of_file) = (Arc::clone(&self), reads.clone());
             let looked = self.supply.reads.run(&reads, move || files.look(&path, &secret, of_file)).await;
-            let mut state = lock(&door.state);
+            let mut state = lock(&slot.state);
             state.opening = None;
             let old = state.opened.take().map(|(_, old)| old);
             let opened = looked.map_err(Arc::new)?;
@@ -122,22 +122,22 @@ impl Files {
 
     /// The file is not what it was: the next request asks for its state.
     pub(crate) fn forget(&self, path: &Path, secret: &Secret, changed: &Arc<Opened>) {
-        let door = self.door(path, secret);
-        lock(&door.state).opened.take_if(|(_, opened)| Arc::ptr_eq(opened, changed));
+        let slot = self.slot(path, secret);
+        lock(&slot.state).opened.take_if(|(_, opened)| Arc::ptr_eq(opened, changed));
     }
 
-    fn door(&self, path: &Path, secret: &Secret) -> Arc<Door> {
-        let mut doors = lock(&self.doors);
+    fn slot(&self, path: &Path, secret: &Secret) -> Arc<FileSlot> {
+        let mut slots = lock(&self.slots);
         let key = (path.clone(), secret.clone());
-        if doors.len() >= DOORS && !doors.contains_key(&key) {
-            let mut times: Vec<u64> = doors.values().map(|door| door.used.load(Ordering::Relaxed)).collect();
+        if slots.len() >= SLOTS && !slots.contains_key(&key) {
+            let mut times: Vec<u64> = slots.values().map(|slot| slot.used.load(Ordering::Relaxed)).collect();
             times.sort_unstable();
             let middle = times.get(times.len() / 2).copied().unwrap_or(u64::MAX);
-            doors.retain(|_, door| door.used.load(Ordering::Relaxed) > middle);
+            slots.retain(|_, slot| slot.used.load(Ordering::Relaxed) > middle);
         }
-        let door = doors.entry(key).or_default();
-        door.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        Arc::clone(door)
+        let slot = slots.entry(key).or_default();
+        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Arc::clone(slot)
     }
 
     fn look(&self, path: &Path, secret: &Secret, reads: FileReads) -> sapwood::Result<Opened> {

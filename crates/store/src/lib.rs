@@ -12,6 +12,8 @@ mod cloud;
 mod dcap;
 pub mod environment;
 mod http;
+mod listed;
+mod listing;
 mod net;
 mod open;
 mod options;
@@ -25,16 +27,17 @@ mod xrootd;
 
 pub use beside::{beside, found_beside};
 pub use cache::{
-    BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Fetched, Notices, WholeCache, clear_cache, evictions,
-    in_front_of, list_cache, verify_cache,
+    BlockCache, CachedFile, Cleared, Fetched, WholeCache, clear_cache, evictions, in_front_of, list_cache, verify_cache,
 };
 #[cfg(feature = "clouds")]
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
+pub use listed::Listed;
+pub use listing::{below_url, is_folder_url, list};
 pub use net::LinkStats;
 pub use open::{open, open_replicas, open_stored};
-pub use options::NetOptions;
+pub use options::{CacheKind, CacheOptions, NetOptions, Notices};
 pub use packed::{
     Inflated, PackOptions, PackReport, PackedStore, check_output, member_end, pack, packed_name, unpack, unpacked,
     unpacked_name,

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When bytes come to the other end. Those of all connections follow one another at the rate of the lane; then they
+/// When bytes come to the other end. Those of all connections follow one another at the rate of the link; then they
 /// travel, and what is behind them does not wait until they are there.
 #[derive(Debug, Default)]
 pub(crate) struct LinkShaper {
@@ -12,7 +12,7 @@ pub(crate) struct LinkShaper {
 }
 
 impl LinkShaper {
-    /// When bytes that stand ready at `now` are at the other end, of a lane of so many bytes a second and so long a
+    /// When bytes that stand ready at `now` are at the other end, of a link of so many bytes a second and so long a
     /// way.
     pub(crate) fn arrival(&self, now: Instant, bytes: usize, rate: u64, way: Duration) -> Instant {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,11 +29,11 @@ mod tests {
 
     #[test]
     fn bytes_follow_one_another_and_travel_together() {
-        let (lane, now, ms) = (LinkShaper::default(), Instant::now(), Duration::from_millis);
-        let arrival = |after: Duration, bytes| lane.arrival(now + after, bytes, 1_000_000, ms(100)) - now;
+        let (link, now, ms) = (LinkShaper::default(), Instant::now(), Duration::from_millis);
+        let arrival = |after: Duration, bytes| link.arrival(now + after, bytes, 1_000_000, ms(100)) - now;
         assert_eq!(arrival(ms(0), 10_000), ms(110));
         assert_eq!(arrival(ms(1), 10_000), ms(120), "behind the first, and not behind its arrival");
-        assert_eq!(arrival(ms(50), 1_000), ms(151), "the lane was free");
+        assert_eq!(arrival(ms(50), 1_000), ms(151), "the link was free");
         let wide = LinkShaper::default();
         assert_eq!(wide.arrival(now, 16 << 10, u64::MAX, ms(3)), now + ms(3));
     }

@@ -17,11 +17,12 @@ use crate::terminal;
 /// are read only, and of remote ones only what is looked at. It ends with SIGINT or SIGTERM.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood browse events.root\n  \
+                        sapwood browse root://example.org//store/runs/\n  \
                         sapwood browse https://example.org/data/run1.root ~/data --no-open\n\n\
                         On another machine: sapwood browse events.root --no-open --port 8787 there, and here\n\
                         ssh -L 8787:127.0.0.1:8787 THERE; then open the address that was printed.")]
 pub(crate) struct Arguments {
-    /// Files, URLs, and folders of files.
+    /// Files, folders, and URLs of both: that of a folder ends with a slash.
     #[arg(required = true, value_name = "FILE|URL|FOLDER")]
     targets: Vec<String>,
     /// Port to listen on; 0 for any that is free.
@@ -42,12 +43,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     arguments.remote.is_for(arguments.targets.iter().map(String::as_str))?;
-    let remote = arguments.remote.clone();
+    let (remote, listed) = (arguments.remote.clone(), arguments.remote.clone());
     let options = BrowseOptions {
         targets: arguments.targets.clone(),
         port: arguments.port,
         threads: arguments.threads,
         opener: Arc::new(move |path: &Path| remote.open(path)),
+        lister: Arc::new(move |url: &str| listed.list(url)),
     };
     if arguments.terminal {
         return terminal::browse(&Browsing::new(&options)?);

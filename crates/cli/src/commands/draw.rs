@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use sapwood::hist::Histogram;
+use sapwood::inspect::histogram as picture;
 use sapwood::query::{Draw, draw_with};
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Session};
 
 use crate::output::{self, Outcome};
-use crate::picture;
 use crate::remote::Remote;
 use crate::source::{Friends, LumiMaskOption, dataset};
 use crate::targets::{Target, targets};
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     let histogram = drawn.and_then(|mut drawn| drawn.pop()).ok_or_else(|| Error::internal("nothing was drawn"))?;
     match to {
-        None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
+        None => write!(out, "{}", picture::text(&histogram)?)?,
         Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
         Some(Output::Png(to)) => std::fs::write(to, picture::png(&histogram)?)?,
         Some(Output::Pdf(to)) => std::fs::write(to, picture::pdf(&histogram)?)?,

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Layout};
 use sapwood::inspect::picture::Picture;
 
-use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::reports::documents;
 use crate::source::{Dataset, dataset};
 
 /// Show the baskets and clusters of a tree, or the pages and clusters of an RNTuple, as tables or as a picture.

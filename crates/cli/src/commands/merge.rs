@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use sapwood::codec::Compression;
+use sapwood::codec::{Compression, RandomAccess};
 use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, Progress, inputs_of, names_of};
+use sapwood::write::TreeOptions;
 use sapwood::{Error, ErrorKind, OpenOptions, Session};
 
 use crate::clusters::clusters;
-use crate::merged::Report;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
+use crate::reports::merged::Report;
 
 /// Merge files: trees become one tree, directories one directory.
 ///
@@ -63,6 +64,9 @@ pub(crate) struct Arguments {
     /// Bytes of a new basket before compression, at most.
     #[arg(long, requires = "recluster")]
     basket_bytes: Option<usize>,
+    /// New baskets in blocks of so many entries, or `auto`, which inflate alone.
+    #[arg(long, value_name = "ENTRIES|auto|off", requires = "recluster")]
+    random_access: Option<RandomAccess>,
     /// Leave trees out.
     #[arg(short = 'T', long)]
     no_trees: bool,
@@ -111,6 +115,7 @@ impl Arguments {
             setting => Packing::As(compression(setting)?),
         };
         let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
+        let wish = TreeOptions { random_access: self.random_access, ..wish };
         let recluster = self.recluster.then_some(wish);
         let listed = match (&self.only, &self.except) {
             (Some(list), _) => Some(Listed::Only(names_of(list)?)),

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood::inspect::perf::{Compared, PerfPicture, PerfStats, compare};
+use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::ntuple::NTuple;
 use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
-use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::reports::{documents, perf};
 use crate::source::{Dataset, dataset};
 
 /// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     match before {
         Some(before) if arguments.json => output::json(out, &documents::compared(&before, &report)),
-        Some(before) => beside(&before, &report, out),
+        Some(before) => perf::words(&before, &report, out),
         None if arguments.json => output::json(out, &documents::perf(&report)),
         None => Ok(write!(out, "{report}")?),
     }
@@ -145,20 +145,4 @@ fn of_ntuple(named: &[String], ntuple: &NTuple, entries: &Range<u64>) -> Outcome
     }
     perf.stop();
     Ok(PerfStats::of_ntuple(ntuple)?)
-}
-
-/// Two runs side by side.
-pub(crate) fn beside(before: &PerfStats, after: &PerfStats, out: &mut dyn Write) -> Outcome {
-    let shown = |value: Option<f64>| match value {
-        None => "-".to_owned(),
-        Some(value) if value == value.trunc() => format!("{value:.0}"),
-        Some(value) => format!("{value:.3}"),
-    };
-    let row = |figure: Compared| {
-        let ratio = figure.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
-        vec![figure.name.to_owned(), shown(figure.before), shown(figure.after), ratio, figure.unit.to_owned()]
-    };
-    let rows: Vec<Vec<String>> = compare(before, after).into_iter().map(row).collect();
-    writeln!(out, "before: {}\nafter:  {}\n", before.title, after.title)?;
-    output::table(out, &["figure", "before", "after", "ratio", "unit"], &rows)
 }

@@ -18,7 +18,7 @@ use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::rewritten::Rewritten;
+use crate::reports::rewritten::Rewritten;
 
 /// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
 /// branches or entries; all else as it is.
@@ -232,7 +232,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         _ => error,
     })?;
-    let unread = matches!(how.baskets, Baskets::Keep) && !arguments.verify;
     let options = WriteOptions {
         session,
         compression: compression.general(),
@@ -242,6 +241,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let writer = FileWriter::staged(&staged, options)?;
     let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
     staged.publish()?;
-    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default(), unread)?;
+    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

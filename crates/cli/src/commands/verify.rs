@@ -7,9 +7,9 @@ use sapwood::{OpenOptions, Session};
 
 use sapwood_store::redact;
 
-use crate::documents;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
+use crate::reports::documents;
 
 /// Say whether files are whole: structure, checksums of all payloads, baskets against their index,
 /// pages and values of RNTuples. The exit code is 1

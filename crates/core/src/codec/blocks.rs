@@ -33,13 +33,14 @@ use crate::{Error, Result};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn blocks(bytes: &[u8], unsealed_bytes: usize) -> Blocks<'_> {
-    Blocks { bytes, at: 0, covered: 0, unsealed_bytes }
+    Blocks { bytes, number: 0, at: 0, covered: 0, unsealed_bytes }
 }
 
 /// Iterator over the blocks of a chain, created by [`blocks`].
 #[derive(Clone, Debug)]
 pub struct Blocks<'a> {
     bytes: &'a [u8],
+    number: usize,
     /// Where the next header is.
     at: usize,
     /// Unsealed bytes that the blocks so far hold.
@@ -80,11 +81,13 @@ impl Iterator for Blocks<'_> {
             return None;
         }
         let block = self.read();
+        let number = self.number;
+        self.number += 1;
         match &block {
             Ok(block) => (self.at, self.covered) = (block.stored.end, block.unsealed.end),
             Err(_) => self.covered = self.unsealed_bytes,
         }
-        Some(block.map_err(|error| error.at(self.at as u64)))
+        Some(block.map_err(|error| error.at(self.at as u64).in_block(number)))
     }
 }
 

@@ -30,8 +30,8 @@ impl CompressionByName {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) for an unknown codec or level, an empty pattern, and where two
-    /// settings are for the same names.
+    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) for an unknown codec or level, an empty pattern, and where
+    /// two settings are for the same names.
     ///
     /// # Example
     ///

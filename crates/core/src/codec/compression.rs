@@ -183,6 +183,7 @@ impl FromStr for Compression {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+            let text = if text.trim().is_empty() { "an empty text" } else { text };
             Error::mismatch(format!(
                 "no such compression: {text} (none, or one of {known}, with a level like zstd:5, or ROOT's number like 505)"
             ))

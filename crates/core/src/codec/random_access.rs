@@ -6,10 +6,11 @@ use std::str::FromStr;
 
 use crate::{Error, Result};
 
-/// With anything but [`Off`](RandomAccess::Off), baskets are compressed in blocks that end where entries end, so that one entry is read without inflating the others.
+/// With anything but [`Off`](RandomAccess::Off), baskets are compressed in blocks that end where entries end, so that
+/// one entry is read without inflating the others.
 ///
-/// Each reader of chains of blocks (ROOT, uproot, jsroot) reads such baskets: the format has blocks, and says nothing of
-/// where they end. Smaller blocks are read faster and take more bytes.
+/// Each reader of chains of blocks (ROOT, uproot, jsroot) reads such baskets: the format has blocks, and says nothing
+/// of where they end. Smaller blocks are read faster and take more bytes.
 ///
 /// # Example
 ///

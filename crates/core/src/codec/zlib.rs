@@ -44,8 +44,9 @@ fn compressor(level: u8, contexts: &mut Contexts) -> Option<&mut Compressor> {
 
 /// ROOT's level, which is zlib's, as a level of libdeflate.
 ///
-/// No level packs less tight than ROOT's does. Packed bytes as a share of ROOT 6.40's at its level 1, of the same values in
-/// baskets of 512 KB (`bench/write/writing.py`): 250 whole events, 250 split ones, 50,000 entries with lists, 100,000 flat ones.
+/// No level packs less tight than ROOT's does. Packed bytes as a share of ROOT 6.40's at its level 1, of the same
+/// values in baskets of 512 KB (`bench/write/writing.py`): 250 whole events, 250 split ones, 50,000 entries with lists,
+/// 100,000 flat ones.
 ///
 /// | libdeflate | whole | split | lists | flat | CPU time against level 1 |
 /// |---|---|---|---|---|---|
@@ -53,9 +54,10 @@ fn compressor(level: u8, contexts: &mut Contexts) -> Option<&mut Compressor> {
 /// | 2 | 0.962 | 0.972 | 0.907 | 0.950 | 1.2 to 1.4 |
 /// | 3 | 0.958 | 0.970 | 0.905 | 0.947 | 1.3 to 1.6 |
 ///
-/// So level 1 is libdeflate's level 2, which is still faster than zlib's level 1. From 2 on the numbers agree: on 1,147 baskets of
-/// files of all ages level 6 packs to 0.156 of the bytes where zlib packs to 0.159, three times as fast, and level 9 to 0.155 and
-/// 0.158. Levels 10 to 12 gain another 2 % for four to ten times the work, so that no level of ROOT leads there.
+/// So level 1 is libdeflate's level 2, which is still faster than zlib's level 1. From 2 on the numbers agree: on 1,147
+/// baskets of files of all ages level 6 packs to 0.156 of the bytes where zlib packs to 0.159, three times as fast, and
+/// level 9 to 0.155 and 0.158. Levels 10 to 12 gain another 2 % for four to ten times the work, so that no level of
+/// ROOT leads there.
 fn libdeflate_level(level: u8) -> u8 {
     level.clamp(2, 9)
 }

@@ -22,8 +22,8 @@ impl Arena {
         Self { memory: memory.clone(), free: BytesMut::new(), filled: BytesMut::new() }
     }
 
-    /// The next piece. Its content is arbitrary. Where it does not fit, `expected` bytes are reserved, for this piece and
-    /// those to come.
+    /// The next piece. Its content is arbitrary. Where it does not fit, `expected` bytes are reserved, for this piece
+    /// and those to come.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Whether buffers hold as many values as their type and their rows say.
 //!
-//! Decoding fills several buffers side by side. One that lags behind would give wrong values later, wherever it is looked
-//! at; so lengths are compared once, when a column or an object is complete.
+//! Decoding fills several buffers side by side. One that lags behind would give wrong values later, wherever it is
+//! looked at; so lengths are compared once, when a column or an object is complete.
 
 use super::{BufferId, Kind, Part};
 use crate::error::{Error, Result};

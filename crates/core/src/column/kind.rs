@@ -22,8 +22,8 @@ pub enum ListOf {
 
 /// Type of a column.
 ///
-/// Rows of a node: the root has the column's rows; an item of a `List` has as many as the last offset says; an item of a
-/// `Fixed` has `len` a row; a field has its record's rows.
+/// Rows of a node: the root has the column's rows; an item of a `List` has as many as the last offset says; an item of
+/// a `Fixed` has `len` a row; a field has its record's rows.
 ///
 /// # Example
 ///

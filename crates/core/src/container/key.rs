@@ -100,8 +100,8 @@ impl Key {
         Self::parse(&mut Reader::new(bytes))
     }
 
-    /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not where
-    /// `keylen` says.
+    /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not
+    /// where `keylen` says.
     #[doc(hidden)]
     pub fn parse(reader: &mut Reader<'_>) -> Result<Self> {
         Self::parse_with(reader, |name| text(name).into())
@@ -237,6 +237,26 @@ impl Key {
     /// ```
     pub fn is_ntuple(&self) -> bool {
         matches!(&*self.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple")
+    }
+
+    /// Bytes of the key of a blob: a record of an RNTuple, which no directory lists.
+    pub(crate) const BLOB_BYTES: u64 = 42;
+    const BLOB_CLASS: &str = "RBlob";
+
+    /// The key of a blob of `stored` bytes, without its location.
+    pub(crate) fn blob(datime: u32, seek_pdir: u64, stored: u32, objlen: u32) -> Self {
+        Self { version: 1004, class: Self::BLOB_CLASS.into(), datime, objlen, seek_pdir, ..Self::default() }
+            .sized(stored)
+    }
+
+    /// Whether the record is a blob: a part of an RNTuple, which no directory lists.
+    pub(crate) fn is_blob(&self) -> bool {
+        &*self.class == Self::BLOB_CLASS
+    }
+
+    /// Whether the record is a blob at `start` in the form that ROOT and this engine write.
+    pub(crate) fn is_blob_at(&self, start: u64) -> bool {
+        self.is_blob() && self.seek_key == start && u64::from(self.keylen) == Self::BLOB_BYTES
     }
 
     /// The range of the file with the key and its payload.
@@ -427,6 +447,15 @@ mod tests {
             assert!(Key::shift_pid_offset(&mut record, u16::MAX).is_err(), "too many");
         }
         assert!(Key::patch_location(&mut [0; 20], 1, 1, 1).is_err(), "short");
+    }
+
+    #[test]
+    fn the_key_of_a_blob_has_its_length() {
+        let key = Key { seek_key: 1 << 35, ..Key::blob(1, 100, 5, 5) };
+        assert_eq!(key.to_bytes().len() as u64, Key::BLOB_BYTES);
+        let found = Key::read(&key.to_bytes()).unwrap();
+        assert!(found.is_blob_at(1 << 35) && !found.is_blob_at(100));
+        assert!(!Key { class: "TBasket".into(), ..found }.is_blob());
     }
 
     #[test]

@@ -15,8 +15,9 @@ enum Wide {
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) for the first that has no value there: whole numbers out of range, fractions and what is
-/// not finite where whole numbers are wanted, and finite numbers that would become infinite. Rounding is no error.
+/// [`Mismatch`](crate::ErrorKind::Mismatch) for the first that has no value there: whole numbers out of range,
+/// fractions and what is not finite where whole numbers are wanted, and finite numbers that would become infinite.
+/// Rounding is no error.
 pub(super) fn convert(from: Number, bytes: &[u8], to: Number, into: &mut Vec<u8>) -> Result<()> {
     if from == to {
         into.extend_from_slice(bytes);

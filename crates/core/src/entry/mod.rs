@@ -28,8 +28,9 @@ pub use writer::EntryWriter;
 
 /// A type whose values are entries of trees, or parts of them.
 ///
-/// Numbers, `bool`, `String`, `Vec` (`std::vector`), `VecDeque`, `LinkedList`, `BTreeSet`, `HashSet` (`unordered_set`), `BTreeMap`,
-/// `HashMap` (`unordered_map`), arrays of numbers (`std::array` in containers), `Option` of a class (a pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
+/// Numbers, `bool`, `String`, `Vec` (`std::vector`), `VecDeque`, `LinkedList`, `BTreeSet`, `HashSet` (`unordered_set`),
+/// `BTreeMap`, `HashMap` (`unordered_map`), arrays of numbers (`std::array` in containers), `Option` of a class (a
+/// pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
 ///
 /// | attribute | of | meaning |
 /// |---|---|---|
@@ -128,7 +129,8 @@ pub trait Entry: Sized {
     }
 }
 
-/// An [`Entry`] that is a class: what a pointer can point at, and what a tree's branch can be split into. Derived with it.
+/// An [`Entry`] that is a class: what a pointer can point at, and what a tree's branch can be split into. Derived with
+/// it.
 ///
 /// # Example
 ///

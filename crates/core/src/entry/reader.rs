@@ -109,12 +109,12 @@ impl fmt::Debug for Columns {
 const STEP_BYTES: u64 = 64 << 20;
 
 impl Tree {
-    /// Reads entries of a branch of objects, split or not, into values of a Rust type; of the tree's own branches where `branch` is
-    /// empty.
+    /// Reads entries of a branch of objects, split or not, into values of a Rust type; of the tree's own branches where
+    /// `branch` is empty.
     ///
-    /// The class in the file may be another version of the type. Members are found by name, in the object itself and in its bases;
-    /// those that the file lacks are [`absent`](Entry::absent), those that the type lacks are not read; numbers are taken over as numbers
-    /// of any type that holds every value.
+    /// The class in the file may be another version of the type. Members are found by name, in the object itself and in
+    /// its bases; those that the file lacks are [`absent`](Entry::absent), those that the type lacks are not read;
+    /// numbers are taken over as numbers of any type that holds every value.
     ///
     /// # Errors
     ///

@@ -70,7 +70,8 @@ const LOOK_ROWS: usize = 4096;
 const COUNT_ROWS: usize = 32;
 
 impl FileWriter {
-    /// Begins a tree with one branch of objects, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
+    /// Begins a tree with one branch of objects, split down to a level: 99 for all that can be, as ROOT does, 0 for
+    /// none.
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ impl Inner {
             .at(start));
         }
         let mut inflated = vec![0; key.objlen as usize];
-        codec::inflate(&bytes, &mut inflated, &mut Scratch::default()).map_err(|error| error.at(start))?;
+        codec::inflate(&bytes, &mut inflated, &mut Scratch::default()).map_err(|error| error.behind(start))?;
         Ok(inflated.into())
     }
 

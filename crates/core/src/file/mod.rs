@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::container::{Directory, Free, Header, Key, Record};
 pub(crate) use crate::error::distance;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, ErrorKind, Result, nearest};
 use crate::io::{ByteRange, Identity, Joined, LocalFile, OtherFiles, Store, load};
 use crate::ntuple::NTuple;
 use crate::perf::Perf;
@@ -131,8 +131,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and [`Malformed`](crate::ErrorKind::Malformed) for what
-    /// is no ROOT file.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and
+    /// [`Malformed`](crate::ErrorKind::Malformed) for what is no ROOT file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
@@ -320,8 +320,8 @@ impl File {
         self.gather(&self.0.keys, true, fail).map_err(|error| self.name(error))
     }
 
-    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that holds itself
-    /// would never end, and one that stands below many would come again and again.
+    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that
+    /// holds itself would never end, and one that stands below many would come again and again.
     fn gather(
         &self,
         listing: &Arc<Listing>,
@@ -437,16 +437,25 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
-    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer died before it
-    /// described them. Does nothing once classes of the file were asked for.
-    pub(crate) fn assume_root_classes(&self) {
-        // A list that cannot be read describes nothing.
-        let mut infos = self.infos().unwrap_or_default();
+    /// Reads classes of ROOT's own that the file does not describe as ROOT 6.40 writes them: for files whose writer
+    /// died before it described them. Does nothing once classes of the file were asked for.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store: a description that could not be fetched now may say something else than ROOT 6.40.
+    pub(crate) fn assume_root_classes(&self) -> Result<()> {
+        use ErrorKind::{Checksum, Limit, Malformed, Unsupported};
+        let mut infos = match self.infos() {
+            // A list whose bytes are damaged describes nothing.
+            Err(error) if matches!(error.kind(), Checksum | Limit | Malformed | Unsupported) => Vec::new(),
+            infos => infos?,
+        };
         let known: HashSet<Arc<str>> = infos.iter().map(|info| Arc::clone(&info.name)).collect();
         infos.extend(
             StreamerInfo::all_of_root().filter(|info| !known.contains(&info.name)).map(|info| (**info).clone()),
         );
         let _ = self.0.registry.set(Arc::new(Registry::new(infos, self.header().version)));
+        Ok(())
     }
 
     /// The keys that the directory of a key lists.
@@ -508,5 +517,60 @@ impl File {
 impl std::fmt::Debug for File {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("File").field("name", &self.0.identity.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::io::{Ends, MemoryStore, Profile, Receive};
+
+    /// A store that gives no tail, and fails while it is broken.
+    struct Flaky {
+        inner: MemoryStore,
+        is_broken: Arc<AtomicBool>,
+    }
+
+    impl Store for Flaky {
+        fn ends(&self, head_bytes: usize, _: usize) -> Result<Ends> {
+            self.inner.ends(head_bytes.min(1 << 10), 0)
+        }
+
+        fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+            match self.is_broken.load(Ordering::Relaxed) {
+                true => Err(Error::new(ErrorKind::Io, "the disk is gone")),
+                false => self.inner.read_ranges(ranges, into),
+            }
+        }
+
+        fn profile(&self) -> Profile {
+            self.inner.profile()
+        }
+    }
+
+    #[test]
+    fn root_classes_are_assumed_only_where_the_file_has_no_readable_description() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/nano.root");
+        let content = std::fs::read(path).unwrap();
+        let open = |content: &[u8]| {
+            let is_broken = Arc::new(AtomicBool::new(false));
+            let inner = MemoryStore::new("nano.root", content.to_vec());
+            let store = Flaky { inner, is_broken: Arc::clone(&is_broken) };
+            (File::from_store(Arc::new(store), OpenOptions::default()).unwrap(), is_broken)
+        };
+        let (file, is_broken) = open(&content);
+        is_broken.store(true, Ordering::Relaxed);
+        assert_eq!(file.assume_root_classes().unwrap_err().kind(), ErrorKind::Io);
+        is_broken.store(false, Ordering::Relaxed);
+        assert!(file.assume_root_classes().is_ok());
+
+        let seek = file.header().seek_info as usize;
+        let mut damaged = content;
+        damaged[seek..seek + 64].fill(0);
+        let (file, _) = open(&damaged);
+        assert!(file.infos().is_err() && file.assume_root_classes().is_ok());
+        assert!(file.registry().unwrap().info("TTree", None, None).is_some());
     }
 }

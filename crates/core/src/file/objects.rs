@@ -7,7 +7,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
 use crate::object::Object;
-use crate::schema::Draft;
+use crate::schema::{Detail, Draft};
 use crate::tree::Tree;
 
 impl File {
@@ -15,8 +15,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
-    /// for RNTuples.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that
+    /// nothing describes, and for RNTuples.
     pub fn object(&self, path: &str) -> Result<Object> {
         let key = self.key(path)?;
         self.object_at(&key)
@@ -42,6 +42,42 @@ impl File {
     pub fn object_at(&self, key: &Key) -> Result<Object> {
         refuse_rntuple(key).map_err(|error| self.name(error))?;
         self.object_in(key, &self.payload(key)?)
+    }
+
+    /// Whether a key holds a tree: one of ROOT's classes, or one that the file describes as derived from them. Chains
+    /// are none, since they have no branches of their own.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`registry`](Self::registry), where the class is none of ROOT's.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let file = sapwood::File::open(path)?;
+    /// assert!(file.holds_tree(&file.key("Events")?)?);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn holds_tree(&self, key: &Key) -> Result<bool> {
+        /// No hierarchy of classes is deeper.
+        const DEPTH: usize = 64;
+        if key.is_tree() || matches!(&*key.class, "TTreeSQL" | "THbookTree") {
+            return Ok(true);
+        }
+        let registry = self.registry()?;
+        let mut classes = vec![(Arc::clone(&key.class), 0)];
+        let mut is_tree = false;
+        while let Some((class, depth)) = classes.pop() {
+            is_tree |= &*class == "TTree";
+            if &*class == "TChain" || depth > DEPTH {
+                return Ok(false);
+            }
+            let elements = registry.info(&class, None, None).map_or(&[][..], |info| &info.elements[..]);
+            let bases = elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
+            classes.extend(bases.map(|base| (Arc::clone(&base.name), depth + 1)));
+        }
+        Ok(is_tree)
     }
 
     /// The object of a key whose [`payload`](Self::payload) is known.

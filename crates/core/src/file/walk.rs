@@ -177,7 +177,8 @@ impl Inner {
         }
     }
 
-    /// All records, and the one that the file was cut in. Where a file was never closed they end where no record stands.
+    /// All records, and the one that the file was cut in. Where a file was never closed they end where no record
+    /// stands.
     pub(super) fn records(&self) -> Result<Vec<Placed>> {
         let mut walk = Walk::of(self);
         let mut records: Vec<Placed> = walk.by_ref().collect();

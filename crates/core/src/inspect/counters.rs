@@ -22,14 +22,15 @@ pub(super) fn complaints(tree: &Tree, layout: &Layout, far_bytes: u64, found: &m
     far(layout, &pairs, far_bytes, found);
 }
 
-/// Counters whose baskets are byte by byte as long as those of another, over all of the tree: they hold the same counts.
+/// Counters whose baskets are byte by byte as long as those of another, over all of the tree: they hold the same
+/// counts.
 fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint>) {
     /// As many lengths that agree by accident are not seen in practice.
     const LEAST_BASKETS: usize = 3;
     let mut counters: Vec<usize> = pairs.iter().map(|pair| pair.0).collect();
     counters.sort_unstable();
     counters.dedup();
-    let mut alike: HashMap<(Vec<u64>, u64), Vec<usize>> = HashMap::new();
+    let mut by_counts: HashMap<(Vec<u64>, u64), Vec<usize>> = HashMap::new();
     for counter in counters {
         // Keys differ in length by the branch's name.
         let name = layout.branches[counter].path.rsplit('/').next().map_or(0, str::len) as u64;
@@ -39,10 +40,10 @@ fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint
         // Counts that never change all look alike.
         let is_telling = lengths.len() >= LEAST_BASKETS && lengths.windows(2).any(|pair| pair[0] != pair[1]);
         if is_telling {
-            alike.entry((lengths, inflated)).or_default().push(counter);
+            by_counts.entry((lengths, inflated)).or_default().push(counter);
         }
     }
-    let mut groups: Vec<_> = alike.into_values().filter(|group| group.len() > 1).collect();
+    let mut groups: Vec<_> = by_counts.into_values().filter(|group| group.len() > 1).collect();
     groups.sort();
     let spare: usize = groups.iter().map(|group| group.len() - 1).sum();
     if spare > 0 {

@@ -58,8 +58,8 @@ pub struct TreeDiagnosis {
 ///
 /// # Errors
 ///
-/// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree; those of [`File::tree`] where it was named. Trees that
-/// cannot be opened are complained of where none was.
+/// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree; those of [`File::tree`] where it was named.
+/// Trees that cannot be opened are complained of where none was.
 ///
 /// # Example
 ///

@@ -7,8 +7,8 @@ use crate::io::{Profile, Want, coalesce};
 
 /// The reading pattern: whole clusters ahead, as with a `TTreeCache`.
 ///
-/// The default has ROOT's 30 MB of cache, and a server on the same site: an answer takes 1 ms, 100 MB/s flow, and a request is
-/// one range. So a gap of up to 100 kB is read rather than left out.
+/// The default has ROOT's 30 MB of cache, and a server on the same site: an answer takes 1 ms, 100 MB/s flow, and a
+/// request is one range. So a gap of up to 100 kB is read rather than left out.
 ///
 /// # Example
 ///

@@ -1,12 +1,13 @@
 //! INSPECTION: how a file is laid out, what that costs its readers, and whether it is whole.
 //!
-//! Everything here reads metadata and plans; only [`verify`](verify::verify) and [`compression`] read what the file holds. [`perf`] says what others'
-//! reading cost, and keeps that in files.
+//! Everything here reads metadata and plans; only [`verify`](verify::verify) and [`compression`] read what the file
+//! holds. [`perf`] says what others' reading cost, and keeps that in files.
 
 mod complaint;
 pub mod compression;
 mod counters;
 pub mod doctor;
+pub mod histogram;
 pub mod io_cost;
 pub mod layout;
 pub mod optimize;
@@ -14,6 +15,7 @@ pub mod perf;
 pub mod picture;
 pub mod png;
 mod reading;
+pub mod rewritten;
 mod rules;
 mod simulate;
 mod svg;

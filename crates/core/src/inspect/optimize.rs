@@ -39,14 +39,15 @@ pub struct RootChoice {
 
 /// Sizes of baskets as `TTree::OptimizeBaskets(max_memory, min_compression)` sets them, branch by branch.
 ///
-/// `leaves` names the branch of each leaf of the tree, in the order of `fLeaves`: a branch with several leaves takes part as often.
-/// `tot_bytes` and `auto_flush` are the tree's.
+/// `leaves` names the branch of each leaf of the tree, in the order of `fLeaves`: a branch with several leaves takes
+/// part as often. `tot_bytes` and `auto_flush` are the tree's.
 ///
 /// # Example
 ///
 /// ```
 /// use sapwood::inspect::optimize::{Measured, root_choice};
-/// let wide = Measured { tot_bytes: 9_000_000, zip_bytes: 9_000_000, entries: 100_000, basket_bytes: 32_000, ..Measured::default() };
+/// let (tot_bytes, zip_bytes, entries) = (9_000_000, 9_000_000, 100_000);
+/// let wide = Measured { tot_bytes, zip_bytes, entries, basket_bytes: 32_000, ..Measured::default() };
 /// let thin = Measured { tot_bytes: 100_000, zip_bytes: 50_000, ..wide.clone() };
 /// let chosen = root_choice(&[wide, thin], &[0, 1], 9_100_000, 10_000, 10_000_000, 1.1);
 /// assert!(chosen[0].basket_bytes > 50 * chosen[1].basket_bytes);
@@ -192,8 +193,8 @@ pub fn root_choice_of(tree: &Tree, max_memory: u64, min_compression: f32) -> Vec
 
 /// What `TTree::OptimizeBaskets` would do to a tree, what Sapwood's own sizes would, and what is there.
 ///
-/// Nothing is written. Both are simulated over the tree's own clusters: ROOT writes a basket when it is full and the rest when
-/// the cluster ends; Sapwood writes a cluster branch by branch.
+/// Nothing is written. Both are simulated over the tree's own clusters: ROOT writes a basket when it is full and the
+/// rest when the cluster ends; Sapwood writes a cluster branch by branch.
 ///
 /// # Example
 ///

@@ -169,7 +169,8 @@ impl Picture {
     }
 }
 
-/// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the colour.
+/// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the
+/// colour.
 fn marks(layout: &Layout, colours: &[Colour], step: u32) -> Vec<Mark> {
     let mut cells: HashMap<[u32; 4], (u64, usize)> = HashMap::new();
     let down = |point: u32| point / step * step;

@@ -11,8 +11,8 @@ pub struct Reading {
     pub branches: Vec<String>,
     /// As the file is.
     pub now: Cost,
-    /// As it would be in a good layout: clusters of 64 MiB before compression and at most a window stored, a basket of up to
-    /// 512 KiB for each branch in each, side by side.
+    /// As it would be in a good layout: clusters of 64 MiB before compression and at most a window stored, a basket of
+    /// up to 512 KiB for each branch in each, side by side.
     pub good: Cost,
 }
 

@@ -10,21 +10,22 @@ use crate::tree::Tree;
 
 /// Below this size no layout matters: one or two requests read all of it.
 const SMALL_TREE_BYTES: u64 = 1 << 20;
-/// A basket costs 70 bytes of key, a look-up and a call of the codec, and a codec needs a few kilobytes to learn from. Below
-/// this many stored bytes on average they outweigh the data.
+/// A basket costs 70 bytes of key, a look-up and a call of the codec, and a codec needs a few kilobytes to learn from.
+/// Below this many stored bytes on average they outweigh the data.
 const SMALL_BASKET_BYTES: u64 = 4 << 10;
 /// From here on the number of branches alone makes baskets small: a cluster must grow with it.
 const MANY_BRANCHES: usize = 1000;
 /// Reading one entry inflates its whole basket, on a single thread.
 const HUGE_BASKET_BYTES: u64 = 16 << 20;
-/// A cluster is what a reader fetches at once: a round trip of 1 ms is worth 100 kB, so that clusters of less than ten times as
-/// much cost more in waiting than in data.
+/// A cluster is what a reader fetches at once: a round trip of 1 ms is worth 100 kB, so that clusters of less than ten
+/// times as much cost more in waiting than in data.
 const SMALL_CLUSTER_BYTES: u64 = 1 << 20;
 /// A cluster of more windows than this cannot be read as a whole: baskets of the same entries are far from each other.
 const LARGE_CLUSTER_WINDOWS: u64 = 8;
 /// Where less than this of a cluster's span is its own, a reader fetches as many foreign bytes as wanted ones.
 const SCATTERED: f64 = 0.5;
-/// From this share of baskets on, what spans clusters shows: each is read for two clusters, or kept in memory for the second.
+/// From this share of baskets on, what spans clusters shows: each is read for two clusters, or kept in memory for the
+/// second.
 const SPANNING: f64 = 0.1;
 /// A share of windows that begin before the end of the last: read-ahead of disks and servers does not help reads that
 /// go backwards so often. A few are the rule, where a header or a late basket stands among others.
@@ -38,8 +39,8 @@ const COMPRESSION_SHARE: f64 = 0.25;
 const WORTH: f64 = 1.25;
 /// A counter further away than this is in another window than its list.
 const FAR_BYTES: u64 = 30_000_000;
-/// A share of pages with other bytes before them than a page's: writers that gather a cluster's pages leave one such place
-/// a cluster.
+/// A share of pages with other bytes before them than a page's: writers that gather a cluster's pages leave one such
+/// place a cluster.
 const UNBUFFERED: f64 = 0.5;
 /// Unused space from which a copy of the file is worth it.
 const UNUSED_SHARE: f64 = 0.1;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::io_cost::Reader;
 use super::layout::{Extent, Layout};
 
-/// Bytes before compression of a basket, where each cluster's own rows decide: large enough that nothing is gained by more,
-/// small enough that a few entries do not cost much.
+/// Bytes before compression of a basket, where each cluster's own rows decide: large enough that nothing is gained by
+/// more, small enough that a few entries do not cost much.
 pub const BASKET_BYTES: u64 = 512 << 10;
 /// Bytes before compression of a good cluster: as the writer makes them.
 pub const CLUSTER_BYTES: u64 = 64 << 20;
@@ -88,7 +88,7 @@ pub fn by_cluster(spreads: &[Spread], clusters: &[Range<u64>], most: u64) -> Vec
     for cluster in &bounded(clusters, spreads.len()) {
         for (branch, spread) in spreads.iter().enumerate() {
             let room = MOST_BASKETS.saturating_sub(baskets.len());
-            cut(spread, cluster, most, room, |entries, bytes| {
+            cut_baskets(spread, cluster, most, room, |entries, bytes| {
                 baskets.push(Extent { branch, entries, at, bytes });
                 at = at.saturating_add(bytes);
             });
@@ -104,7 +104,7 @@ pub(crate) fn as_filled(spreads: &[Spread], clusters: &[Range<u64>], most: impl 
         let first = baskets.len();
         for (branch, spread) in spreads.iter().enumerate() {
             let room = MOST_BASKETS.saturating_sub(baskets.len());
-            cut(spread, cluster, most(branch), room, |entries, bytes| {
+            cut_baskets(spread, cluster, most(branch), room, |entries, bytes| {
                 baskets.push(Extent { branch, entries, at: 0, bytes });
             });
         }
@@ -125,7 +125,7 @@ fn bounded(clusters: &[Range<u64>], branches: usize) -> Vec<Range<u64>> {
 }
 
 /// Cuts the entries of a branch in a cluster into baskets, `room` at most.
-fn cut(spread: &Spread, cluster: &Range<u64>, most: u64, room: usize, mut basket: impl FnMut(Range<u64>, u64)) {
+fn cut_baskets(spread: &Spread, cluster: &Range<u64>, most: u64, room: usize, mut basket: impl FnMut(Range<u64>, u64)) {
     let stored = spread.stored(cluster);
     if stored <= 0.0 {
         return;

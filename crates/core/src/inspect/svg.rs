@@ -125,7 +125,8 @@ pub(super) fn scaled(part: u64, whole: u64, points: u32) -> u32 {
     u32::try_from(part).unwrap_or(points).min(points)
 }
 
-/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and light.
+/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and
+/// light.
 pub(super) fn colour(rank: usize) -> Colour {
     let hue = (rank as f64 * 137.507_764) % 360.0;
     let (saturation, light) = (0.65, [0.45, 0.62, 0.35][rank % 3]);

@@ -61,7 +61,8 @@ impl Request {
 ///
 /// ```
 /// use sapwood::io::{Profile, Want, coalesce};
-/// let profile = Profile { latency_ns: 1_000_000, bandwidth_bytes: 100_000_000, request_bytes: 4 << 20, ranges: 100, parallel: 4 };
+/// let (latency_ns, bandwidth_bytes) = (1_000_000, 100_000_000);
+/// let profile = Profile { latency_ns, bandwidth_bytes, request_bytes: 4 << 20, ranges: 100, parallel: 4 };
 /// let wants: Vec<Want> = [900..1_000, 0..100, 1_000_000..1_000_500]
 ///     .into_iter()
 ///     .zip(0..)

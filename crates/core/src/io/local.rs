@@ -135,7 +135,7 @@ impl LocalFile {
     fn lock(&self) -> Result<()> {
         match self.file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                self.named(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
+                self.name_error(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
             }
             // Write without a lock on file systems that have none.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
@@ -168,10 +168,12 @@ impl LocalFile {
     ///
     /// What the system reports.
     pub fn set_len(&self, bytes: u64) -> Result<()> {
-        self.named(self.file.set_len(bytes).map_err(|error| Error::system("cannot set the length of the file", error)))
+        self.name_error(
+            self.file.set_len(bytes).map_err(|error| Error::system("cannot set the length of the file", error)),
+        )
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.in_file(self.name.clone()))
     }
 
@@ -180,7 +182,7 @@ impl LocalFile {
         let now =
             self.file.metadata().map_err(|error| Error::system("cannot read the status of the file", error))?.len();
         if now < self.opened_bytes {
-            return Err(changed(self.opened_bytes, now));
+            return Err(changed_error(self.opened_bytes, now));
         }
         Ok(now)
     }
@@ -216,7 +218,7 @@ impl LocalFile {
         self.file.read_exact_at(&mut buffer, range.start).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => match self.now_bytes() {
                 Err(error) => error,
-                Ok(now) => changed(range.end, now),
+                Ok(now) => changed_error(range.end, now),
             },
             _ => Error::system("cannot read", error).at(range.start),
         })?;
@@ -232,24 +234,6 @@ impl LocalFile {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = range;
-    }
-
-    fn write(&self, mut offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
-        for parts in parts.chunks(PARTS_A_CALL) {
-            let mut written = match parts {
-                [_] => 0,
-                // A signal may arrive before the first byte: retry, as `write_all_at` does.
-                _ => rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.file, parts, offset))?,
-            };
-            // Write the rest after a short write, part by part.
-            for part in parts {
-                let done = written.min(part.len());
-                self.file.write_all_at(part.get(done..).unwrap_or_default(), offset + done as u64)?;
-                written -= done;
-                offset += part.len() as u64;
-            }
-        }
-        Ok(())
     }
 
     /// Copies inside the kernel; returns how many bytes, which are fewer where the kernel cannot.
@@ -268,6 +252,32 @@ impl LocalFile {
         }
         Ok(from_at - range.start)
     }
+}
+
+/// Writes parts one after the other from an offset on, by a call that may write fewer bytes, or none where a signal
+/// arrives before the first.
+fn write_parts(
+    mut offset: u64,
+    parts: &[IoSlice<'_>],
+    mut call: impl FnMut(&[IoSlice<'_>], u64) -> rustix::io::Result<usize>,
+) -> io::Result<()> {
+    let mut write = |parts: &[IoSlice<'_>], offset| rustix::io::retry_on_intr(|| call(parts, offset));
+    for parts in parts.chunks(PARTS_A_CALL) {
+        let mut written = write(parts, offset)?;
+        // The rest after a short write, part by part.
+        for part in parts {
+            let mut done = written.min(part.len());
+            written -= done;
+            while let Some(rest) = part.get(done..).filter(|rest| !rest.is_empty()) {
+                match write(&[IoSlice::new(rest)], offset + done as u64)? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    more => done += more,
+                }
+            }
+            offset += part.len() as u64;
+        }
+    }
+    Ok(())
 }
 
 /// The error for a file that is not there, with names of files beside it that look alike.
@@ -301,7 +311,7 @@ pub(super) fn not_made(path: &Path, error: Error) -> Error {
 }
 
 /// The error for a file that was truncated.
-fn changed(expected: u64, found: u64) -> Error {
+fn changed_error(expected: u64, found: u64) -> Error {
     Error::new(ErrorKind::Changed, "the file was cut short while it was open").wanted(expected, found)
 }
 
@@ -325,14 +335,14 @@ impl Store for LocalFile {
             let identity = Identity { name: self.name.clone(), len, validator: Some(validator.into()) };
             Ok(Ends { identity, head, tail })
         };
-        self.named(read())
+        self.name_error(read())
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {
@@ -348,16 +358,17 @@ impl Sink for LocalFile {
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         if offset.checked_add(bytes).is_none_or(|end| i64::try_from(end).is_err()) {
-            return self.named(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
+            return self.name_error(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
         }
-        self.named(self.write(offset, parts).map_err(|error| Error::system("cannot write", error).at(offset)))
+        let written = write_parts(offset, parts, |parts, at| rustix::io::pwritev(&self.file, parts, at));
+        self.name_error(written.map_err(|error| Error::system("cannot write", error).at(offset)))
     }
 
     fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
         check_ranges(std::slice::from_ref(&range), u64::MAX)?;
         #[cfg(target_os = "linux")]
         let done = match from.as_file() {
-            Some(file) => self.named(
+            Some(file) => self.name_error(
                 self.copy_in_kernel(offset, file, &range).map_err(|error| Error::system("cannot copy", error)),
             )?,
             None => 0,
@@ -380,7 +391,7 @@ impl Sink for LocalFile {
 
     fn sync(&self) -> Result<()> {
         // The data and what is needed to find it again (its length), but not the times.
-        self.named(self.file.sync_data().map_err(|error| Error::system("cannot sync the file to storage", error)))
+        self.name_error(self.file.sync_data().map_err(|error| Error::system("cannot sync the file to storage", error)))
     }
 }
 
@@ -402,6 +413,31 @@ mod tests {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.0);
         }
+    }
+
+    #[test]
+    fn writes_go_on_after_signals_and_short_writes() {
+        let mut disk: Vec<u8> = Vec::new();
+        let mut turn = 0;
+        let mut call = |parts: &[IoSlice<'_>], at: u64| {
+            turn += 1;
+            assert!(parts.len() <= PARTS_A_CALL && at == disk.len() as u64, "call {turn}");
+            if turn % 2 == 1 {
+                return Err(rustix::io::Errno::INTR);
+            }
+            let all: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+            let done = all.len().min(turn);
+            disk.extend(&all[..done]);
+            Ok(done)
+        };
+        let parts: Vec<Vec<u8>> = (0..40).map(|part| vec![part; usize::from(part) % 7]).collect();
+        let slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        write_parts(0, &slices, &mut call).unwrap();
+        assert_eq!(disk, parts.concat());
+        let full = write_parts(0, &slices, |_, _| Ok(0)).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WriteZero);
+        let gone = write_parts(0, &slices, |_, _| Err(rustix::io::Errno::IO)).unwrap_err();
+        assert_eq!(gone.raw_os_error(), Some(rustix::io::Errno::IO.raw_os_error()));
     }
 
     #[test]

@@ -78,8 +78,9 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for RNTuples of the time before the format was released.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that
+    /// cannot be read; [`Unsupported`](crate::ErrorKind::Unsupported) for RNTuples of the time before the format was
+    /// released.
     pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
         check_closed(&file)?;
         file.perf().start();

@@ -5,13 +5,13 @@ use crate::error::{Error, Result};
 /// The most bytes that a list may have.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Names of inputs, those that begin with `@` replaced by the lines of the file that they name, which may be such names, too; lines that
-/// begin with `#` are left out.
+/// Names of inputs, those that begin with `@` replaced by the lines of the file that they name, which may be such
+/// names, too; lines that begin with `#` are left out.
 ///
 /// # Errors
 ///
-/// [`NotFound`](crate::ErrorKind::NotFound) and what else reading a list reports; [`Limit`](crate::ErrorKind::Limit) for lists that name
-/// themselves.
+/// [`NotFound`](crate::ErrorKind::NotFound) and what else reading a list reports; [`Limit`](crate::ErrorKind::Limit)
+/// for lists that name themselves.
 ///
 /// # Example
 ///

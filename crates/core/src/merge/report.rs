@@ -79,6 +79,19 @@ pub struct Merged {
     pub verified: bool,
 }
 
+impl Merged {
+    /// How many baskets were moved without being inflated, so that damage in them stays unseen.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood::merge::Merged::default().unread(), 0);
+    /// ```
+    pub fn unread(&self) -> u64 {
+        if self.verified { 0 } else { self.trees.iter().map(|tree| tree.copied.0).sum() }
+    }
+}
+
 impl MergedTree {
     pub(super) fn new(path: String) -> Self {
         let none = (0, 0);

@@ -40,8 +40,8 @@ impl NTuple {
         build(self, id, Some(wanted)).map(Arc::new).map_err(|error| self.in_field(id, error))
     }
 
-    /// How the columns of a top-level field belong together, for those who write its values again: numbers are as wide as
-    /// their columns store them, streamed values are bytes, and sets, maps and optional values are lists.
+    /// How the columns of a top-level field belong together, for those who write its values again: numbers are as wide
+    /// as their columns store them, streamed values are bytes, and sets, maps and optional values are lists.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ impl Builder<'_> {
         (self.buffers - 1) as BufferId
     }
 
-    /// The last field of a chain from a top-level field down, without the other members of the records above it: of a list
-    /// of records, lists of the member.
+    /// The last field of a chain from a top-level field down, without the other members of the records above it: of a
+    /// list of records, lists of the member.
     fn chain(&mut self, chain: &[FieldId]) -> Result<(Kind, Node)> {
         let (id, rest) = match chain {
             [] => return Err(Error::internal("a field has no number")),
@@ -325,7 +325,7 @@ impl Builder<'_> {
         let program = streamed::program(self.ntuple, &field.type_name)?;
         let first = self.buffers as BufferId;
         self.buffers += program.buffers.len();
-        let kind = streamed::moved(&program.kind, first);
+        let kind = streamed::shift_buffers(&program.kind, first);
         Ok((kind, Shape::Streamed { first, program }))
     }
 }

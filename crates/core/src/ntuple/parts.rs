@@ -37,8 +37,8 @@ impl fmt::Display for Part {
 }
 
 impl NTuple {
-    /// Where its parts begin, in the order of the file. They lie in records without a name, behind a key; the pages of a
-    /// cluster often in one record.
+    /// Where its parts begin, in the order of the file. They lie in records without a name, behind a key; the pages of
+    /// a cluster often in one record.
     ///
     /// # Errors
     ///

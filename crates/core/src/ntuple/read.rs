@@ -196,8 +196,8 @@ impl<'m> Reading<'m> {
         }
     }
 
-    /// Cuts a buffer into pieces for the pages of a node's column, in the order of segments. `place` is that of the column
-    /// in its representation.
+    /// Cuts a buffer into pieces for the pages of a node's column, in the order of segments. `place` is that of the
+    /// column in its representation.
     fn lay_out(&mut self, node: usize, mut free: BytesMut, place: usize, target: Target) -> Result<()> {
         let (mut base, mut row) = (0_u64, 0_usize);
         let is_bytes = place == 1;

@@ -152,14 +152,11 @@ impl NTuple {
     }
 
     fn room_of(&self, link: &Link) -> Option<Range<u64>> {
-        /// Bytes of the key of a blob.
-        const KEY_BYTES: u64 = 42;
         let (at, bytes) = link.locator.in_file().ok()?;
-        let start = at.checked_sub(KEY_BYTES).filter(|_| !self.is_spread(bytes))?;
+        let start = at.checked_sub(Key::BLOB_BYTES).filter(|_| !self.is_spread(bytes))?;
         let head = self.file.read_raw(&[start..at]).ok()?;
         let key = Key::read(head.first()?).ok()?;
-        let is_own = &*key.class == "RBlob" && key.seek_key == start && u64::from(key.keylen) == KEY_BYTES;
-        (is_own && u64::from(key.nbytes) == KEY_BYTES + bytes).then(|| key.room())
+        (key.is_blob_at(start) && Some(key.room().end) == at.checked_add(bytes)).then(|| key.room())
     }
 }
 

@@ -69,8 +69,8 @@ impl NTuple {
         Ok(())
     }
 
-    /// Pages of the first column of a field: entries that begin in each, position, bytes. Of what is in collections, the
-    /// clusters tell no more than their own entries.
+    /// Pages of the first column of a field: entries that begin in each, position, bytes. Of what is in collections,
+    /// the clusters tell no more than their own entries.
     ///
     /// # Errors
     ///

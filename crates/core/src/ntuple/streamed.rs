@@ -89,8 +89,8 @@ pub(super) fn decode(
 }
 
 /// A kind whose buffers are numbered from `first` on.
-pub(super) fn moved(kind: &Kind, first: BufferId) -> Kind {
-    let inside = |kind: &Kind| Box::new(moved(kind, first));
+pub(super) fn shift_buffers(kind: &Kind, first: BufferId) -> Kind {
+    let inside = |kind: &Kind| Box::new(shift_buffers(kind, first));
     match kind {
         Kind::Number { buffer, number } => Kind::Number { buffer: buffer + first, number: *number },
         Kind::Text { offsets, bytes } => Kind::Text { offsets: offsets + first, bytes: bytes + first },
@@ -103,12 +103,16 @@ pub(super) fn moved(kind: &Kind, first: BufferId) -> Kind {
             class: Arc::clone(class),
             fields: fields
                 .iter()
-                .map(|field| Field { name: Arc::clone(&field.name), kind: moved(&field.kind, first), base: field.base })
+                .map(|field| Field {
+                    name: Arc::clone(&field.name),
+                    kind: shift_buffers(&field.kind, first),
+                    base: field.base,
+                })
                 .collect(),
         },
         Kind::Pointer { buffer, class } => Kind::Pointer { buffer: buffer + first, class: Arc::clone(class) },
         Kind::OneOf { tags, of } => {
-            Kind::OneOf { tags: tags + first, of: of.iter().map(|kind| moved(kind, first)).collect() }
+            Kind::OneOf { tags: tags + first, of: of.iter().map(|kind| shift_buffers(kind, first)).collect() }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! PROJECTS: the classes that a file describes, as source code: Rust types, Python dataclasses or C++ headers.
 //!
-//! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand first.
+//! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand
+//! first.
 
 mod cpp;
 mod fields;
@@ -15,8 +16,8 @@ pub use fields::infos_of;
 pub use language::Language;
 use model::Project;
 
-/// Source code of classes: those that are named and what they are made of, or all that are not ROOT's own. Of several versions the newest
-/// counts. Members that the language cannot express are comments that say why.
+/// Source code of classes: those that are named and what they are made of, or all that are not ROOT's own. Of several
+/// versions the newest counts. Members that the language cannot express are comments that say why.
 ///
 /// # Errors
 ///

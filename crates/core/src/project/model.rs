@@ -138,7 +138,7 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 /// Names that the code around classes means otherwise.
-fn taken(language: Language) -> &'static [&'static str] {
+fn reserved_words(language: Language) -> &'static [&'static str] {
     match language {
         Language::Rust => &[
             "BTreeMap",
@@ -204,7 +204,7 @@ impl Project {
             language,
             done: HashMap::new(),
             within: Vec::new(),
-            plain: taken(language).iter().map(|&name| name.to_owned()).collect(),
+            plain: reserved_words(language).iter().map(|&name| name.to_owned()).collect(),
             classes: Vec::new(),
         };
         for name in wanted {

@@ -23,8 +23,6 @@ pub(super) struct Binder<'s> {
     source: &'s Source,
     /// Aliases of the caller, which come before branches.
     aliases: HashMap<&'s str, &'s str>,
-    /// Those of the tree, which come after them.
-    stored: HashMap<&'s str, &'s str>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Their types.
@@ -46,8 +44,8 @@ const DEEPEST_ALIAS: usize = 50;
 impl<'s> Binder<'s> {
     pub(super) fn new(source: &'s Source, aliases: &'s [(String, String)]) -> Self {
         let of = |pair: &'s (String, String)| (pair.0.as_str(), pair.1.as_str());
-        let (aliases, stored) = (aliases.iter().map(of).collect(), source.aliases().iter().map(of).collect());
-        Self { source, aliases, stored, needed: Vec::new(), kinds: Vec::new(), open: Vec::new(), height: 0, values: 0 }
+        let aliases = aliases.iter().map(of).collect();
+        Self { source, aliases, needed: Vec::new(), kinds: Vec::new(), open: Vec::new(), height: 0, values: 0 }
     }
 
     /// Goes on from columns that are needed already.
@@ -173,8 +171,8 @@ impl<'s> Binder<'s> {
 
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
         let names = self.source.names();
-        let aliases = self.aliases.keys().chain(self.stored.keys()).copied();
-        let known = names.iter().map(AsRef::as_ref).chain(aliases);
+        let stored = self.source.aliases().iter().map(|(name, _)| name.as_str());
+        let known = names.iter().map(AsRef::as_ref).chain(self.aliases.keys().copied()).chain(stored);
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -202,9 +200,9 @@ impl<'s> Binder<'s> {
         Err(self.unknown(text, &joined, at))
     }
 
-    /// What an alias stands for.
+    /// What an alias stands for: those of the caller, of the tree, of its friends.
     fn meaning(&self, name: &str) -> Option<&'s str> {
-        self.aliases.get(name).or_else(|| self.stored.get(name)).copied()
+        self.aliases.get(name).copied().or_else(|| self.source.alias(name))
     }
 
     fn alias(&mut self, text: &str, name: &str, at: usize) -> Result<Bound> {

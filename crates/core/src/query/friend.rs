@@ -164,6 +164,31 @@ impl Friend {
         self.by_index(TreeIndex::of(&major, &minor, rows))
     }
 
+    /// The same, one of whose trees has one more friend of its own: expressions find its branches, too.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree that the friend does not have, and those of
+    /// [`Source::with_friend`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Friend, Query, Source};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let friend = Friend::new("twin", &tree).with_friend_of(0, Friend::new("third", &tree))?;
+    /// let query = Query::new(Source::from(&tree).with_friend(friend)?).value("third.nJet")?;
+    /// assert_eq!(query.read(0..10)?.columns[0].len, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn with_friend_of(mut self, tree: usize, friend: Self) -> Result<Self> {
+        let words = || Error::not_found(format!("the friend {:?} has no tree {tree}", self.name));
+        let part = self.parts.get(tree).ok_or_else(words)?.clone().with_friend(friend)?;
+        self.parts[tree] = part;
+        Ok(self)
+    }
+
     /// Its index, if it has one, and its name.
     pub(super) fn index(&self) -> Option<&TreeIndex> {
         match &self.join {

@@ -3,6 +3,7 @@
 use super::compute::text_items;
 use super::names::{Kernel, PLAIN, TMATH};
 use super::number::{Numbers, Side, Wide};
+use super::shapes::SHAPES;
 use super::value::{Data, Scalar};
 use crate::error::{Error, Result};
 
@@ -20,16 +21,18 @@ impl Function {
         let of = |table: &'static [(&'static str, Kernel)], name: &str| {
             table.iter().find(|(known, _)| *known == name).map(|&(_, kernel)| Self { kernel })
         };
-        match root {
-            Some(name) => of(TMATH, name),
-            None => of(PLAIN, name),
+        match (root, name.strip_prefix("ROOT::Math::")) {
+            (Some(name), _) => of(TMATH, name),
+            (None, Some(name)) => of(SHAPES, name),
+            (None, None) => of(PLAIN, name),
         }
     }
 
     /// The names of all functions.
     pub(super) fn names() -> impl Iterator<Item = String> {
         let plain = PLAIN.iter().map(|(name, _)| (*name).to_owned());
-        plain.chain(TMATH.iter().map(|(name, _)| format!("TMath::{name}")))
+        let shapes = SHAPES.iter().map(|(name, _)| format!("ROOT::Math::{name}"));
+        plain.chain(TMATH.iter().map(|(name, _)| format!("TMath::{name}"))).chain(shapes)
     }
 
     /// How many arguments it takes, at least and at most.

@@ -412,7 +412,8 @@ impl Query {
     }
 }
 
-/// Reads in a thread of its own while something else is done. What is done says first what went wrong, and ends the read.
+/// Reads in a thread of its own while something else is done. What is done says first what went wrong, and ends the
+/// read.
 fn beside(
     read: impl FnOnce(&mut dyn FnMut(Progress) -> Result<()>) -> Result<()> + Send,
     work: impl FnOnce() -> Result<()>,

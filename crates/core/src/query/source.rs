@@ -68,6 +68,16 @@ impl Source {
         Self { friends, ..self }
     }
 
+    /// Its friends.
+    pub(super) fn friends(&self) -> &[Friend] {
+        &self.friends
+    }
+
+    /// The same with these friends instead of its own, which have the same names.
+    pub(super) fn with_friends(self, friends: Vec<Friend>) -> Self {
+        Self { friends: friends.into(), ..self }
+    }
+
     /// Whether a friend has that name.
     pub(super) fn has_friend(&self, name: &str) -> bool {
         self.friends.iter().any(|friend| &*friend.name == name)
@@ -162,12 +172,31 @@ impl Source {
         self.table.aliases()
     }
 
+    /// The expression that a name stands for: an alias of the tree, or of the first friend that has it, with the
+    /// friend's name before it or without. Its names are those of the tree, as in `TTree::GetAlias`.
+    pub(super) fn alias(&self, name: &str) -> Option<&str> {
+        if let Some((_, text)) = self.aliases().iter().find(|(known, _)| known == name) {
+            return Some(text);
+        }
+        self.friends.iter().find_map(|friend| {
+            let source = friend.first()?;
+            let rest = name.strip_prefix(&*friend.name).and_then(|rest| rest.strip_prefix('.'));
+            rest.and_then(|rest| source.alias(rest)).or_else(|| source.alias(name))
+        })
+    }
+
     /// What the longest name that the parts begin with leads to, and how many parts it has.
     pub(super) fn find(&self, parts: &[&str]) -> Result<Option<(Found, usize)>> {
-        for used in (1..=parts.len()).rev() {
-            if let Some(found) = self.table.find(self.below, &parts[..used].join(".")) {
-                return Ok(Some((found, used)));
-            }
+        if let Some(found) = self.find_own(parts) {
+            return Ok(Some(found));
+        }
+        // A tree is a friend of its own.
+        if let [name, rest @ ..] = parts
+            && self.table.name() == Some(*name)
+            && !self.has_friend(name)
+            && let Some((found, used)) = self.find_own(rest)
+        {
+            return Ok(Some((found, used + 1)));
         }
         if let [name, rest @ ..] = parts
             && let Some(friend) = self.friends.iter().position(|friend| &*friend.name == *name)
@@ -191,6 +220,12 @@ impl Source {
                 Err(self.place(Error::mismatch(words)))
             }
         }
+    }
+
+    /// The same in the tree itself.
+    fn find_own(&self, parts: &[&str]) -> Option<(Found, usize)> {
+        let of = |used| Some((self.table.find(self.below, &parts[..used].join("."))?, used));
+        (1..=parts.len()).rev().find_map(of)
     }
 
     /// What a name leads to. In quotes it may hold any character.

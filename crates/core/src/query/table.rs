@@ -46,6 +46,15 @@ impl Table {
         }
     }
 
+    /// The name of the tree or RNTuple.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Tree(tree) => Some(&tree.name),
+            Self::NTuple(ntuple) => Some(&ntuple.name),
+            Self::Columns(_) => None,
+        }
+    }
+
     /// Entries that were written together; none where nothing says so.
     pub(super) fn clusters(&self) -> Result<Vec<Range<u64>>> {
         match self {

@@ -13,8 +13,8 @@ use crate::schema::{Objects, Registry};
 
 /// A column of values: a type and the buffers that it refers to. Cheap to clone.
 ///
-/// Numbers are [typed slices](Self::as_slice), lists and strings have [offsets](Self::offsets): `i64`, beginning with 0,
-/// one more than rows. [`to_arrow`](Self::to_arrow) shares the same memory as an Arrow array.
+/// Numbers are [typed slices](Self::as_slice), lists and strings have [offsets](Self::offsets): `i64`, beginning with
+/// 0, one more than rows. [`to_arrow`](Self::to_arrow) shares the same memory as an Arrow array.
 ///
 /// # Example
 ///

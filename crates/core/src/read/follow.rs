@@ -195,10 +195,10 @@ impl<'a> Follow<'a> {
                 None => {
                     let lost = || Error::internal("an object is in no table");
                     let (class, kind, part) = objects.table(table).ok_or_else(lost)?;
-                    let alike = |group: &Group<'_>| {
+                    let is_same_group = |group: &Group<'_>| {
                         group.class == class && group.sources.first().is_some_and(|first| is_same(first.kind, kind))
                     };
-                    let group = groups.iter().position(alike).unwrap_or(groups.len());
+                    let group = groups.iter().position(is_same_group).unwrap_or(groups.len());
                     if group == groups.len() {
                         let (sources, runs) = (Vec::new(), Vec::new());
                         groups.push(Group { class, sources, runs, ids: Vec::new(), positions: Vec::new() });

@@ -70,8 +70,8 @@ impl Tree {
         Reader::new(Arc::clone(self) as Arc<dyn RowSource>)
     }
 
-    /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity section, for
-    /// instance. Windows follow the list.
+    /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity
+    /// section, for instance. Windows follow the list.
     ///
     /// # Errors
     ///
@@ -225,8 +225,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch) where one does
-    /// not have the entry.
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// where one does not have the entry.
     ///
     /// # Example
     ///

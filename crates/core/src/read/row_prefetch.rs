@@ -377,7 +377,8 @@ mod tests {
 
     #[test]
     fn added_branches_stay_within_the_budget() {
-        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(10_000)); // five clusters of two branches
+        // Five clusters of two branches.
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(10_000));
         for entry in (0..300).step_by(50) {
             prefetcher.touch(1, entry, &layout);
         }

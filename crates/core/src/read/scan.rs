@@ -221,8 +221,8 @@ impl Growing {
             if exact {
                 return most;
             }
-            let alike = bytes as u128 * left / (rows as u128).max(1);
-            usize::try_from(alike + alike / 8 + 64).map_or(most, |alike| alike.min(most))
+            let expected = bytes as u128 * left / (rows as u128).max(1);
+            usize::try_from(expected + expected / 8 + 64).map_or(most, |bytes| bytes.min(most))
         };
         let piece = match (self.kind, self.handed) {
             (BufferKind::Ends, 0) => {

@@ -48,7 +48,7 @@ impl<'f> Windows<'f> {
         let most = if is_ahead { cache.budget() } else { cache.budget().min(INLINE_WINDOW_BYTES) };
         let mut bytes = 0_u64;
         let pieces = pieces.inspect(|(more, _)| bytes = bytes.saturating_add(*more));
-        let windows = cut(pieces, most, borders);
+        let windows = cut_windows(pieces, most, borders);
         // There is nothing to decode meanwhile, and another thread takes longer to wake up than these take to read.
         if windows.len() == 1 && bytes <= TOGETHER_BYTES && file.store().profile().latency_ns <= FAR_NS {
             is_ahead = false;
@@ -98,7 +98,7 @@ impl<'f> Windows<'f> {
 /// Cuts pieces, in the order of entries, into windows of at most `most` stored bytes, or a single piece, or a few that
 /// begin with the same entry. If a cluster begins within a window that would get too large, the window ends there, so
 /// that clusters are read whole.
-fn cut(pieces: impl Iterator<Item = (u64, u64)>, most: u64, borders: &[u64]) -> Vec<Range<usize>> {
+fn cut_windows(pieces: impl Iterator<Item = (u64, u64)>, most: u64, borders: &[u64]) -> Vec<Range<usize>> {
     let mut windows = Vec::new();
     let (mut start, mut sum, mut last_entry) = (0, 0_u64, None);
     // The start of the last cluster of this window, the bytes after it, and how many clusters have ended.
@@ -140,21 +140,21 @@ mod tests {
         // Two branches; baskets of 10 entries and 100 bytes; clusters of 20 entries.
         let pieces: Vec<u64> = (0..8).flat_map(|basket| [10 * basket; 2]).collect();
         let borders: Vec<u64> = (1..=4).map(|cluster| cluster * 20).collect();
-        let cut = |most| -> Vec<usize> {
-            let windows = cut(pieces.iter().map(|&entry| (100, entry)), most, &borders);
+        let lengths = |most| -> Vec<usize> {
+            let windows = cut_windows(pieces.iter().map(|&entry| (100, entry)), most, &borders);
             windows.iter().map(|window| window.len()).collect()
         };
-        assert_eq!(cut(1_600), [16]);
-        assert_eq!(cut(1_000), [8, 8], "five baskets of each fit, two clusters are four");
-        assert_eq!(cut(500), [4, 4, 4, 4]);
-        assert_eq!(cut(300), [4; 4], "what begins with one entry is together");
-        assert_eq!(cut(100), [2; 8]);
-        assert_eq!(cut(0), [1; 16], "switched off");
-        let large = super::cut(pieces.iter().map(|&entry| (200_000, entry)), 300, &borders);
+        assert_eq!(lengths(1_600), [16]);
+        assert_eq!(lengths(1_000), [8, 8], "five baskets of each fit, two clusters are four");
+        assert_eq!(lengths(500), [4, 4, 4, 4]);
+        assert_eq!(lengths(300), [4; 4], "what begins with one entry is together");
+        assert_eq!(lengths(100), [2; 8]);
+        assert_eq!(lengths(0), [1; 16], "switched off");
+        let large = cut_windows(pieces.iter().map(|&entry| (200_000, entry)), 300, &borders);
         assert_eq!(large.len(), 16, "as long as there are few bytes of it");
         // What follows the last boundary may be too much by itself.
         let pieces = [(100, 0), (450, 10), (450, 20), (900, 30)];
-        let windows = super::cut(pieces.into_iter(), 1_000, &[10]);
+        let windows = cut_windows(pieces.into_iter(), 1_000, &[10]);
         assert_eq!(windows.iter().map(|window| window.len()).collect::<Vec<_>>(), [1, 2, 1]);
     }
 }

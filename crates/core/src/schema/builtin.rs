@@ -1,7 +1,7 @@
 //! ROOT's own classes as ROOT 6.40 describes them: the content of the StreamerInfo record of files that we write.
 //!
-//! `builtin.tsv` was written by ROOT 6.40 from its dictionaries. A line `class`, name, version, checksum; below it a line
-//! for each base and member: kind, name, type, code, size, extents, what the kind adds, title.
+//! `builtin.tsv` was written by ROOT 6.40 from its dictionaries. A line `class`, name, version, checksum; below it a
+//! line for each base and member: kind, name, type, code, size, extents, what the kind adds, title.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -31,22 +31,23 @@ impl StreamerInfo {
 
 fn known() -> &'static HashMap<&'static str, Arc<StreamerInfo>> {
     static KNOWN: OnceLock<HashMap<&'static str, Arc<StreamerInfo>>> = OnceLock::new();
-    KNOWN.get_or_init(|| parse(TEXT))
+    // A table with a damaged line describes no class at all, so that no class is described wrongly.
+    KNOWN.get_or_init(|| parse(TEXT).unwrap_or_default())
 }
 
-fn parse(text: &'static str) -> HashMap<&'static str, Arc<StreamerInfo>> {
+/// The classes of a table; none if it has a line that is no class and no member.
+fn parse(text: &'static str) -> Option<HashMap<&'static str, Arc<StreamerInfo>>> {
     let mut infos: Vec<(&'static str, StreamerInfo)> = Vec::new();
     for line in text.lines() {
         let mut words = line.split('\t');
         match (words.next(), infos.last_mut()) {
             (Some("class"), _) => {
-                let mut word = || words.next().unwrap_or("");
-                let (name, version) = (word(), word().parse().unwrap_or(0));
-                let checksum = u32::from_str_radix(word().trim_start_matches("0x"), 16).unwrap_or(0);
+                let (name, version) = (words.next()?, words.next()?.parse().ok()?);
+                let checksum = u32::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok()?;
                 infos.push((name, StreamerInfo { name: name.into(), version, checksum, elements: Vec::new() }));
             }
-            (_, Some((_, info))) => info.elements.extend(element(words)),
-            _ => {}
+            (Some(""), Some((_, info))) => info.elements.push(element(words)?),
+            _ => return None,
         }
     }
     // A base's checksum is in its second extent.
@@ -54,10 +55,11 @@ fn parse(text: &'static str) -> HashMap<&'static str, Arc<StreamerInfo>> {
     for (_, info) in &mut infos {
         for element in info.elements.iter_mut().filter(|element| matches!(element.detail, Detail::Base { .. })) {
             element.extents = Vec::new();
+            // ROOT writes 0 for a base that it has no description of.
             element.max_index[1] = checksums.get(&*element.name).map_or(0, |&checksum| checksum as i32);
         }
     }
-    infos.into_iter().map(|(name, info)| (name, Arc::new(info))).collect()
+    Some(infos.into_iter().map(|(name, info)| (name, Arc::new(info))).collect())
 }
 
 fn element(mut words: std::str::Split<'static, char>) -> Option<Element> {
@@ -107,9 +109,22 @@ mod tests {
 
     #[test]
     fn every_line_is_understood() {
-        let known = parse(TEXT);
+        let known = parse(TEXT).unwrap();
         let elements: usize = known.values().map(|info| info.elements.len()).sum();
         assert_eq!(elements + known.len(), TEXT.lines().count());
         assert!(known.values().all(|info| info.version >= 0 && info.checksum != 0));
+    }
+
+    #[test]
+    fn a_damaged_line_describes_no_class() {
+        let good = "class\tTNamed\t1\t0xdfb74a3c\n\tBase\tTObject\tBASE\t66\t0\t\t1\tBasic\n";
+        assert_eq!(parse(good).unwrap()["TNamed"].elements.len(), 1);
+        for (word, damaged) in
+            [("\t1\t0x", "\tone\t0x"), ("0xdfb74a3c", "0xhex"), ("66", "sixty"), ("Base\t", "Bass\t")]
+        {
+            let text: &'static str = good.replacen(word, damaged, 1).leak();
+            assert!(parse(text).is_none(), "{text}");
+        }
+        assert!(parse("\tBase\tTObject\tBASE\t66\t0\t\t1\tBasic").is_none(), "a member before all classes");
     }
 }

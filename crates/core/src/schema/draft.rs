@@ -156,8 +156,8 @@ impl Draft {
         }
     }
 
-    /// Calls `each` with this object, and with all objects in it and behind its pointers. Those of an object that was read come
-    /// once each; where drafts made here share one behind two pointers, each pointer has its own afterwards.
+    /// Calls `each` with this object, and with all objects in it and behind its pointers. Those of an object that was
+    /// read come once each; where drafts made here share one behind two pointers, each pointer has its own afterwards.
     ///
     /// # Example
     ///
@@ -218,8 +218,8 @@ impl Draft {
         self.origin.as_ref().map(|origin| &origin.mark)
     }
 
-    /// A member by name. The search begins where the last one ended: members most often come in the order of their class,
-    /// and those of one name in two bases always.
+    /// A member by name. The search begins where the last one ended: members most often come in the order of their
+    /// class, and those of one name in two bases always.
     pub(super) fn next_member(&self, name: &str, from: &mut usize) -> Option<&Datum> {
         let (before, behind) = self.members.split_at((*from).min(self.members.len()));
         let place = behind.iter().position(|(known, _)| known == name).map(|place| place + before.len());

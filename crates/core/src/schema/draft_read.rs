@@ -16,12 +16,12 @@ use crate::wire::{Limits, Reader};
 const DEEPEST: u32 = 512;
 
 impl Draft {
-    /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and written
-    /// again. What is not changed comes out as it was: `Encoder::record` with the same length of
-    /// the key gives the same bytes.
+    /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and
+    /// written again. What is not changed comes out as it was: `Encoder::record` with the same length of the key gives
+    /// the same bytes.
     ///
-    /// Each object behind a pointer is a [`Datum::Object`] where it comes first, and a [`Datum::Same`] wherever else something
-    /// points at it.
+    /// Each object behind a pointer is a [`Datum::Object`] where it comes first, and a [`Datum::Same`] wherever else
+    /// something points at it.
     ///
     /// # Errors
     ///
@@ -44,8 +44,8 @@ impl Draft {
         Self::read_one(registry, class, payload, keylen, limits, 1)
     }
 
-    /// Of the objects that a record holds, the one with that number: 1 is the record's own, and all others have the numbers that
-    /// reading gave them.
+    /// Of the objects that a record holds, the one with that number: 1 is the record's own, and all others have the
+    /// numbers that reading gave them.
     ///
     /// # Errors
     ///

@@ -109,7 +109,8 @@ pub fn read_infos(payload: &[u8], keylen: usize, limits: &Limits) -> Result<Vec<
     read_infos_and_rules(payload, keylen, limits).map(|(infos, _)| infos)
 }
 
-/// The same, with the rules of schema evolution that stand beside the infos, as text. Nothing else is known to be there.
+/// The same, with the rules of schema evolution that stand beside the infos, as text. Nothing else is known to be
+/// there.
 pub(crate) fn read_infos_and_rules(
     payload: &[u8],
     keylen: usize,

@@ -37,8 +37,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry of the infos of a file that ROOT `file_version` wrote. Where a class and version come twice, the first
-    /// counts.
+    /// A registry of the infos of a file that ROOT `file_version` wrote. Where a class and version come twice, the
+    /// first counts.
     #[doc(hidden)]
     pub fn new(infos: Vec<StreamerInfo>, file_version: i32) -> Self {
         let mut registry = Self { file_version, ..Self::default() };

@@ -74,7 +74,8 @@ macro_rules! containers {
             ///
             /// ```
             #[doc = concat!("use sapwood::schema::", stringify!($type), ";")]
-            #[doc = concat!("assert_eq!(", stringify!($type), "::from_name(\"", $first, "\").map(|kind| kind.name()), Some(\"", $first, "\"));")]
+            #[doc = concat!("let kind = ", stringify!($type), "::from_name(\"", $first, "\");")]
+            #[doc = concat!("assert_eq!(kind.map(|kind| kind.name()), Some(\"", $first, "\"));")]
             /// ```
             pub fn from_name(name: &str) -> Option<Self> {
                 $table.iter().find(|known| known.name == name).map(|known| known.kind)
@@ -144,8 +145,8 @@ pub enum TypeName {
 const DEEPEST: u32 = 64;
 
 impl TypeName {
-    /// Parses a name as ROOT writes it: with or without `std::`, with typedefs like `Int_t`, with default allocators and
-    /// comparators, with `> >` or `>>`.
+    /// Parses a name as ROOT writes it: with or without `std::`, with typedefs like `Int_t`, with default allocators
+    /// and comparators, with `> >` or `>>`.
     ///
     /// # Errors
     ///

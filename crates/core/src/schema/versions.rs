@@ -17,14 +17,15 @@ pub(super) struct Fit {
 impl Fit {
     /// Fits `theirs` into `ours`; `None` where a member changed to another kind of thing.
     ///
-    /// Numbers become those of our version as they do in ROOT; where nothing says which version is the newer one (`tie`),
-    /// only if none of them is lost.
+    /// Numbers become those of our version as they do in ROOT; where nothing says which version is the newer one
+    /// (`tie`), only if none of them is lost.
     pub(super) fn new(theirs: &Kind, ours: &Kind, tie: bool) -> Option<Self> {
         let mut fit = Self { same: HashMap::new(), steps: Vec::new(), tie };
         fit.pair(theirs, ours, Some(1)).then_some(fit)
     }
 
-    /// `times` is how many values a row has, as long as that is fixed: inside lists nothing can be filled in, but converted.
+    /// `times` is how many values a row has, as long as that is fixed: inside lists nothing can be filled in, but
+    /// converted.
     fn pair(&mut self, theirs: &Kind, ours: &Kind, times: Option<u32>) -> bool {
         match (theirs, ours) {
             (Kind::Number { buffer: from, number: a }, Kind::Number { buffer: to, number: b }) => {

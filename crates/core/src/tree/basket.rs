@@ -119,7 +119,7 @@ impl Basket {
         }
         let inflated = &mut memory[..bytes];
         if self.key.is_compressed() {
-            codec::inflate(&self.payload, inflated, scratch).map_err(|error| error.at(at))?;
+            codec::inflate(&self.payload, inflated, scratch).map_err(|error| error.behind(at))?;
         } else {
             match self.payload.get(..bytes) {
                 Some(raw) => inflated.copy_from_slice(raw),

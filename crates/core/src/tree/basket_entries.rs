@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::basket::{Basket, Unsealed};
 use super::basket_header::GENERATE_OFFSETS;
-use crate::codec::{self, BlockHeader, BlockTable, Scratch};
+use crate::codec::{self, BlockHeader, BlockTable, MAX_BLOCK_BYTES, Scratch};
 use crate::error::{Error, Result};
 
 impl Basket {
@@ -26,7 +26,7 @@ impl Basket {
         if !self.is_divided() {
             return Ok(None);
         }
-        let table = BlockTable::walk(self.sealed(), self.key.objlen as usize).map_err(|error| self.place(error))?;
+        let table = BlockTable::walk(self.sealed(), self.key.objlen as usize).map_err(|error| self.behind(error))?;
         Ok(Some(table.blocks().iter().map(|block| block.unsealed.end).collect()))
     }
 
@@ -38,6 +38,22 @@ impl Basket {
             true => Some(1),
             false => Some((first.unsealed_bytes() as u64).checked_div(self.entry_bytes.into())?.max(1)),
         }
+    }
+
+    /// After how many entries its writer ended a block, if it chose where blocks end.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unseal`](Self::unseal).
+    pub(crate) fn chosen_block_entries(&self) -> Result<Option<u32>> {
+        let first = BlockHeader::read(self.sealed()).ok().filter(|_| self.is_divided());
+        // Every writer ends a block that holds as many bytes as a block can.
+        let Some(first) = first.filter(|first| first.unsealed_bytes() < MAX_BLOCK_BYTES) else { return Ok(None) };
+        let (mut memory, mut starts) = (Vec::new(), Vec::new());
+        self.unseal(&mut memory, &mut Scratch::default())?.starts(&mut starts)?;
+        let ends = starts.iter().skip(1);
+        let entries = ends.take_while(|&&end| end as usize <= first.unsealed_bytes()).count();
+        Ok(u32::try_from(entries).ok().filter(|&entries| entries > 0))
     }
 
     /// As [`unseal`](Self::unseal), where only some entries are wanted: ascending ranges. Of a basket of several blocks
@@ -62,7 +78,7 @@ impl Basket {
             return self.unseal(memory, scratch);
         }
         let bytes = self.key.objlen as usize;
-        if !codec::headers_add_up(self.sealed(), bytes).map_err(|error| self.place(error))? {
+        if !codec::headers_add_up(self.sealed(), bytes).map_err(|error| self.behind(error))? {
             return self.unseal(memory, scratch); // which inflates each block, and compares its length
         }
         if memory.len() < bytes {
@@ -82,7 +98,7 @@ impl Basket {
         };
         let inflated = &mut memory[..bytes];
         codec::inflate_parts(self.sealed(), inflated, ranges.into_iter(), scratch)
-            .map_err(|error| self.place(error))?;
+            .map_err(|error| self.behind(error))?;
         match width {
             Some(width) => Ok(self.strided(inflated, width)),
             None => self.open(inflated).map_err(|error| self.place(error)),
@@ -107,7 +123,8 @@ impl Basket {
         }
         let words = wanted.clone().map(|want| offsets + WORD * want.start..end.min(offsets + WORD * (want.end + 1)));
         let head = std::iter::once(data_bytes..offsets);
-        codec::inflate_parts(self.sealed(), inflated, head.chain(words), scratch).map_err(|error| self.place(error))?;
+        codec::inflate_parts(self.sealed(), inflated, head.chain(words), scratch)
+            .map_err(|error| self.behind(error))?;
         let word = |at: usize| inflated[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word) as usize);
         let (count, rest) = (word(data_bytes), inflated.len() - offsets);
         if count < entries || rest.checked_sub(WORD.saturating_mul(count)).is_none_or(|behind| behind >= WORD) {
@@ -131,6 +148,11 @@ impl Basket {
             }
         };
         wanted.map(range).collect::<Result<_>>().map(Some)
+    }
+
+    /// Says where in the file an error is that has its offset in the payload.
+    fn behind(&self, error: Error) -> Error {
+        error.behind(self.key.payload_at())
     }
 
     /// Adds to an error where the payload is.

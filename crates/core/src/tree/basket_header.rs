@@ -2,12 +2,15 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`.
 
+use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::wire::{Reader, Writer};
 
 /// The fields of a basket after its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BasketHeader {
+    /// The version of `TBasket` that wrote it.
+    pub(crate) version: i16,
     /// `fBufferSize`: bytes that a basket of the branch holds before compression.
     pub(crate) buffer_bytes: i32,
     /// `fNevBufSize`: bytes of an entry, or, if there are offsets, their number.
@@ -24,10 +27,10 @@ pub(crate) struct BasketHeader {
 
 /// The only feature of `fIOBits` that exists: offsets are stored as differences, or not at all (`kGenerateOffsetMap`).
 pub(crate) const GENERATE_OFFSETS: u8 = 1;
-/// The version of `TBasket`.
-const VERSION: i16 = 3;
 
 impl BasketHeader {
+    /// The version of `TBasket` that we write.
+    pub(crate) const VERSION: i16 = 3;
     /// Its bytes if there are no I/O features.
     pub(crate) const BYTES: usize = 19;
     /// The offsets of `fNevBufSize` and `fLast` in it then.
@@ -41,7 +44,7 @@ impl BasketHeader {
     /// [`Malformed`](crate::ErrorKind::Malformed) for a negative length of entries or a header that is cut off;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        let _version = reader.i16()?;
+        let version = reader.i16()?;
         let buffer_bytes = reader.i32()?;
         let mut entry_bytes = reader.i32()?;
         let mut io_bits = 0;
@@ -57,17 +60,43 @@ impl BasketHeader {
             }
         }
         let (entries, last, flag) = (reader.i32()?, reader.i32()?, reader.u8()?);
-        Ok(Self { buffer_bytes, entry_bytes, io_bits, entries, last, flag })
+        Ok(Self { version, buffer_bytes, entry_bytes, io_bits, entries, last, flag })
     }
 
-    /// Writes the fields of a basket without I/O features.
+    /// Writes the fields.
     pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.i16(VERSION);
+        writer.i16(self.version);
         writer.i32(self.buffer_bytes);
-        writer.i32(self.entry_bytes);
+        match self.io_bits {
+            0 => writer.i32(self.entry_bytes),
+            bits => {
+                writer.i32(-self.entry_bytes);
+                writer.bytes(&[bits]);
+            }
+        }
         writer.i32(self.entries);
         writer.i32(self.last);
         writer.bytes(&[self.flag]);
+    }
+
+    /// Changes the header in a finished record, which begins with the key of the basket; features stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub(crate) fn update(record: &mut [u8], change: impl FnOnce(&mut Self)) -> Result<()> {
+        let mut reader = Reader::new(record);
+        Key::parse_nameless(&mut reader)?;
+        let start = reader.position();
+        let mut header = Self::read(&mut reader)?;
+        let io_bits = header.io_bits;
+        change(&mut header);
+        let mut writer = Writer::default();
+        Self { io_bits, ..header }.write(&mut writer);
+        let bytes = writer.into_bytes();
+        let found = record.get_mut(start..start + bytes.len());
+        found.ok_or_else(|| Error::malformed("a basket is shorter than its header"))?.copy_from_slice(&bytes);
+        Ok(())
     }
 
     /// Writes what is known only once the entries are in the basket, into a header that [`write`](Self::write) wrote.
@@ -84,13 +113,47 @@ mod tests {
 
     #[test]
     fn what_is_written_and_patched_is_read() {
-        let header = BasketHeader { buffer_bytes: 32_000, entry_bytes: 0, io_bits: 0, entries: 7, last: 0, flag: 0 };
+        let header = BasketHeader {
+            version: BasketHeader::VERSION,
+            buffer_bytes: 32_000,
+            entry_bytes: 0,
+            io_bits: 0,
+            entries: 7,
+            last: 0,
+            flag: 0,
+        };
         let mut writer = Writer::default();
         header.write(&mut writer);
         let mut bytes: [u8; BasketHeader::BYTES] = writer.into_bytes().try_into().unwrap();
         BasketHeader::patch(&mut bytes, 8, 126);
         let found = BasketHeader::read(&mut Reader::new(&bytes)).unwrap();
         assert_eq!(found, BasketHeader { entry_bytes: 8, last: 126, ..header });
+    }
+
+    #[test]
+    fn a_finished_record_is_changed_as_if_it_had_been_written_so() {
+        for io_bits in [0, GENERATE_OFFSETS] {
+            let header =
+                BasketHeader { version: 2, buffer_bytes: 1, entry_bytes: 4, io_bits, entries: 7, last: 90, flag: 80 };
+            let record = |header: BasketHeader| {
+                let key = Key { class: "TBasket".into(), name: "b".into(), title: "t".into(), ..Key::default() };
+                let mut writer = Writer::default();
+                writer.bytes(&key.sized(30).to_bytes());
+                header.write(&mut writer);
+                writer.bytes(b"payload");
+                writer.into_bytes()
+            };
+            let mut changed = record(header);
+            BasketHeader::update(&mut changed, |header| {
+                header.buffer_bytes = 2;
+                header.entry_bytes = 8;
+                header.last = 120;
+            })
+            .unwrap();
+            assert_eq!(changed, record(BasketHeader { buffer_bytes: 2, entry_bytes: 8, last: 120, ..header }));
+            let cut = changed.len() - 12;
+            assert!(BasketHeader::update(&mut changed[..cut], |_| ()).is_err(), "cut off");
+        }
     }
 
     #[test]

@@ -110,8 +110,8 @@ pub struct ElementBranch {
     pub class_version: i32,
     /// `fID`: which element; -1 for an unsplit object, -2 for a node.
     pub id: i32,
-    /// `fType`: 0 for a value, 1 and 2 for a split base and object, 3 and 4 for a split `TClonesArray` and collection, 31 and 41
-    /// for members of their items.
+    /// `fType`: 0 for a value, 1 and 2 for a split base and object, 3 and 4 for a split `TClonesArray` and collection,
+    /// 31 and 41 for members of their items.
     pub kind: i32,
     /// `fStreamerType`.
     pub streamer_type: i32,

@@ -6,64 +6,30 @@ use std::sync::Arc;
 
 use super::Tree;
 use super::branch::{Branch, BranchId, ElementBranch, Leaf, element_kind};
+use super::interpretation::{Form, Interpretation};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Prim};
 use crate::error::{Error, Result};
 use crate::schema::{Counter, Detail, Element, Program, Step, Target, TextForm, TypeName};
 
-/// How the entries of a basket are to be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Form {
-    /// One row of the program per entry.
-    Rows,
-    /// One row per entry, and none if the entry has no bytes: strings and whole objects that were never filled.
-    RowsOrNothing,
-    /// Contiguous numbers, as many as the entry's bytes hold: counted leaves, members of split collections.
-    Jagged {
-        /// Ends of the lists.
-        ends: BufferId,
-        /// Type of the numbers.
-        prim: Prim,
-        /// Numbers an item.
-        per_item: usize,
-    },
-    /// As many items as the entry's bytes hold: members of split collections that are no numbers.
-    Column {
-        /// Ends of the lists.
-        ends: BufferId,
-    },
-    /// One row whose counted array fills the rest of the entry after a flag byte: counted members of split objects.
-    Counted {
-        /// Bytes of a number.
-        item_bytes: usize,
-    },
-    /// One row, or a column of them, whose counted arrays are counted by another branch.
-    CountedBy {
-        /// The branch that counts.
-        counter: BranchId,
-        /// Ends of the items of a split collection; none for a member of a split object.
-        ends: Option<BufferId>,
-    },
-    /// One object per entry, after its class name: `TBranchObject` of varying classes.
-    Virtual,
-}
-
-/// A branch's meaning: a program, how its entries are laid out, and the type of the column.
-#[derive(Clone, Debug)]
-pub struct Interpretation {
-    /// The program for one entry, or one item.
-    pub program: Arc<Program>,
-    /// How entries are read.
-    pub form: Form,
-    /// Type of the column.
-    pub kind: Kind,
-    /// Its buffers.
-    pub buffers: Vec<BufferKind>,
-    /// Type in C++ words.
-    pub type_name: String,
+impl Tree {
+    /// What the bytes of a branch mean.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be decoded.
+    #[doc(hidden)]
+    pub fn interpretation(&self, id: BranchId) -> Result<Arc<Interpretation>> {
+        let slot = self.interpretations.get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        let found = slot.get_or_init(|| interpret(self, &self.branches[id]).map(Arc::new));
+        match found {
+            Ok(interpretation) => Ok(Arc::clone(interpretation)),
+            Err(error) => Err(self.place(error.clone()).in_object(&self.branches[id].path)),
+        }
+    }
 }
 
 /// Interprets a branch.
-pub(super) fn interpret(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
+fn interpret(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
     if !branch.has_data() {
         return Err(Error::unsupported("the branch only groups its sub-branches"));
     }

@@ -6,6 +6,7 @@ mod basket_header;
 mod branch;
 mod cache;
 mod interpret;
+mod interpretation;
 mod record_view;
 
 use std::ops::Range;
@@ -19,7 +20,7 @@ pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};
-pub(crate) use interpret::{Form, Interpretation};
+pub(crate) use interpretation::{Form, Interpretation};
 
 use crate::container::Key;
 use crate::error::{Error, Result, nearest};
@@ -218,21 +219,6 @@ impl Tree {
             let hint = nearest(path, self.branches.iter().map(|branch| (&*branch.name, &*branch.path)));
             self.place(Error::not_found(format!("no branch {path:?}{hint}")))
         })
-    }
-
-    /// What the bytes of a branch mean.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be decoded.
-    #[doc(hidden)]
-    pub fn interpretation(&self, id: BranchId) -> Result<Arc<Interpretation>> {
-        let slot = self.interpretations.get(id).ok_or_else(|| Error::not_found("no such branch"))?;
-        let found = slot.get_or_init(|| interpret::interpret(self, &self.branches[id]).map(Arc::new));
-        match found {
-            Ok(interpretation) => Ok(Arc::clone(interpretation)),
-            Err(error) => Err(self.place(error.clone()).in_object(&self.branches[id].path)),
-        }
     }
 
     /// Entry ranges of the clusters.

@@ -40,8 +40,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) if one is of another type than in any version of its class: it counted
-    /// as absent. Members that are absent are none: classes had fewer once.
+    /// [`Malformed`](crate::ErrorKind::Malformed) if one is of another type than in any version of its class: it
+    /// counted as absent. Members that are absent are none: classes had fewer once.
     pub(super) fn check(&self) -> Result<()> {
         self.fault.borrow().clone().map_or(Ok(()), Err)
     }

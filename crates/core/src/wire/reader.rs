@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 
 /// Reads big-endian values from a slice and never beyond it.
 ///
-/// Positions count from the start of the record's *key*, as ROOT's own buffer positions do, so that class tags and object
-/// references can be compared with them: `origin` is the key's length.
+/// Positions count from the start of the record's *key*, as ROOT's own buffer positions do, so that class tags and
+/// object references can be compared with them: `origin` is the key's length.
 ///
 /// # Example
 ///
@@ -124,7 +124,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next four bytes as a number, to decide how to go on; 0 where fewer are left, which reading them then reports.
+    /// The next four bytes as a number, to decide how to go on; 0 where fewer are left, which reading them then
+    /// reports.
     pub(crate) fn peek_or_zero(&self) -> u32 {
         self.peek_u32().unwrap_or(0)
     }
@@ -158,8 +159,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A count as `i32` that is neither negative nor more than the bytes left: nothing that is counted takes no byte, so
-    /// a caller may allocate by it.
+    /// A count as `i32` that is neither negative nor more than the bytes left: nothing that is counted takes no byte,
+    /// so a caller may allocate by it.
     #[inline]
     pub fn count(&mut self) -> Result<usize> {
         let at = self.position();

@@ -1,8 +1,9 @@
 //! When a cluster ends.
 //!
-//! Source: `TTree::Fill`, `TTree::SetAutoFlush`, `TTree::SetAutoSave`. ROOT counts what it has compressed and closes the cluster
-//! once that is enough. Here rows are kept until their cluster is whole, so the first cluster is sized by samples: some rows are
-//! sealed to see how far they shrink. All borders follow from the rows alone, not from the steps in which they came.
+//! Source: `TTree::Fill`, `TTree::SetAutoFlush`, `TTree::SetAutoSave`. ROOT counts what it has compressed and closes
+//! the cluster once that is enough. Here rows are kept until their cluster is whole, so the first cluster is sized by
+//! samples: some rows are sealed to see how far they shrink. All borders follow from the rows alone, not from the steps
+//! in which they came.
 
 /// How often something is done, as `TTree::SetAutoFlush` and `SetAutoSave` take it.
 ///

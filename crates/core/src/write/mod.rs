@@ -1,9 +1,10 @@
 //! Writing: files that are updated in place, and trees whose baskets fit their clusters.
 //!
-//! A cluster is written in four steps: *seal* its baskets, *reserve* room, *write* there, *publish* the baskets in the tree.
-//! A save writes what refers to them: tree records, lists of keys, and the header last.
+//! A cluster is written in four steps: *seal* its baskets, *reserve* room, *write* there, *publish* the baskets in the
+//! tree. A save writes what refers to them: tree records, lists of keys, and the header last.
 //!
-//! The modules below are listed in their order of use: each imports only those above it (`tools/layers.py` checks that).
+//! The modules below are listed in their order of use: each imports only those above it (`tools/layers.py` checks
+//! that).
 
 mod clustering;
 mod options;

@@ -19,8 +19,8 @@ use crate::session::Session;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Compression of objects, and of trees that name none. None for ROOT's default in a new file, and for what the file has in
-    /// one that is updated.
+    /// Compression of objects, and of trees that name none. None for ROOT's default in a new file, and for what the
+    /// file has in one that is updated.
     pub compression: Option<Compression>,
     /// Whether single entries can be inflated alone, in trees that do not say it themselves.
     pub random_access: RandomAccess,
@@ -50,7 +50,8 @@ pub struct TreeOptions {
     pub auto_flush: Every,
     /// When everything written so far is saved (`TTree::SetAutoSave`).
     pub auto_save: Every,
-    /// A cluster ends at the latest when its rows take so many bytes before compression: they are kept in memory until then.
+    /// A cluster ends at the latest when its rows take so many bytes before compression: they are kept in memory until
+    /// then.
     pub cluster_bytes: usize,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub basket_bytes: usize,
@@ -139,8 +140,8 @@ impl Default for NTupleOptions {
 /// ```
 #[derive(Clone, Debug)]
 pub enum Baskets {
-    /// Entries go, as bytes, into new ones: clusters, basket sizes and compression are these. A cluster's entries follow from the bytes
-    /// that the branches have now. The tree is saved once it is whole, whatever `auto_save` says.
+    /// Entries go, as bytes, into new ones: clusters, basket sizes and compression are these. A cluster's entries
+    /// follow from the bytes that the branches have now. The tree is saved once it is whole, whatever `auto_save` says.
     New(TreeOptions),
     /// They are moved unchanged and never inflated: clusters, basket sizes and compression stay.
     Keep,

@@ -267,8 +267,8 @@ fn a_full_disk_loses_nothing_that_was_saved() {
     }
 }
 
-/// Replaces and removes objects of many sizes, so that room is used again and gaps are split; a failed step is tried once more. Gives
-/// the text that each object had last, and how many steps failed.
+/// Replaces and removes objects of many sizes, so that room is used again and gaps are split; a failed step is tried
+/// once more. Gives the text that each object had last, and how many steps failed.
 fn churn(file: &mut FileWriter) -> (Vec<Option<String>>, usize) {
     let mut texts: Vec<Option<String>> = vec![None; 6];
     let mut failed = 0;

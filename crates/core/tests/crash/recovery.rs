@@ -1,5 +1,7 @@
 //! What `recover` brings back, and what it leaves as it is.
 
+use sapwood::hist::{Axis, Histogram};
+
 use super::*;
 
 #[test]
@@ -239,4 +241,53 @@ fn bytes_that_look_like_the_mark_of_a_gap_free_no_record() {
     let said = file.object("stays").expect("an object").member("fString").expect("text").as_text();
     assert_eq!(said.as_deref(), Some(&*"stays".repeat(40)));
     std::fs::remove_file(&path).expect("a disk");
+}
+
+#[test]
+fn histograms_are_recovered_with_their_class() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "spectra.root", options()).expect("a file");
+    let first = journal.count();
+    // Where each was written, and the values of its bins. The first save is between them: before it, the file
+    // describes no class.
+    let mut written = Vec::new();
+    for (number, name) in ["before", "folder/before", "behind", "folder/behind"].into_iter().enumerate() {
+        let axis = Axis::regular(4, 0.0, 4.0).expect("an axis");
+        let class = ["TH1D", "TProfile"][number % 2];
+        let mut histogram = Histogram::new(class, [axis]).expect("a histogram");
+        for entry in 0..10 + number {
+            let x = entry as f64 % 3.0 + 0.5;
+            let values = if number % 2 == 0 { vec![x] } else { vec![x, 7.0] };
+            histogram.fill(&values, 2.0).expect("a bin");
+        }
+        let bins: Vec<f64> = (0..6).map(|bin| histogram.value(bin)).collect();
+        file.write(name, histogram.to_draft()).expect("an object");
+        written.push((journal.count(), name, class, bins));
+        if number == 1 {
+            file.save().expect("a save");
+        }
+    }
+    std::mem::forget(file);
+    let path = std::env::temp_dir().join(format!("sapwood-spectra-{}.root", std::process::id()));
+    let mut brought_back = 0;
+    for writes in first..=journal.count() {
+        let image = journal.image(&[], writes, 0);
+        let had = written.iter().filter(|(_, name, ..)| open(image.clone()).expect("a file").key(name).is_ok()).count();
+        std::fs::write(&path, image).expect("a disk");
+        let found = recover(&path, false, options()).expect("a file");
+        assert_eq!(found.left, Vec::<String>::new(), "{writes} writes");
+        let file = File::open(&path).expect("a file");
+        let whole = written.iter().filter(|(at, ..)| *at <= writes);
+        for (_, name, class, bins) in whole.clone() {
+            let what = format!("{name} after {writes} writes");
+            let object = file.object(name).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let histogram = Histogram::from_object(&object).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let values: Vec<f64> = (0..6).map(|bin| histogram.value(bin)).collect();
+            assert_eq!((histogram.class(), &values), (*class, bins), "{what}");
+            assert!(file.infos().expect("classes").iter().any(|info| &*info.name == *class), "{what} is described");
+        }
+        brought_back += whole.count().saturating_sub(had);
+    }
+    std::fs::remove_file(&path).expect("a disk");
+    assert!(brought_back > 3, "{brought_back} histograms came back");
 }

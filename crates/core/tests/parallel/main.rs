@@ -1,5 +1,5 @@
-//! One tree filled by many threads: what the order, the saves and storage that fails make of it. What real ROOT makes of such files is
-//! tested in `tests/`.
+//! One tree filled by many threads: what the order, the saves and storage that fails make of it. What real ROOT makes
+//! of such files is tested in `tests/`.
 
 mod storage;
 
@@ -16,7 +16,7 @@ use sapwood::write::{
     BranchSpec, Every, FileWriter, ParallelWriter, TreeOptions, TreeWriter, Values, WriteOptions, recover,
 };
 use sapwood::{Entry, Error, ErrorKind, File, OpenOptions, Result, Session, read};
-use storage::{Gate, gated};
+use storage::{HeldSink, held_file};
 
 fn options() -> WriteOptions {
     WriteOptions { session: Session::with_threads(2), reproducible: true, ..WriteOptions::default() }
@@ -159,8 +159,8 @@ fn numbered_units_give_the_same_bytes_with_any_threads() {
 
 #[test]
 fn discarded_units_leave_nothing_in_the_tree() {
-    let gate = Arc::new(Gate::default());
-    let (file, tree) = gated(&gate, every(10));
+    let sink = Arc::new(HeldSink::default());
+    let (file, tree) = held_file(&sink, every(10));
     let (mut first, mut second) = (tree.numbered(), tree.numbered());
     let two = first.unit(2).expect("a unit");
     assert_eq!(first.unit(3).unwrap_err().kind(), ErrorKind::Mismatch, "unit 2 is open");
@@ -184,7 +184,7 @@ fn discarded_units_leave_nothing_in_the_tree() {
     assert!(error.to_string().contains("unit 4 was never begun"), "{error}");
     let error = file.close().unwrap_err();
     assert!(error.to_string().contains("unit 3 was dropped"), "{error}");
-    let file = open(gate.memory.to_bytes());
+    let file = open(sink.memory.to_bytes());
     is_whole(&file);
     assert_eq!(values(&file, "t"), (10..25).chain(50..60).collect::<Vec<_>>());
 }
@@ -414,8 +414,8 @@ fn clusters_of_a_unit_have_one_size() {
 
 #[test]
 fn a_finished_tree_that_lies_is_refused() {
-    let gate = Arc::new(Gate::default());
-    let (_file, tree) = gated(&gate, every(10));
+    let sink = Arc::new(HeldSink::default());
+    let (_file, tree) = held_file(&sink, every(10));
     let whole = part(0..35);
     let bytes = {
         let sink = Arc::new(MemorySink::default());

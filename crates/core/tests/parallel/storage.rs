@@ -4,7 +4,7 @@ use super::*;
 
 /// Memory that holds back what is written to the end of the file, or refuses it.
 #[derive(Default)]
-pub(super) struct Gate {
+pub(super) struct HeldSink {
     pub(super) memory: MemorySink,
     holds: AtomicBool,
     held: Option<(Barrier, Barrier)>,
@@ -12,7 +12,7 @@ pub(super) struct Gate {
     left: Mutex<Option<usize>>,
 }
 
-impl Sink for Gate {
+impl Sink for HeldSink {
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
         if let Some(left) = &mut *self.left.lock().expect("a lock") {
             if *left == 0 {
@@ -36,21 +36,21 @@ impl Sink for Gate {
     }
 }
 
-pub(super) fn gated(gate: &Arc<Gate>, tree: TreeOptions) -> (FileWriter, ParallelWriter) {
-    let mut file = FileWriter::to_sink(Arc::clone(gate), "parallel.root", options()).expect("a file");
+pub(super) fn held_file(sink: &Arc<HeldSink>, tree: TreeOptions) -> (FileWriter, ParallelWriter) {
+    let mut file = FileWriter::to_sink(Arc::clone(sink), "parallel.root", options()).expect("a file");
     let tree = file.parallel_tree("t", specs(), tree).expect("a tree");
     (file, tree)
 }
 
 #[test]
 fn clusters_after_an_unwritten_one_are_not_published() {
-    let gate = Arc::new(Gate { held: Some((Barrier::new(2), Barrier::new(2))), ..Gate::default() });
-    let (file, tree) = gated(&gate, every(10));
-    let (come, go) = gate.held.as_ref().expect("a gate");
+    let sink = Arc::new(HeldSink { held: Some((Barrier::new(2), Barrier::new(2))), ..HeldSink::default() });
+    let (file, tree) = held_file(&sink, every(10));
+    let (come, go) = sink.held.as_ref().expect("a sink");
     let mut first = tree.context();
     fill(&mut first, 0..10).expect("rows");
     tree.save().expect("a save");
-    gate.holds.store(true, Ordering::Relaxed);
+    sink.holds.store(true, Ordering::Relaxed);
     thread::scope(|scope| {
         scope.spawn(|| fill(&mut first, 10..20).expect("rows"));
         come.wait();
@@ -60,7 +60,7 @@ fn clusters_after_an_unwritten_one_are_not_published() {
         assert_eq!(tree.entries().expect("a tree"), 10);
         // A save waits for it, and no space is reserved meanwhile.
         let saved = scope.spawn(|| tree.save().expect("a save"));
-        let file = open(gate.memory.to_bytes());
+        let file = open(sink.memory.to_bytes());
         assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
         go.wait();
         assert!(saved.join().expect("no panic") >= 30);
@@ -68,22 +68,22 @@ fn clusters_after_an_unwritten_one_are_not_published() {
     });
     first.close().expect("rows");
     assert_eq!(tree.save().expect("a save"), 30);
-    let file_now = open(gate.memory.to_bytes());
+    let file_now = open(sink.memory.to_bytes());
     is_whole(&file_now);
     assert_eq!(values(&file_now, "t"), (0..30).collect::<Vec<_>>());
     tree.close().expect("a tree");
     file.close().expect("a file");
-    is_whole(&open(gate.memory.to_bytes()));
+    is_whole(&open(sink.memory.to_bytes()));
 }
 
 #[test]
 fn failed_writes_are_retried_at_their_reserved_offset() {
     // Marks, bodies and first words of clusters fail in turn.
     for writes in 0..9 {
-        let gate = Arc::new(Gate::default());
-        let (file, tree) = gated(&gate, every(10));
+        let sink = Arc::new(HeldSink::default());
+        let (file, tree) = held_file(&sink, every(10));
         let mut contexts = [tree.context(), tree.context(), tree.context()];
-        *gate.left.lock().expect("a lock") = Some(writes);
+        *sink.left.lock().expect("a lock") = Some(writes);
         let mut told = 0;
         for (index, context) in contexts.iter_mut().enumerate() {
             let start = 10 * index as i64;
@@ -91,11 +91,11 @@ fn failed_writes_are_retried_at_their_reserved_offset() {
         }
         assert!(told > 0, "{writes} writes");
         assert!(tree.save().is_err());
-        *gate.left.lock().expect("a lock") = None;
+        *sink.left.lock().expect("a lock") = None;
         contexts.into_iter().for_each(|context| context.close().expect("rows"));
         tree.close().expect("a tree");
         file.close().expect("a file");
-        let file = open(gate.memory.to_bytes());
+        let file = open(sink.memory.to_bytes());
         is_whole(&file);
         let mut all = values(&file, "t");
         all.sort_unstable();
@@ -107,10 +107,10 @@ fn failed_writes_are_retried_at_their_reserved_offset() {
 fn contexts_that_end_on_a_full_disk_leave_their_rows_with_the_tree() {
     for writes in 0..12 {
         for is_saved in [false, true] {
-            let gate = Arc::new(Gate::default());
-            let (file, tree) = gated(&gate, every(10));
+            let sink = Arc::new(HeldSink::default());
+            let (file, tree) = held_file(&sink, every(10));
             let (mut first, mut second, mut third) = (tree.context(), tree.context(), tree.context());
-            *gate.left.lock().expect("a lock") = Some(writes);
+            *sink.left.lock().expect("a lock") = Some(writes);
             let mut told = usize::from(fill(&mut first, 0..15).is_err());
             told += usize::from(first.close().is_err());
             told += usize::from(fill(&mut second, 15..18).is_err());
@@ -119,13 +119,13 @@ fn contexts_that_end_on_a_full_disk_leave_their_rows_with_the_tree() {
             assert!(told > 0 || tree.save().is_err(), "{writes} writes");
             third.close().unwrap_err();
             // There is room again before the tree is closed.
-            *gate.left.lock().expect("a lock") = None;
+            *sink.left.lock().expect("a lock") = None;
             if is_saved {
                 assert_eq!(tree.save().expect("a save"), 50, "{writes} writes");
             }
             tree.close().expect("a tree");
             file.close().expect("nothing was lost");
-            let file = open(gate.memory.to_bytes());
+            let file = open(sink.memory.to_bytes());
             is_whole(&file);
             let mut all = values(&file, "t");
             all.sort_unstable();
@@ -137,10 +137,10 @@ fn contexts_that_end_on_a_full_disk_leave_their_rows_with_the_tree() {
 #[test]
 fn units_that_end_on_a_full_disk_are_in_the_tree() {
     for writes in 0..8 {
-        let gate = Arc::new(Gate::default());
-        let (file, tree) = gated(&gate, every(10));
+        let sink = Arc::new(HeldSink::default());
+        let (file, tree) = held_file(&sink, every(10));
         let mut context = tree.numbered();
-        *gate.left.lock().expect("a lock") = Some(writes);
+        *sink.left.lock().expect("a lock") = Some(writes);
         let mut told = 0;
         for unit in 0..3 {
             let mut writer = context.unit(unit).expect("a unit");
@@ -149,10 +149,10 @@ fn units_that_end_on_a_full_disk_are_in_the_tree() {
         }
         assert!(told > 0, "{writes} writes");
         drop(context);
-        *gate.left.lock().expect("a lock") = None;
+        *sink.left.lock().expect("a lock") = None;
         tree.close().expect("a tree");
         file.close().expect("nothing was lost");
-        let file = open(gate.memory.to_bytes());
+        let file = open(sink.memory.to_bytes());
         is_whole(&file);
         assert_eq!(values(&file, "t"), (0..45).collect::<Vec<_>>(), "{writes} writes");
     }
@@ -160,17 +160,17 @@ fn units_that_end_on_a_full_disk_are_in_the_tree() {
 
 #[test]
 fn rows_that_stay_with_a_tree_are_missed_if_the_disk_stays_full() {
-    let gate = Arc::new(Gate::default());
-    let (file, tree) = gated(&gate, every(10));
+    let sink = Arc::new(HeldSink::default());
+    let (file, tree) = held_file(&sink, every(10));
     let mut context = tree.context();
     fill(&mut context, 0..12).expect("rows");
-    *gate.left.lock().expect("a lock") = Some(0);
+    *sink.left.lock().expect("a lock") = Some(0);
     drop(context);
     let error = tree.close().unwrap_err();
     assert_eq!((error.kind(), error.message()), (ErrorKind::Io, "the disk is full"), "{error}");
-    *gate.left.lock().expect("a lock") = None;
+    *sink.left.lock().expect("a lock") = None;
     file.close().expect("a file");
-    let file = open(gate.memory.to_bytes());
+    let file = open(sink.memory.to_bytes());
     is_whole(&file);
     assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
 }
@@ -178,21 +178,21 @@ fn rows_that_stay_with_a_tree_are_missed_if_the_disk_stays_full() {
 #[test]
 fn numbered_units_keep_their_position_after_failed_writes() {
     for writes in 0..7 {
-        let gate = Arc::new(Gate::default());
-        let (file, tree) = gated(&gate, every(10));
+        let sink = Arc::new(HeldSink::default());
+        let (file, tree) = held_file(&sink, every(10));
         let (mut first, mut second) = (tree.numbered(), tree.numbered());
         let mut one = second.unit(1).expect("a unit");
         fill(&mut one, 10..20).expect("it waits");
         let mut zero = first.unit(0).expect("a unit");
-        *gate.left.lock().expect("a lock") = Some(writes);
+        *sink.left.lock().expect("a lock") = Some(writes);
         let told = [fill(&mut zero, 0..10).is_err(), zero.close().is_err(), tree.save().is_err()];
         assert!(told.contains(&true), "{writes} writes");
-        *gate.left.lock().expect("a lock") = None;
+        *sink.left.lock().expect("a lock") = None;
         one.close().expect("rows");
         drop((first, second));
         tree.close().expect("a tree");
         file.close().expect("a file");
-        let file = open(gate.memory.to_bytes());
+        let file = open(sink.memory.to_bytes());
         is_whole(&file);
         assert_eq!(values(&file, "t"), (0..20).collect::<Vec<_>>(), "{writes} writes");
     }

@@ -20,7 +20,6 @@ from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import paths
-from sapwood.directory import RNTUPLES, TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter
 from sapwood.iteration import within
@@ -338,8 +337,7 @@ def _tree(opened: Any, path: str | None, default: tuple[str, ...]) -> Any:
     path = next((one for one in default if one in opened), None) if path is None else path
     if path is not None:
         return opened[path]
-    rows = opened.classnames(cycle=False).items()
-    names = [name for name, classname in rows if classname in TREES | RNTUPLES]
+    names = opened._names_of_trees()
     if len(names) == 1:
         return opened[names[0]]
     if not names:

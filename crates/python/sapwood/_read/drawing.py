@@ -10,6 +10,7 @@ import numpy as np
 
 from sapwood import _core, objects
 from sapwood._read import layout
+from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import select
@@ -35,12 +36,21 @@ def fill(
     entries: Any,
     more: list[_core.Histogram] | None = None,
     friends: Iterable[Friend] = (),
+    show: bool | None = False,
 ) -> list[_core.Histogram]:
-    """Histograms of one tree, which is read once; they go on from those of ``more``."""
+    """Histograms of one tree, which is read once; they go on from those of ``more``. ``show`` is as
+    ``progress`` of :meth:`arrays`."""
     axes = None if bins is None else _axes(bins)
     wanted = [(words, cut, profile, axes) for words, cut in drawings]
     draws = _draws(tree, wanted, aliases, friends)
-    return draws.fill(*_wanted(tree, entry_start, entry_stop, entries), more)
+    start, stop, rows = _wanted(tree, entry_start, entry_stop, entries)
+    selection = range(stop - start) if rows is None else rows
+
+    def branches() -> list[Any]:
+        return [tree._branch(id) for id in draws.needed]
+
+    with progress_bar.bar(branches, selection, show) as bar:
+        return draws.fill(start, stop, rows, more, progress_bar.steps(bar, branches, selection))
 
 
 def points(

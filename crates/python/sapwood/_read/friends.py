@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, session
 from sapwood._remote import paths, urls
-from sapwood.errors import MismatchError, SapwoodError, not_found, place
+from sapwood.errors import LimitError, MismatchError, SapwoodError, place
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree
 
 #: Two expressions, or whether the stored index counts (``None``), or none does (``False``).
 Index = tuple[str, str] | bool | None
+
+#: Friends of friends.
+DEEPEST = 20
 
 
 class Friend:
@@ -71,22 +74,62 @@ def trees_of(other: Any, of: Tree) -> list[Any]:
     return [chain.open_tree(source, options) for source in sources]
 
 
-def stored(tree: Tree) -> list[Friend]:
-    """The friends that a tree brings along. Relative paths are tried as they are, as ROOT does, and then
-    from the tree's folder."""
-    found = []
-    for name, (path, inner) in tree.friends.items():
-        try:
-            opened = tree._root if not path else _open(tree, path)
-            friend = opened[inner]
-        except (SapwoodError, OSError) as error:
-            words = f"the friend {name!r} (tree {inner!r} in {path or 'this file'!r}) cannot be read: {error}"
-            raise not_found(words, tree.file_path, tree.object_path) from error
-        if not hasattr(friend, "num_entries"):
-            words = f"the friend {name!r} is no tree{place(tree.file_path, tree.object_path)}"
-            raise MismatchError(words)
-        found.append(Friend(name, [friend]))
-    return found
+def engine(tree: Tree, more: Iterable[Friend], failed: list[str] | None) -> list[Any]:
+    """The engine's friends of a tree: those that were added and ``more``. With a list for words about those
+    that cannot be read, also those that the trees bring along, and theirs."""
+    known = _friends(tree, more, failed)
+    seen = {_identity(tree)} | {_identity(one) for friend in known for one in friend.trees}
+    return [_nested(friend, failed, seen, 0) for friend in known]
+
+
+def _friends(tree: Tree, more: Iterable[Friend], failed: list[str] | None) -> list[Friend]:
+    known = {**tree._added, **{friend.name: friend for friend in more}}
+    if failed is not None:
+        for name in tree.friends:
+            if name not in known and (friend := _stored(tree, name, failed)) is not None:
+                known[name] = friend
+    return list(known.values())
+
+
+def _nested(friend: Friend, failed: list[str] | None, seen: set[tuple[str | int, str]], depth: int) -> Any:
+    """The engine's friend with its own friends. A tree that is known already is no friend again: trees often
+    are friends of each other."""
+    nested: list[list[Any]] = []
+    for tree in friend.trees:
+        friends = _friends(tree, (), failed)
+        known = [one for one in friends if not any(_identity(of) in seen for of in one.trees)]
+        if known and depth >= DEEPEST:
+            words = f"friends of friends are followed to a depth of {DEEPEST}: {friend.name!r} has more"
+            raise LimitError(words)
+        seen |= {_identity(of) for one in known for of in one.trees}
+        nested.append([_nested(one, failed, seen, depth + 1) for one in known])
+    return friend.core().with_friends(nested) if any(nested) else friend.core()
+
+
+def _identity(tree: Tree) -> tuple[str | int, str]:
+    """What a tree and the same one in a file that was opened again have in common. Files in memory have no
+    path of their own."""
+    path = tree.file_path
+    return id(tree._root) if path.startswith("<") else path, tree.object_path
+
+
+def _stored(tree: Tree, name: str, failed: list[str]) -> Friend | None:
+    """A friend that a tree brings along. Relative paths are tried as they are, as ROOT does, and then from the
+    tree's folder."""
+    if name in tree._stored:
+        return tree._stored[name]
+    path, inner = tree.friends[name]
+    try:
+        opened = tree._root if not path else _open(tree, path)
+        friend = opened[inner]
+    except (SapwoodError, OSError) as error:
+        where = f"tree {inner!r} in {path or 'this file'!r}"
+        failed.append(f"the friend {name!r} ({where}) cannot be read: {error}")
+        return None
+    if not hasattr(friend, "num_entries"):
+        failed.append(f"the friend {name!r} is no tree{place(tree.file_path, tree.object_path)}")
+        return None
+    return tree._stored.setdefault(name, Friend(name, [friend]))
 
 
 def _open(tree: Tree, path: str) -> Any:

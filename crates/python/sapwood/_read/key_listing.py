@@ -31,6 +31,11 @@ class Listing:
                 seen.add(name)
                 yield name, key
 
+    def _names_of_trees(self) -> list[str]:
+        """Names of trees and RNTuples, without cycles, of directories below too."""
+        rows = self._iter(True, False, None, None)
+        return [name for name, key in rows if key.is_tree or key.is_ntuple]
+
     def iterkeys(
         self,
         *,

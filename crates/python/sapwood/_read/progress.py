@@ -1,7 +1,8 @@
-"""A line on standard error that tells how far a long read has come."""
+"""How far a long read has come: a line on standard error, or a bar in a notebook."""
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -14,17 +15,38 @@ Item = TypeVar("Item")
 LONG_BYTES = 200_000_000
 
 
+def notebook() -> Any:
+    """What displays in the notebook that this process is the kernel of; ``None`` elsewhere."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    import IPython.display
+
+    # Its functions have no types.
+    pages: Any = IPython.display
+    return lambda text, shown: (
+        pages.display(pages.HTML(text), display_id=True) if shown is None else shown.update(pages.HTML(text))
+    )
+
+
 class Bar:
-    """One line, rewritten: ``tqdm`` draws it if it is installed."""
+    """One line, rewritten: a bar in a notebook, and elsewhere ``tqdm`` draws it if it is installed."""
 
     def __init__(self, total: int, unit: str, label: str) -> None:
         self._total, self._unit, self._label = max(total, 1), unit, label
         self._done = 0
         self._began = self._shown = time.monotonic()
+        self._tqdm: Any = None
+        self._display: Any = None
+        self._notebook = notebook()
+        if self._notebook is not None:
+            self._display = self._notebook(self._html(), None)
+            return
         try:
             from tqdm import tqdm
         except ImportError:
-            self._tqdm: Any = None
+            pass
         else:
             self._tqdm = tqdm(
                 total=total, unit=unit, unit_scale=True, desc=label, leave=False, file=sys.stderr
@@ -39,16 +61,27 @@ class Bar:
         now = time.monotonic()
         if now - self._shown >= 0.2 or self._done >= self._total:
             self._shown = now
-            part = min(self._done / self._total, 1.0)
-            rate = self._done / max(now - self._began, 1e-9)
-            total, speed = _scale(self._total, self._unit), _scale(rate, self._unit)
-            text = f"{self._label}: {part:4.0%} of {total}, {speed}/s"
-            sys.stderr.write(f"\r{text:<79}")
+            if self._display is not None:
+                self._notebook(self._html(), self._display)
+                return
+            sys.stderr.write(f"\r{self._text():<79}")
             sys.stderr.flush()
+
+    def _text(self) -> str:
+        part = min(self._done / self._total, 1.0)
+        rate = self._done / max(time.monotonic() - self._began, 1e-9)
+        total, speed = _scale(self._total, self._unit), _scale(rate, self._unit)
+        return f"{self._label}: {part:4.0%} of {total}, {speed}/s"
+
+    def _html(self) -> str:
+        text = html.escape(self._text())
+        return f'<progress max="{self._total}" value="{self._done}" aria-label="{text}"></progress> {text}'
 
     def close(self) -> None:
         """Takes the line away."""
-        if self._tqdm is not None:
+        if self._display is not None:
+            self._notebook("", self._display)
+        elif self._tqdm is not None:
             self._tqdm.close()
         elif self._shown > self._began:
             sys.stderr.write("\r" + " " * 79 + "\r")
@@ -64,9 +97,11 @@ def _scale(number: float, unit: str) -> str:
 
 
 def is_wanted(show: bool | None) -> bool:
-    """Is a bar to be shown? Unless it is said, only where standard error is a terminal."""
+    """Is a bar to be shown? Unless it is said, in a notebook, and where standard error is a terminal."""
     if show is not None:
         return show
+    if notebook() is not None:
+        return True
     return bool(sys.stderr is not None and getattr(sys.stderr, "isatty", lambda: False)())
 
 
@@ -135,3 +170,32 @@ def part(show: Bar | None, branches: list[Any], selection: Any) -> Callable[[int
         moved = now
 
     return note
+
+
+def steps(
+    show: Bar | None, branches: Callable[[], list[Any]], selection: Sized
+) -> Callable[[int, int], None] | None:
+    """The same for work in steps, of each of which the engine says how far it is: the stored bytes of all
+    branches are all of it."""
+    if show is None:
+        return None
+    found = branches()
+    size = sum(share(branch, selection) for branch in found)
+    stored = max(1.0, sum(_stored(branch, selection) for branch in found))
+    before = last = moved = 0
+
+    def note(done: int, total: int) -> None:
+        nonlocal before, last, moved
+        if done < last:
+            before += last
+        last = done
+        now = int(size * min(1.0, (before + done) / stored))
+        show.add(now - moved)
+        moved = now
+
+    return note
+
+
+def _stored(branch: Any, selection: Sized) -> float:
+    part = min(1.0, len(selection) / max(branch.num_entries, 1))
+    return float(branch.compressed_bytes * part)

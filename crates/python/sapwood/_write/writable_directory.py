@@ -12,11 +12,11 @@ from sapwood._read.key_listing import Listing
 from sapwood._write import branch_schema, lossless, tables, writable_ntuple
 from sapwood._write.branch_types import of_form
 from sapwood._write.conversion import as_object
+from sapwood._write.copying import Copying
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import names_of
-from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
 from sapwood.sizes import every
@@ -24,7 +24,6 @@ from sapwood.sizes import every
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.file import File
     from sapwood.writing import WritableFile
 
 
@@ -36,7 +35,7 @@ class _Listed(NamedTuple):
     classname: str
 
 
-class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc]
+class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ignore[misc]
     """A directory of a file that is written: a mapping from names to what gets written under them, and reads
     it back.
 
@@ -179,12 +178,12 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             key = file._core.key(full)
         except (errors.NotFoundError, errors.ExistsError):
             raise not_found(f"not found: no key {full!r}{near(full, file.keys(cycle=False))}") from None
-        if key.classname in DIRECTORIES:
+        if key.is_directory:
             return WritableDirectory(file, full)
         path = full.removesuffix(f";{key.cycle}")
         if file._core.key(path).cycle == key.cycle:
             tree = file._tree_at(path)
-            if tree is None and key.classname in TREES:
+            if tree is None and key.is_tree:
                 tree = WritableTree.there(file, path)
                 file._take(tree)
             if tree is not None:
@@ -535,73 +534,6 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         core = self.file._core.tree("branches", full, specs, "", setting)
         with WritableTree(core, schema, full) as tree:
             tree.extend(columns)
-
-    def copy(self, source: Any, name: str, to: str | None = None) -> None:
-        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an
-        open :class:`~sapwood.File` or a path, under the same name or the path ``to``.
-
-        Nothing is inflated, and classes need not be known: their descriptions come along.
-
-        >>> import os, sapwood, tempfile
-        >>> folder = tempfile.mkdtemp()
-        >>> with sapwood.recreate(os.path.join(folder, "a.root")) as file:
-        ...     file["tree"] = {"x": [1, 2, 3]}
-        >>> with sapwood.recreate(os.path.join(folder, "b.root")) as file:
-        ...     file.copy(os.path.join(folder, "a.root"), "tree", "old/tree")
-        >>> sapwood.open(os.path.join(folder, "b.root"))["old/tree/x"].array().tolist()
-        [1, 2, 3]
-
-        Raises :class:`KeyError` where there is none of that name.
-        """
-        from sapwood.file import as_file
-
-        target = self._full(name if to is None else to)
-        self.file._make_way(target)
-        self.file._core.copy(as_file(source)._engine(), name, target)
-        self.file._forget_tree(target)
-
-    def copy_from(
-        self,
-        source: Any,
-        *,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-        rename: Any = None,
-        require_matches: bool = True,
-    ) -> None:
-        """Copies all that passes the filters from ``source``, a directory that was read or a path, as
-        :meth:`copy` does: trees, too.
-
-        ``rename`` gives names in this directory: a function, or a mapping of the names that change.
-
-        >>> import io, sapwood
-        >>> first, second = io.BytesIO(), io.BytesIO()
-        >>> with sapwood.recreate(first) as file:
-        ...     file["run"], file["raw/tree"] = "17", {"x": [1, 2]}
-        >>> with sapwood.recreate(second) as file:
-        ...     file.copy_from(sapwood.open(first), filter_name="raw/*", rename={"raw/tree": "tree"})
-        >>> sapwood.open(second).keys()
-        ['tree;1']
-
-        Raises ``ValueError`` where nothing passes, unless ``require_matches`` is false.
-        """
-        from sapwood.file import as_directory
-
-        found: File | Any = as_directory(source)
-        choose = rename if callable(rename) else lambda name: (rename or {}).get(name, name)
-        names = found.classnames(cycle=False, filter_name=filter_name, filter_classname=filter_classname)
-        names = {name: kind for name, kind in names.items() if kind not in DIRECTORIES}
-        if require_matches and not names:
-            raise errors.MismatchError(f"nothing in {found.file_path} passes filter_name={filter_name!r}")
-        for name in names:
-            self.copy(found.file, found._full(name), choose(name))
-
-    def rename(self, name: str, to: str) -> None:
-        """Gives an object, a tree or a directory that was in the file before another path."""
-        old, new = self._full(name), self._full(to)
-        self.file._core.rename(old, new)
-        for path in (old, new):
-            self.file._forget_tree(path)
 
     def update(self, pairs: Any = (), /, **more: Any) -> None:
         """Writes several values: a mapping, or pairs of names and values.

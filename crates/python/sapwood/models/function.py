@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,6 @@ from sapwood import _core
 from sapwood._read import layout
 from sapwood.errors import ExpressionError, NotFoundError, UnsupportedError
 from sapwood.model import Model
-
-_PARAMETER = re.compile(r"\[([^\[\]]+)\]")
-_SHAPES = re.compile(r"\b(gaus|gausn|expo|pol\d+)\b(?:\((\d+)\))?")
-_NAMED = re.compile(r"\bp\d+\b")
 
 
 class Formula(Model):
@@ -122,36 +117,12 @@ def evaluate(text: str, parameters: list[float], names: list[str], at: tuple[Any
     >>> evaluate("[0]*x + [1]", [2.0, 1.0], ["p0", "p1"], (3.0,))
     7.0
     """
-    values = {str(number): value for number, value in enumerate(parameters)}
-    values.update({f"p{number}": value for number, value in enumerate(parameters)})
-    values.update(zip(names, parameters))
-
-    def number(name: str) -> str:
-        if name not in values:
-            raise UnsupportedError(f"the formula {text!r} has no parameter {name!r}")
-        return f"({float(values[name])!r})"
-
-    def shape(found: re.Match[str]) -> str:
-        kind, first = found.group(1), int(found.group(2) or 0)
-        if kind.startswith("gaus"):
-            a, b, c = (number(str(first + place)) for place in range(3))
-            norm = f"/({c}*sqrt(2*pi))" if kind == "gausn" else ""
-            return f"({a}*exp(-0.5*((x-{b})/{c})**2){norm})"
-        if kind == "expo":
-            return f"exp({number(str(first))}+{number(str(first + 1))}*x)"
-        terms = (f"{number(str(first + power))}*x**{power}" for power in range(int(kind[3:]) + 1))
-        return "(" + "+".join(terms) + ")"
-
-    words = _SHAPES.sub(shape, text)
-    words = _PARAMETER.sub(lambda found: number(found.group(1)), words)
-    words = _NAMED.sub(lambda found: number(found.group(0)), words).replace("^", "**")
     points = np.broadcast_arrays(*(np.asarray(one, "float64") for one in at))
     columns = [(name, np.ascontiguousarray(one).reshape(-1)) for name, one in zip("xyzt", points)]
     try:
+        words = _core.formula(text, names, parameters)
         _, _, found = _core.Query(columns, [words]).read([], 0, points[0].size)
-    except ExpressionError as error:
-        raise UnsupportedError(f"cannot compute the formula {text!r}: {error}") from None
-    except NotFoundError as error:
+    except (ExpressionError, NotFoundError) as error:
         raise UnsupportedError(f"cannot compute the formula {text!r}: {error}") from None
     flat = layout.to_numpy(found[0]).astype("float64")
     return flat.reshape(points[0].shape) if points[0].ndim else float(flat[0])

@@ -121,6 +121,8 @@ export interface Histogram {
   mean: Loose[];
   std_dev: Loose[];
   integral: Loose;
+  /** What was fitted to it. */
+  functions?: Function[];
 }
 
 export interface Graph {
@@ -130,6 +132,7 @@ export interface Graph {
   values: Loose[][];
   errors: ([Loose[], Loose[]] | null)[];
   points: number;
+  functions?: Function[];
 }
 
 export interface Efficiency {
@@ -142,7 +145,19 @@ export interface Efficiency {
   prior: [number, number];
 }
 
-export type Drawn = Histogram | Graph | Efficiency;
+/** Values at the middles of the bins of its axes. */
+export interface Function {
+  kind: "function";
+  class: string;
+  title: string;
+  axes: Axis[];
+  values: Loose[];
+  /** Name, value and error of each. */
+  parameters: [string, Loose, Loose][];
+  is_saved: boolean;
+}
+
+export type Drawn = Histogram | Graph | Efficiency | Function;
 
 export interface Run {
   title: string;

@@ -5,8 +5,10 @@ import type { App, Room } from "./app";
 import { completes } from "./complete";
 import { button, h, labelled, say } from "./dom";
 import { toCsv, toPng, toSvg } from "./export";
-import { edges, figures, plot, type Plot } from "./plot";
+import { edges, figures, type Plot } from "./paper";
+import { plot } from "./plot";
 import { drawing } from "./python";
+import { Turn } from "./solid";
 import type { View } from "./view";
 import { Work } from "./work";
 
@@ -29,7 +31,7 @@ export class DrawRoom implements Room {
     "Choose a branch with a double click or Enter, or write an expression. ",
     "The keys y and z put the chosen branch on the other axes.",
   );
-  private readonly turn = h("input", { type: "range", min: 0, max: 90, value: 30, "aria-label": "Turn" });
+  private readonly turn = new Turn(this.figure, () => this.paint());
   private readonly python = h("pre", { class: "python", tabindex: 0, "aria-label": "The same in Python" });
   private readonly tools: HTMLElement;
   readonly element: HTMLElement;
@@ -81,14 +83,13 @@ export class DrawRoom implements Room {
       event.preventDefault();
       this.go();
     });
-    this.turn.addEventListener("input", () => this.paint());
     const name = (): string => this.app.view.x.replace(/\W+/g, "_").slice(0, 60) || "histogram";
     const out = (of: (drawn: Drawn) => void) => () => this.drawn && of(this.drawn);
     this.tools = h(
       "div",
       { class: "tools", hidden: true },
-      button("SVG", out((drawn) => toSvg(drawn, this.log(), name()))),
-      button("PNG", out((drawn) => void toPng(drawn, this.log(), name()))),
+      button("SVG", out((drawn) => toSvg(drawn, this.log(), this.turn, name()))),
+      button("PNG", out((drawn) => void toPng(drawn, this.log(), this.turn, name()))),
       button("CSV", out((drawn) => toCsv(drawn, name()))),
       h("a", { class: "button save", href: "#", download: "histogram.root" }, "ROOT"),
       button("Copy link", () => void copy(location.href, "the link")),
@@ -162,10 +163,10 @@ export class DrawRoom implements Room {
     // As high as there is room for below the form.
     const room = (this.element.parentElement?.clientHeight ?? 0) - this.figure.offsetTop + (this.element.offsetTop || 0) - 76;
     const height = Math.max(320, Math.min(620, width * 0.62, room));
-    const look = { dark: this.app.dark(), log: this.log(), turn: Number(this.turn.value), width, height };
+    const look = { dark: this.app.dark(), log: this.log(), turn: this.turn.turn, tilt: this.turn.tilt, width, height };
     this.plot = plot(drawn, look);
-    const isSolid = drawn.kind === "histogram" && drawn.axes.length === 3;
-    this.figure.replaceChildren(this.plot.svg, ...(isSolid ? [labelled("Turn", this.turn)] : []));
+    this.turn.set(drawn.kind === "histogram" && drawn.axes.length === 3);
+    this.figure.replaceChildren(this.plot.svg);
     if (drawn.kind === "histogram") this.drags(this.plot, drawn.axes.map((axis) => edges(axis).length - 1));
   }
 

@@ -2,22 +2,29 @@
 
 import { type Drawn, type Histogram, num } from "./api";
 import { download, say } from "./dom";
-import { cell, edges, plot } from "./plot";
+import { cell, edges } from "./paper";
+import { plot } from "./plot";
 
 const WIDTH = 900;
 const HEIGHT = 600;
 
-function svg(drawn: Drawn, log: string): string {
-  const look = { dark: false, log, turn: 30, width: WIDTH, height: HEIGHT };
+/** From where three axes are seen. */
+export interface Seen {
+  turn: number;
+  tilt: number;
+}
+
+function svg(drawn: Drawn, log: string, seen: Seen): string {
+  const look = { dark: false, log, ...seen, width: WIDTH, height: HEIGHT };
   return new XMLSerializer().serializeToString(plot(drawn, look).svg);
 }
 
-export function toSvg(drawn: Drawn, log: string, name: string): void {
-  download(new Blob([svg(drawn, log)], { type: "image/svg+xml" }), `${name}.svg`);
+export function toSvg(drawn: Drawn, log: string, { turn, tilt }: Seen, name: string): void {
+  download(new Blob([svg(drawn, log, { turn, tilt })], { type: "image/svg+xml" }), `${name}.svg`);
 }
 
-export async function toPng(drawn: Drawn, log: string, name: string): Promise<void> {
-  const url = URL.createObjectURL(new Blob([svg(drawn, log)], { type: "image/svg+xml" }));
+export async function toPng(drawn: Drawn, log: string, { turn, tilt }: Seen, name: string): Promise<void> {
+  const url = URL.createObjectURL(new Blob([svg(drawn, log, { turn, tilt })], { type: "image/svg+xml" }));
   const image = new Image();
   image.src = url;
   await image.decode();
@@ -38,6 +45,18 @@ export function csv(drawn: Drawn): string {
     lines.push(["x_low", "x_high", "passed", "total"]);
     rows(drawn.total, (at, low, high) => {
       lines.push([low[0] ?? 0, high[0] ?? 0, cell(drawn.passed, at), cell(drawn.total, at)]);
+    });
+  } else if (drawn.kind === "function") {
+    const counts = drawn.axes.map((axis) => axis.bins);
+    lines.push([...["x", "y", "z"].slice(0, counts.length), "value"]);
+    drawn.values.forEach((value, place) => {
+      let rest = place;
+      const at = drawn.axes.map(({ min, max, bins }) => {
+        const bin = rest % bins;
+        rest = Math.floor(rest / bins);
+        return min + ((bin + 0.5) * (max - min)) / bins;
+      });
+      lines.push([...at, num(value)]);
     });
   } else {
     const letters = ["x", "y", "z"].slice(0, drawn.axes.length);

@@ -6,6 +6,9 @@ import { h } from "./dom";
 /** The most bytes that the server sends at once. */
 const MOST = 64 << 20;
 
+/** The most bytes that a frame can ask for at once: a file may claim anything. */
+const MOST_ASKED = 1 << 30;
+
 interface Asked {
   kind: "ready" | "bytes" | "drawn" | "failed";
   id?: number;
@@ -14,6 +17,7 @@ interface Asked {
 }
 
 async function bytes(file: string, start: number, length: number): Promise<ArrayBuffer> {
+  if (length > MOST_ASKED) throw new Error(`an object asks for ${length} bytes of the file at once`);
   const found = new Uint8Array(length);
   for (let done = 0; done < length; ) {
     const end = Math.min(length, done + MOST);

@@ -1,7 +1,7 @@
 // The layout room: where baskets are in the file, clusters, compression of branches, what the doctor says, and how a
 // recorded run read it. A second layout can stand beside the first.
 
-import { type Layout, num, type Run } from "./api";
+import { type Layout, num, route, type Run } from "./api";
 import type { App, Room } from "./app";
 import { copy } from "./draw";
 import { button, bytes, h, labelled, say } from "./dom";
@@ -209,6 +209,7 @@ export class LayoutRoom implements Room {
   private readonly about = h("div", { class: "about" });
   private readonly byte = h("input", { type: "number", min: 0, placeholder: "offset" });
   private readonly runs = h("select", {});
+  private readonly save = h("a", { class: "button", href: "#", download: "layout.svg" }, "SVG");
   private readonly tools: HTMLElement;
   readonly element: HTMLElement;
   private now: Shown | null = null;
@@ -230,6 +231,7 @@ export class LayoutRoom implements Room {
       labelled("Zoom to byte", this.byte),
       labelled("Reads of", this.runs),
       pin,
+      this.save,
       button("Copy link", () => void copy(location.href, "the link")),
     );
     this.element = h("section", { "aria-label": "Layout" }, this.tools, this.work.element, this.pictures, this.about);
@@ -260,6 +262,7 @@ export class LayoutRoom implements Room {
   private async load(view: View): Promise<void> {
     const [entry, entry_end, offset, offset_end] = view.zoom ? view.zoom.split(",") : [];
     const { file, path } = view;
+    this.save.href = route("layout.svg", { file, path });
     const layout = await this.work.run<Layout>("layout", { file, path, entry, entry_end, offset, offset_end });
     if (!layout) return;
     this.app.state(file, layout.state);

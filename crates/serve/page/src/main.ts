@@ -84,12 +84,17 @@ const tree = new Tree({
   state: (file, state) => app.state(file, state),
 });
 
+/** Whether values of a type are texts, which are no numbers to draw. */
+const isText = (type: string): boolean => /^(std::)?string$|^TString$|^char ?\*$/.test(type);
+
 /** What Enter or a double click on a row does. */
 function chose(node: Node): void {
   const { file, path, kind, expression, inner } = node;
   const place = { file, path };
   const isOther = file !== app.view.file || path !== app.view.path;
-  if (expression && (!inner || node.children === null || kind === "field")) {
+  if (expression && isText(node.detail)) {
+    app.go(viewOf({ ...place, room: "table", columns: expression }));
+  } else if (expression && (!inner || node.children === null || kind === "field")) {
     app.go({ ...(isOther ? viewOf(place) : place), room: "draw", x: expression, y: "", z: "", bins: "", zoom: "" });
     if (inner) void tree.unfold(node);
   } else if (kind === "tree" || kind === "ntuple") {

@@ -1,12 +1,13 @@
-// The room of objects: histograms, graphs and efficiencies are drawn here, everything else by jsroot.
+// The room of objects: histograms, graphs, efficiencies and functions are drawn here, everything else by jsroot.
 
-import { ask, type Drawn } from "./api";
+import { ask, type Drawn, type Level } from "./api";
 import type { App, Room } from "./app";
 import { copy } from "./draw";
 import { button, h } from "./dom";
 import { toCsv, toPng, toSvg } from "./export";
 import { Frame } from "./jsroot";
 import { plot } from "./plot";
+import { Turn } from "./solid";
 import * as python from "./python";
 import type { View } from "./view";
 import { Work } from "./work";
@@ -23,6 +24,7 @@ export class ObjectRoom implements Room {
   private readonly work = new Work();
   private readonly head = h("h2", {});
   private readonly figure = h("figure", { class: "plot" });
+  private readonly turn = new Turn(this.figure, () => this.paint());
   private readonly checks = ["x", "y", "z"].map((letter) => {
     const check = h("input", { type: "checkbox", value: letter, change: () => this.app.keep({ log: this.log() }) });
     check.addEventListener("change", () => this.paint());
@@ -30,6 +32,7 @@ export class ObjectRoom implements Room {
   });
   private readonly tools: HTMLElement;
   private readonly frame = new Frame();
+  private readonly table = h("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Members", hidden: true });
   readonly element: HTMLElement;
   private drawn: Drawn | null = null;
   private found: Answer | null = null;
@@ -43,8 +46,8 @@ export class ObjectRoom implements Room {
       "div",
       { class: "tools", hidden: true },
       h("span", { class: "own" }, ...logs,
-        button("SVG", out((drawn) => toSvg(drawn, this.log(), name()))),
-        button("PNG", out((drawn) => void toPng(drawn, this.log(), name()))),
+        button("SVG", out((drawn) => toSvg(drawn, this.log(), this.turn, name()))),
+        button("PNG", out((drawn) => void toPng(drawn, this.log(), this.turn, name()))),
         button("CSV", out((drawn) => toCsv(drawn, name())))),
       button("Draw with jsroot", () => void this.byJsroot()),
       button("Copy link", () => void copy(location.href, "the link")),
@@ -53,7 +56,7 @@ export class ObjectRoom implements Room {
         void copy(python.object(this.app.name(view.file), view), "the lines of Python");
       }),
     );
-    this.element = h("section", { "aria-label": "Object" }, this.head, this.work.element, this.tools, this.figure, this.frame.element);
+    this.element = h("section", { "aria-label": "Object" }, this.head, this.work.element, this.tools, this.figure, this.frame.element, this.table);
   }
 
   show(view: View): void {
@@ -76,6 +79,7 @@ export class ObjectRoom implements Room {
     this.shown = wanted;
     this.drawn = null;
     this.frame.clear();
+    this.table.hidden = true;
     this.figure.replaceChildren();
     this.tools.hidden = true;
     this.head.textContent = view.path;
@@ -97,24 +101,49 @@ export class ObjectRoom implements Room {
   private paint(): void {
     if (!this.drawn) return;
     const width = Math.max(420, Math.min(1100, this.element.clientWidth - 24));
-    const look = { dark: this.app.dark(), log: this.log(), turn: 30, width, height: Math.max(320, width * 0.6) };
+    const look = { dark: this.app.dark(), log: this.log(), turn: this.turn.turn, tilt: this.turn.tilt, width, height: Math.max(320, width * 0.6) };
+    this.turn.set(isSolid(this.drawn));
     this.figure.replaceChildren(plot(this.drawn, look).svg);
   }
 
+  /** The members of the object, where nothing draws it. */
+  private async members(): Promise<void> {
+    const { file, path } = this.app.view;
+    const level = await ask<Level>("list", { file, path, count: 500 }).catch(() => null);
+    if (!level || path !== this.app.view.path) return;
+    const rows = level.names.map((name, row) =>
+      h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, level.details[row] ?? ""), h("td", {}, level.titles[row] ?? "")));
+    const head = ["member", "type", "value"].map((words) => h("th", { scope: "col" }, words));
+    this.table.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)));
+    this.table.hidden = false;
+  }
+
   private async byJsroot(): Promise<void> {
+    this.table.hidden = true;
     const about = await ask<{ jsroot: boolean }>("about", {});
     if (!about.jsroot) {
       this.work.fail(
         "this build has no jsroot, which draws objects of this class: with npm, `npm ci && npm run jsroot` in " +
-          "crates/serve/page and another build bring it. The members of the object are in the tree at the left.",
+          "crates/serve/page and another build bring it. The members of the object are below, and in the tree.",
       );
+      await this.members();
       return;
     }
     const { file, path } = this.app.view;
     try {
       await this.frame.draw(file, this.app.name(file), path, this.app.dark());
     } catch (error) {
-      this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}`);
+      // Another object was chosen meanwhile.
+      if (path !== this.app.view.path || file !== this.app.view.file) return;
+      this.frame.clear();
+      this.work.fail(`jsroot does not draw it: ${error instanceof Error ? error.message : String(error)}. These are its members.`);
+      await this.members();
     }
   }
+}
+
+/** Whether it has three axes, which can be turned. */
+function isSolid(drawn: Drawn): boolean {
+  if (drawn.kind === "graph") return false;
+  return (drawn.kind === "efficiency" ? drawn.total.axes : drawn.axes).length === 3;
 }

@@ -69,7 +69,7 @@ export function colour(rank: number): string {
 }
 
 /** The shade of a cell by its share of the largest, for light and dark pages. */
-export function shade(share: number, dark: boolean): string {
+export function shade(share: number, dark: boolean, hue = 213): string {
   const light = dark ? 22 + 58 * share : 92 - 62 * share;
-  return `hsl(213 60% ${light.toFixed(1)}%)`;
+  return `hsl(${hue} 60% ${light.toFixed(1)}%)`;
 }

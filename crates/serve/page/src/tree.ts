@@ -102,7 +102,8 @@ export class Tree {
     const parts = file.split("/");
     parts.forEach((_, index) => {
       const id = parts.slice(0, index + 1).join("/");
-      steps.push((node) => node.file === id && node.path === "");
+      // Those of folders of servers end with a slash.
+      steps.push((node) => node.file.replace(/\/$/, "") === id && node.path === "");
     });
     const bare = path.replace(/;\d+/g, "");
     const keys = bare === "" ? [] : bare.split("/");

@@ -25,6 +25,7 @@ use super::{drawing, nodes, search};
 ///     port: 0,
 ///     threads: 1,
 ///     opener: Arc::new(|path| sapwood_store::environment::open(path, Default::default())),
+///     lister: Arc::new(|url| sapwood_store::environment::list(url, Default::default())),
 /// })?;
 /// let level = browsing.level(&[("file", "0")])?;
 /// assert_eq!(level["names"][0], "t;1");
@@ -42,7 +43,7 @@ impl Browsing {
     ///
     /// [`NotFound`](sapwood::ErrorKind::NotFound) for a local file that is not there.
     pub fn new(options: &BrowseOptions) -> Result<Self> {
-        OpenFiles::new(&options.targets, options.opener.clone(), options.threads).map(Self)
+        OpenFiles::new(options).map(Self)
     }
 
     /// One level of the tree, in columns: of the roots, or of what `file`, `path`, `branch` and `member` name.
@@ -93,7 +94,8 @@ impl Browsing {
     /// # use sapwood_serve::{BrowseOptions, Browsing};
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
     /// # let opener = Arc::new(|path: &std::path::Path| sapwood_store::environment::open(path, Default::default()));
-    /// # let options = BrowseOptions { targets: vec![path.to_owned()], port: 0, threads: 1, opener };
+    /// # let lister = Arc::new(|url: &str| sapwood_store::environment::list(url, Default::default()));
+    /// # let options = BrowseOptions { targets: vec![path.to_owned()], port: 0, threads: 1, opener, lister };
     /// assert_eq!(Browsing::new(&options)?.name("0")?, "plain.root");
     /// # Ok::<(), sapwood::Error>(())
     /// ```

@@ -79,6 +79,13 @@ impl Handler {
                 })
                 .await
             }
+            "api/layout.svg" => {
+                let open_files = Arc::clone(&self.open_files);
+                whole(&self.short, move |_| {
+                    heeded(&open_files, &query, |open_files| layout_data::picture(open_files, &query))
+                })
+                .await
+            }
             "api/live" => live::live(&self.open_files, &self.stopped),
             "api/raw" => self.raw(query, request).await,
             _ => failed(&Error::not_found(format!("the browser has no {path:?}"))),

@@ -7,11 +7,14 @@ use sapwood::inspect::doctor::{TreeDiagnosis, diagnose};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::{BranchLayout, Extent, Layout};
 use sapwood::inspect::perf::PerfStats;
+use sapwood::inspect::picture::Picture;
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
 use super::open_files::OpenFiles;
+use super::opened::Dataset;
 use super::page_query::PageQuery;
+use super::reply::Done;
 
 /// The most marks of one answer; baskets that fall together on a coarser grid become one.
 const MOST_MARKS: usize = 20_000;
@@ -27,6 +30,15 @@ struct Window {
     entries: [u64; 2],
     offsets: [u64; 2],
     points: [u64; 2],
+}
+
+/// The picture of a layout, as `sapwood layout --svg` has it.
+pub(super) fn picture(open_files: &OpenFiles, query: &PageQuery) -> Result<Done> {
+    let layout = match open_files.open(query.text("file"))?.dataset_of(query.text("path"))? {
+        Dataset::Tree(tree) => Layout::of(&tree),
+        Dataset::NTuple(ntuple) => Layout::of_ntuple(&ntuple)?,
+    };
+    Ok(Done::Bytes(Picture::of(&layout).to_svg().into(), "image/svg+xml"))
 }
 
 /// The layout of a tree or RNTuple, all of it or a window; the first answer has what the doctor says as well.

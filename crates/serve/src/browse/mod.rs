@@ -28,5 +28,5 @@ mod stamp;
 mod table;
 
 pub use browsing::Browsing;
-pub use options::{BrowseOptions, Opener};
+pub use options::{BrowseOptions, Lister, Opener};
 pub use server::Browser;

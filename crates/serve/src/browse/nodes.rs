@@ -26,6 +26,10 @@ pub(super) fn level(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> 
     if id.is_empty() {
         return roots(open_files, rows);
     }
+    if let Some(listed) = open_files.listed(id)? {
+        let found = listed.into_iter().map(|one| (!one.is_folder, one.name));
+        return Ok(named(id, found.collect(), "/", rows));
+    }
     let (path, _) = open_files.target(id)?;
     if path.is_dir() {
         return folder(id, &path, rows);
@@ -72,17 +76,23 @@ fn folder(id: &str, path: &Path, rows: Rows) -> Result<Value> {
         // Names that are no text cannot be asked for.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_folder = entry.path().is_dir();
-        if !name.starts_with('.') && (is_folder || name.ends_with(".root")) {
-            found.push((!is_folder, name));
-        }
+        found.push((!is_folder, name));
     }
+    Ok(named(id, found, "", rows))
+}
+
+/// Folders and ROOT files, packed ones as well, by name; `end` stands behind ids of folders.
+fn named(id: &str, mut found: Vec<(bool, String)>, end: &str, rows: Rows) -> Value {
+    let is_root = |name: &str| name.ends_with(".root") || name.ends_with(".root.zst");
+    found.retain(|(is_file, name)| !name.starts_with('.') && (!is_file || is_root(name)));
     found.sort();
     let mut level = Level::default();
+    let above = id.trim_end_matches('/');
     for (is_file, name) in found.iter().skip(rows.from).take(rows.count) {
-        let kind = if *is_file { "file" } else { "folder" };
-        level.push(name, &format!("{id}/{name}"), kind, kind, "", true);
+        let (kind, end) = if *is_file { ("file", "") } else { ("folder", end) };
+        level.push(name, &format!("{above}/{name}{end}"), kind, kind, "", true);
     }
-    Ok(level.into_json(found.len(), rows.from, 0))
+    level.into_json(found.len(), rows.from, 0)
 }
 
 /// Rows of a level in a file; gives how many there are in all.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sapwood::{Error, ErrorKind, File, Limits, OpenOptions, Result, Session};
-use sapwood_store::{is_url, redact};
+use sapwood_store::{Listed, below_url, is_folder_url, is_url, redact};
 
 use super::counted::{Counted, Counts};
 use super::opened::Opened;
-use super::options::Opener;
+use super::options::{BrowseOptions, Lister, Opener};
 use super::stamp::Stamp;
 
 /// Files that are open at a time; the one that was not used for longest is closed first.
@@ -31,6 +31,7 @@ pub(super) struct Root {
 pub(super) struct OpenFiles {
     pub(super) roots: Vec<Root>,
     opener: Opener,
+    lister: Lister,
     session: Session,
     /// The one that was used last is the last.
     opened: Mutex<Vec<Arc<Opened>>>,
@@ -38,9 +39,9 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    pub(super) fn new(targets: &[String], opener: Opener, threads: usize) -> Result<Self> {
+    pub(super) fn new(options: &BrowseOptions) -> Result<Self> {
         let root = |target: &String| {
-            let is_folder = !is_url(target) && Path::new(target).is_dir();
+            let is_folder = if is_url(target) { is_folder_url(target) } else { Path::new(target).is_dir() };
             if !is_folder && !is_url(target) && sapwood_store::member_end(target).is_none() {
                 let missing = |error: std::io::Error| Error::from(error).in_file(target.as_str());
                 std::fs::metadata(target).map_err(missing)?;
@@ -48,15 +49,16 @@ impl OpenFiles {
             Ok(Root { target: target.clone(), is_folder })
         };
         Ok(Self {
-            roots: targets.iter().map(root).collect::<Result<_>>()?,
-            opener,
-            session: Session::with_threads(threads),
+            roots: options.targets.iter().map(root).collect::<Result<_>>()?,
+            opener: Arc::clone(&options.opener),
+            lister: Arc::clone(&options.lister),
+            session: Session::with_threads(options.threads),
             opened: Mutex::default(),
             states: AtomicU64::new(1),
         })
     }
 
-    /// The path or URL of what an id names.
+    /// The path or URL of what an id names. Ids of folders of servers end with a slash.
     pub(super) fn target(&self, id: &str) -> Result<(PathBuf, &Root)> {
         let missing = || Error::not_found(format!("nothing that is browsed has the id {id:?}"));
         let (number, below) = id.split_once('/').map_or((id, None), |(number, below)| (number, Some(below)));
@@ -66,7 +68,20 @@ impl OpenFiles {
         if !root.is_folder || !Path::new(below).components().all(is_plain) {
             return Err(missing());
         }
-        Ok((Path::new(&root.target).join(below), root))
+        Ok(match is_url(&root.target) {
+            true => (PathBuf::from(below_url(&root.target, below)), root),
+            false => (Path::new(&root.target).join(below), root),
+        })
+    }
+
+    /// What is in a folder of a server; none for an id that names something else.
+    pub(super) fn listed(&self, id: &str) -> Result<Option<Vec<Listed>>> {
+        let (place, root) = self.target(id)?;
+        let is_top = !id.contains('/');
+        match place.to_str().filter(|url| is_url(url) && root.is_folder && (is_top || id.ends_with('/'))) {
+            Some(url) => (self.lister)(url).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// What a file is called, without secrets that its URL may hold.

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use sapwood::Result;
 use sapwood::io::Store;
+use sapwood_store::Listed;
 
 /// Opens a path or a URL.
 pub type Opener = Arc<dyn Fn(&Path) -> Result<Arc<dyn Store>> + Send + Sync>;
+
+/// Lists a folder of a server.
+pub type Lister = Arc<dyn Fn(&str) -> Result<Vec<Listed>> + Send + Sync>;
 
 /// How to browse.
 #[derive(Clone)]
@@ -20,4 +24,6 @@ pub struct BrowseOptions {
     pub threads: usize,
     /// How files are opened.
     pub opener: Opener,
+    /// How folders of servers are listed.
+    pub lister: Lister,
 }

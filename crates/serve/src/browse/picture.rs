@@ -1,11 +1,14 @@
 //! Histograms, graphs and efficiencies as data that the page draws.
 
 use sapwood::hist::{Axis, Efficiency, Graph, Histogram};
-use sapwood::{Error, Object, Result};
+use sapwood::query::{Function, FunctionAxis};
+use sapwood::{Error, Object, Result, Value as ObjectValue};
 use serde_json::{Value, json};
 
 /// More numbers than a page can show.
 const MOST_NUMBERS: usize = 1 << 20;
+/// The most points of a function along each axis, for one, two and three.
+const MOST_POINTS: [usize; 3] = [4_000, 300, 40];
 
 /// A number; JSON has none that is infinite or none at all.
 pub(super) fn number(value: f64) -> Value {
@@ -21,8 +24,43 @@ fn numbers(values: &[f64]) -> Vec<Value> {
     values.iter().copied().map(number).collect()
 }
 
-/// What the page draws of an object; null for what it leaves to jsroot.
+/// The most functions that are drawn over a histogram or graph.
+const MOST_FUNCTIONS: usize = 16;
+/// `TF1::kNotDraw`
+const IS_NOT_DRAWN: i64 = 1 << 9;
+
+/// What the page draws of an object, with the functions that were fitted to it; null for what it leaves to jsroot.
 pub(super) fn object(object: &Object) -> Result<Value> {
+    let mut drawn = alone(object)?;
+    if matches!(drawn["kind"].as_str(), Some("histogram" | "graph")) {
+        drawn["functions"] = fitted(object).into();
+    }
+    Ok(drawn)
+}
+
+/// Functions of one variable that an object has with it.
+fn fitted(object: &Object) -> Vec<Value> {
+    let list = match object.member("fFunctions") {
+        Ok(ObjectValue::Object(list)) => list,
+        // A list that is stored in place.
+        Ok(ObjectValue::Record(list)) => return functions(list.get("items")),
+        _ => return Vec::new(),
+    };
+    functions(list.member("items").ok())
+}
+
+fn functions(items: Option<ObjectValue<'_>>) -> Vec<Value> {
+    let Some(ObjectValue::List(items)) = items else { return Vec::new() };
+    let one = |item: ObjectValue<'_>| {
+        let ObjectValue::Object(item) = item else { return None };
+        let bits = item.member("fBits").ok().and_then(|bits| bits.as_int()).unwrap_or(0);
+        let found = Function::from_object(&item).ok().filter(|found| found.axes.len() == 1);
+        found.filter(|_| bits & IS_NOT_DRAWN == 0).and_then(|found| function(&item, found).ok())
+    };
+    items.iter().filter_map(one).take(MOST_FUNCTIONS).collect()
+}
+
+fn alone(object: &Object) -> Result<Value> {
     let class = object.class();
     if class == "TEfficiency" {
         return efficiency(&Efficiency::from_object(object)?);
@@ -30,10 +68,14 @@ pub(super) fn object(object: &Object) -> Result<Value> {
     if class.starts_with("TGraph") && !matches!(class, "TGraphTime" | "TGraphPolar") {
         return graph(&Graph::from_object(object)?);
     }
+    if let Ok(found) = Function::from_object(object) {
+        // jsroot draws what the language of queries cannot compute.
+        return Ok(function(object, found).unwrap_or(Value::Null));
+    }
     // Classes that are derived from a histogram count, too.
     match Histogram::from_object(object) {
         Ok(found) => histogram(&found),
-        Err(error) if class.starts_with("TH") || class.starts_with("TProfile") => Err(error),
+        Err(error) if class.starts_with("TH") && class.len() == 4 || class.starts_with("TProfile") => Err(error),
         Err(_) => Ok(Value::Null),
     }
 }
@@ -90,5 +132,26 @@ fn efficiency(efficiency: &Efficiency) -> Result<Value> {
         "kind": "efficiency", "class": "TEfficiency", "passed": histogram(efficiency.passed())?,
         "total": histogram(efficiency.total())?, "level": efficiency.confidence_level(),
         "interval": efficiency.interval().as_str(), "prior": [alpha, beta],
+    }))
+}
+
+/// A function: its values at points of a grid, x fastest. Axes have a bin around each point.
+fn function(object: &Object, function: Function) -> Result<Value> {
+    let most = MOST_POINTS.get(function.axes.len().saturating_sub(1)).copied().unwrap_or(2);
+    let function = function.with_points(most);
+    let values = function.values()?;
+    let axis = |axis: &FunctionAxis| {
+        let half = (axis.to - axis.from) / axis.points.saturating_sub(1).max(1) as f64 / 2.0;
+        json!({
+            "title": "", "bins": axis.points, "min": number(axis.from - half), "max": number(axis.to + half),
+            "edges": null, "labels": null, "time": null,
+        })
+    };
+    let text = |name: &str| object.member(name).ok().and_then(|value| value.as_text()).unwrap_or_default();
+    let parameters = function.parameters.iter().map(|of| json!([of.name, number(of.value), number(of.error)]));
+    Ok(json!({
+        "kind": "function", "class": object.class(), "title": text("fTitle"),
+        "axes": function.axes.iter().map(axis).collect::<Vec<_>>(), "values": numbers(&values),
+        "parameters": parameters.collect::<Vec<_>>(), "is_saved": !function.is_formula(),
     }))
 }

@@ -36,6 +36,7 @@ const IDLE: Duration = Duration::from_secs(60);
 ///     port: 0,
 ///     threads: 1,
 ///     opener: Arc::new(|path| sapwood_store::environment::open(path, Default::default())),
+///     lister: Arc::new(|url| sapwood_store::environment::list(url, Default::default())),
 /// })?;
 /// // The address has the token. Another one, for starting a program with, is good for one request.
 /// assert!(browser.url().starts_with("http://127.0.0.1:"));
@@ -56,7 +57,7 @@ impl Browser {
     ///
     /// [`NotFound`](sapwood::ErrorKind::NotFound) for a local file that is not there; what listening reports.
     pub fn start(options: BrowseOptions) -> Result<Self> {
-        let open_files = OpenFiles::new(&options.targets, options.opener, options.threads)?;
+        let open_files = OpenFiles::new(&options)?;
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
         let listening =
             |error: std::io::Error| Error::mismatch(format!("{wanted} cannot be listened on")).because(error);

@@ -12,9 +12,9 @@ use super::fill::Fill;
 use super::folder::Folder;
 use super::head_tail::{KeptEnds, look};
 use super::in_flight::{Claim, InFlight, in_flight};
-use super::options::CacheOptions;
 use super::segment::blocks;
 use super::state::State;
+use crate::CacheOptions;
 use crate::secrets::cache_name;
 
 /// What [`BlockCache::fetch`] found and did, in blocks of 1 KiB.

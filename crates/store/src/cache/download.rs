@@ -19,7 +19,7 @@ use super::state::State;
 /// What is asked for at a time: enough to keep a far link busy.
 const PARTS_AT_ONCE: u64 = 16;
 /// Another process that fetches the file, but for so long nothing, is not waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STALL_LIMIT: Duration = Duration::from_secs(30);
 
 /// The copy of the file, if it is kept.
 pub(crate) fn kept(folder: &Folder, state: &State) -> Option<CheckedCopy> {
@@ -49,7 +49,7 @@ pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result
         if now != seen {
             (seen, since) = (now, Instant::now());
         }
-        if since.elapsed() > PATIENCE {
+        if since.elapsed() > STALL_LIMIT {
             return refused("another process fetches the file, and does not get on");
         }
         std::thread::sleep(Duration::from_millis(20));

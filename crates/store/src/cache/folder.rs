@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::options::{CacheOptions, Notices};
 use super::quota;
 use super::state::{State, hash128};
+use crate::{CacheOptions, Notices};
 
 /// Ends of names of files that are not whole yet.
 pub(crate) const UNFINISHED: &str = "unfinished";
@@ -173,8 +173,8 @@ impl Drop for Unfinished {
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::CacheKind;
     use super::*;
+    use crate::CacheKind;
     use std::os::unix::fs::PermissionsExt;
 
     fn options(test: &str) -> CacheOptions {

@@ -14,7 +14,7 @@ use crate::stopped::stopped;
 /// So often is a receiver that waits asked whether it still wants to.
 const POLL: Duration = Duration::from_millis(10);
 /// So long is waited for another thread that brings nothing: it may itself wait for us.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
 /// States whose entry is looked at again, once there are so many.
 const STATES: usize = 256;
 
@@ -117,7 +117,7 @@ impl InFlight {
             }
             if claims.come != come {
                 (come, since) = (claims.come, Instant::now());
-            } else if since.elapsed() > PATIENCE {
+            } else if since.elapsed() > WAIT_LIMIT {
                 return Ok(());
             }
             claims = self.news.wait_timeout(claims, POLL).unwrap_or_else(PoisonError::into_inner).0;

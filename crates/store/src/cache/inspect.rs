@@ -13,10 +13,10 @@ use twox_hash::XxHash64;
 use super::about::{About, PART_BYTES};
 use super::folder::UNFINISHED;
 use super::head_tail::KeptEnds;
-use super::options::CacheKind;
 use super::quota::{self, Kept};
 use super::segment::{BLOCK_BYTES, BLOCKS, HEAD_BYTES, Segment, Table, parse_head};
 use super::state::State;
+use crate::CacheKind;
 
 /// A state of a remote file in a cache.
 ///

@@ -10,7 +10,6 @@ mod folder;
 mod head_tail;
 mod in_flight;
 mod inspect;
-mod options;
 mod quota;
 mod segment;
 mod state;
@@ -20,12 +19,11 @@ use std::sync::Arc;
 
 use sapwood::io::Store;
 
-use crate::NetOptions;
+use crate::{CacheKind, NetOptions};
 
 pub use blocks::{BlockCache, Fetched};
 pub(crate) use head_tail::KeptEnds;
 pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
-pub use options::{CacheKind, CacheOptions, Notices};
 pub use quota::evictions;
 pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State};
 pub use whole::WholeCache;

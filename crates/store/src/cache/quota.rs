@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
-use super::options::CacheKind;
+use crate::CacheKind;
 
 /// After so many parts of its limit that this process has written, what others wrote is looked at, too.
 const LOOKS: u64 = 64;

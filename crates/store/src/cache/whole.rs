@@ -10,8 +10,8 @@ use super::checked_copy::CheckedCopy;
 use super::download;
 use super::folder::Folder;
 use super::head_tail::look;
-use super::options::CacheOptions;
 use super::state::State;
+use crate::CacheOptions;
 use crate::secrets::cache_name;
 
 /// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this

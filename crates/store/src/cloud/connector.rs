@@ -86,7 +86,12 @@ impl Service {
         let taken = request.extensions().get::<Taken>().cloned();
         let (parts, body) = request.into_parts();
         let wrong = |_| told(HttpErrorKind::Unknown, "malformed endpoint of the cloud");
-        let url = Url::parse(&parts.uri.to_string()).map_err(wrong)?;
+        let mut url = Url::parse(&parts.uri.to_string()).map_err(wrong)?;
+        if let Some(query) = url.query().filter(|query| query.contains('+')) {
+            // Blanks, as they stand in what was signed; a plus sign itself has become %2B.
+            let query = query.replace('+', "%20");
+            url.set_query(Some(&query));
+        }
         let host = host(&url);
         if url.scheme() != "https" && !self.in_clear && !is_here(&url) {
             let words = format!("{host} would be asked in clear: AWS_ALLOW_HTTP=true (or AZURE_, GOOGLE_) allows that");

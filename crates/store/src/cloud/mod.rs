@@ -20,11 +20,14 @@ use sapwood::io::{ByteRange, Ends, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::http::{HttpStore, Signer};
-use crate::net::{Link, RequestError, link};
+use crate::listed::{Listed, is_name};
+use crate::net::{Link, RequestError, block_on, link};
 use crate::{NetOptions, Provider, cache};
 use connector::{Connector, Taken};
 use url::{CloudUrl, words};
 
+/// So many times its time may a request take that lists a folder: it is one for each thousand names.
+const LISTING_TIMES: u32 = 20;
 /// Buckets whose logins are kept.
 const BUCKETS: usize = 64;
 
@@ -98,6 +101,39 @@ impl Store for CloudStore {
 pub(crate) fn open(url: &str, plain: &NetOptions, options: &NetOptions) -> Result<Arc<dyn Store>> {
     let name = CloudUrl::parse(url)?.cache_name(&options.clouds);
     Ok(cache::in_front_of(CloudStore::new(url, plain)?, &name, options))
+}
+
+/// What is in a folder of a bucket: keys that begin with its name, up to the next slash.
+pub(crate) fn list(url: &str, options: &NetOptions) -> Result<Vec<Listed>> {
+    let (place, prefix) = CloudUrl::folder(url)?;
+    let name = Arc::clone(&place.name);
+    let named = |error: Error| error.in_file(Arc::clone(&name));
+    let link = link(options).map_err(named)?;
+    let login = Login { place, settings: options.clouds.clone(), timeout: options.timeout };
+    let bucket = login.bucket(&link).map_err(named)?;
+    let _inside = link.runtime.enter();
+    let patience = options.timeout.saturating_mul(LISTING_TIMES);
+    let asked = async move { tokio::time::timeout(patience, bucket.store.list_with_delimiter(prefix.as_ref())).await };
+    let found = block_on(async {
+        match link.runtime.spawn(asked).await {
+            Ok(Ok(found)) => found.map_err(|error| {
+                let why = words(&error);
+                match error {
+                    object_store::Error::NotFound { .. } => Error::not_found("no such bucket").because(why),
+                    // Of a listing it says no more.
+                    _ if why.contains(" 404 ") => Error::not_found("no such bucket").because(why),
+                    _ => Error::new(ErrorKind::Denied, "the cloud lists no names").because(why),
+                }
+            }),
+            Ok(Err(_)) => Err(Error::new(ErrorKind::TimedOut, "listing a folder takes too long")),
+            Err(_) => Err(Error::internal("listing a folder failed")),
+        }
+    });
+    let found = found.map_err(named)?;
+    let last = |path: &object_store::path::Path| path.filename().unwrap_or_default().to_owned();
+    let folders = found.common_prefixes.iter().map(|path| Listed { name: last(path), is_folder: true });
+    let files = found.objects.iter().map(|object| Listed { name: last(&object.location), is_folder: false });
+    Ok(folders.chain(files).filter(|one| is_name(&one.name)).collect())
 }
 
 /// What reaches a bucket.

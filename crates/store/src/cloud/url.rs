@@ -52,6 +52,17 @@ impl CloudUrl {
         Ok(Self { provider, bucket: format!("{scheme}://{bucket}"), key, name: redact(url).into() })
     }
 
+    /// A folder: its bucket, with a key that is not used, and the beginning of the keys in it; none for all.
+    pub(super) fn folder(url: &str) -> Result<(Self, Option<Path>)> {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let prefix = rest.split_once('/').map_or("", |(_, key)| key).trim_matches('/');
+        let slash = if url.ends_with('/') { "" } else { "/" };
+        let place = Self { name: redact(url).into(), ..Self::parse(&format!("{url}{slash}folder"))? };
+        let wrong = |error| Error::mismatch("a key of this form cannot be read").because(error).in_file(redact(url));
+        let prefix = (!prefix.is_empty()).then(|| Path::parse(prefix)).transpose().map_err(wrong)?;
+        Ok((place, prefix))
+    }
+
     /// The URL with what says where its bucket is, for a cache.
     pub(super) fn cache_name(&self, settings: &[(String, String)]) -> String {
         let Ok(mut url) = Url::parse(&self.bucket) else { return format!("{}/{}", self.bucket, self.key) };

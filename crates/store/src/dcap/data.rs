@@ -95,7 +95,7 @@ impl DataConnection {
     ) -> Result<u64, Halt> {
         self.idle = false;
         self.pace = Pace::new(self.patience);
-        let mut commands = asks.iter().map(written).chain([command(LOCATE, &[])]);
+        let mut commands = asks.iter().map(encode).chain([command(LOCATE, &[])]);
         for first in commands.by_ref().take(AHEAD) {
             self.send(&first).await?;
         }
@@ -108,7 +108,7 @@ impl DataConnection {
                 self.send(&next).await?;
             }
         }
-        let told = self.told(ACK, LOCATE).await?;
+        let told = self.read_message(ACK, LOCATE).await?;
         let len = told.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
         (self.idle, self.used) = (true, Instant::now());
         Ok(len.ok_or_else(|| nonsense(&self.name, "no length"))?)
@@ -137,7 +137,7 @@ impl DataConnection {
                 (at, left) = (at + come as u64, left - come);
             }
         }
-        self.told(FIN, SEEK_READ).await?;
+        self.read_message(FIN, SEEK_READ).await?;
         link_stats.flowed(at - range.start, began.elapsed());
         if at < range.end {
             return Err(self.short().into());
@@ -170,7 +170,7 @@ impl DataConnection {
                 }
             }
         }
-        self.told(FIN, READ_VECTOR).await?;
+        self.read_message(FIN, READ_VECTOR).await?;
         link_stats.flowed(bytes.len() as u64, began.elapsed());
         let mut rest = &bytes[..];
         for range in ranges {
@@ -198,7 +198,7 @@ impl DataConnection {
     }
 
     /// What a message of this kind tells of a command that went well.
-    async fn told(&mut self, kind: i32, number: i32) -> Result<Vec<u8>, RequestError> {
+    async fn read_message(&mut self, kind: i32, number: i32) -> Result<Vec<u8>, RequestError> {
         match self.message().await? {
             (found, of, 0, more) if found == kind && of == number => Ok(more),
             (found, _, code, words) if found == kind && code != 0 => Err(self.refused(code, &words)),
@@ -291,7 +291,7 @@ impl Halt {
     }
 }
 
-fn written(ask: &Ask) -> Vec<u8> {
+fn encode(ask: &Ask) -> Vec<u8> {
     match ask {
         Ask::One(range) => {
             let from_the_start = 0_i32.to_be_bytes();

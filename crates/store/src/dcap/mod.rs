@@ -84,15 +84,15 @@ struct Open {
 }
 
 /// Closes a file that was not read for so long, which frees its place in the pool; the next read opens it again.
-async fn give_back(turns: Weak<SingleFlight<Option<DataConnection>>>, opened: Instant, idle: Duration) {
+async fn give_back(flight: Weak<SingleFlight<Option<DataConnection>>>, opened: Instant, idle: Duration) {
     loop {
         tokio::time::sleep(idle).await;
-        let Some(turns) = turns.upgrade() else { return };
+        let Some(flight) = flight.upgrade() else { return };
         // A read is in progress.
-        let Some(mut turn) = turns.free() else { continue };
-        match &*turn {
+        let Some(mut slot) = flight.free() else { continue };
+        match &*slot {
             Some(line) if line.opened == opened && line.used.elapsed() < idle => {}
-            Some(line) if line.opened == opened => return drop(turn.take()),
+            Some(line) if line.opened == opened => return drop(slot.take()),
             _ => return,
         }
     }
@@ -134,7 +134,7 @@ impl DcapStore {
         })
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
@@ -159,7 +159,7 @@ impl DcapStore {
         let known = self.known.get_or_init(|| Known { len, stamp: stamp.clone() });
         self.check(len)?;
         if known.stamp != stamp {
-            return Err(RequestError::never(changed("another time of change, or another file")));
+            return Err(RequestError::never(changed_error("another time of change, or another file")));
         }
         Ok(line)
     }
@@ -167,7 +167,7 @@ impl DcapStore {
     fn check(&self, len: u64) -> Result<(), RequestError> {
         match self.known.get() {
             Some(known) if known.len != len => {
-                Err(RequestError::never(changed("another length").wanted(known.len, len)))
+                Err(RequestError::never(changed_error("another length").wanted(known.len, len)))
             }
             _ => Ok(()),
         }
@@ -175,15 +175,15 @@ impl DcapStore {
 
     /// Asks for all that is missing, once. The file is opened if it is not.
     async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), RequestError> {
-        let turns = self.line();
-        let mut turn = turns.take().await?;
+        let flight = self.line();
+        let mut slot = flight.take().await?;
         // A read that is cancelled leaves unread answers behind: then the connection is not put back.
-        let mut line = match turn.take() {
+        let mut line = match slot.take() {
             Some(line) => line,
             None => {
-                let line = self.connect().await.inspect_err(|failure| turns.failed(failure))?;
+                let line = self.connect().await.inspect_err(|failure| flight.failed(failure))?;
                 tokio::spawn(give_back(
-                    Arc::downgrade(&turns),
+                    Arc::downgrade(&flight),
                     line.opened,
                     self.options.timeout.saturating_mul(IDLE_TIMES),
                 ));
@@ -205,7 +205,7 @@ impl DcapStore {
             }
             self.check(read.map_err(Halt::failure)?)?;
         }
-        *turn = Some(line);
+        *slot = Some(line);
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl DcapStore {
     }
 }
 
-fn changed(what: &str) -> Error {
+fn changed_error(what: &str) -> Error {
     Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"))
 }
 
@@ -280,14 +280,14 @@ impl Receive for Discard {
 
 impl Store for DcapStore {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        self.named(self.find_ends(head_bytes, tail_bytes))
+        self.name_error(self.find_ends(head_bytes, tail_bytes))
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {

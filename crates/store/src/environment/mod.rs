@@ -62,6 +62,21 @@ pub fn open_stored(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<d
     }
 }
 
+/// What is in a folder of a server, as [`crate::list`] tells it, with what the environment adds.
+///
+/// # Errors
+///
+/// Those of [`crate::list`] and [`network`].
+///
+/// # Example
+///
+/// ```
+/// assert!(sapwood_store::environment::list("dcap://example.org/data/", Default::default()).is_err());
+/// ```
+pub fn list(url: &str, options: NetOptions) -> Result<Vec<crate::Listed>> {
+    crate::list(url, &network(url, options)?)
+}
+
 /// Opens one file that lies at several places, paths or URLs, each as [`open`] does: what the environment adds is for
 /// each its own.
 ///

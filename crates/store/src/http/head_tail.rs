@@ -121,9 +121,9 @@ impl HttpStore {
                     return self.found_whole(*reply, head, tail).await;
                 }
                 let facts = reply.facts.clone();
-                self.found(link, [other, Got::None { facts }]).await
+                self.find_state(link, [other, Got::None { facts }]).await
             }
-            (one, two) => self.found(link, [one, two]).await,
+            (one, two) => self.find_state(link, [one, two]).await,
         }
     }
 
@@ -161,7 +161,7 @@ impl HttpStore {
         Ok(Got::Part { start, bytes, facts })
     }
 
-    async fn found(&self, link: &Link, both: [Got; 2]) -> Result<Found, RequestError> {
+    async fn find_state(&self, link: &Link, both: [Got; 2]) -> Result<Found, RequestError> {
         let (mut said, mut parts) = (Vec::new(), Vec::new());
         for got in both {
             match got {

@@ -105,7 +105,7 @@ impl HttpStore {
         }
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.target.secrets.hide_in(error).in_file(self.target.name.clone()))
     }
 
@@ -226,14 +226,14 @@ impl HttpStore {
 
 impl Store for HttpStore {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        self.named(self.find_ends(head_bytes, tail_bytes))
+        self.name_error(self.find_ends(head_bytes, tail_bytes))
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {

@@ -63,19 +63,19 @@ mod tests {
     #[test]
     fn callers_that_wait_share_the_failure() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let turns = SingleFlight::<u32>::default();
+        let flights = SingleFlight::<u32>::default();
         let one = || async {
-            let mut state = turns.take().await?;
+            let mut state = flights.take().await?;
             tokio::time::sleep(Duration::from_millis(5)).await;
             *state += 1;
             let failure = RequestError::later(Error::not_found("x"));
-            turns.failed(&failure);
+            flights.failed(&failure);
             Err::<(), _>(failure)
         };
         let many = (0..10).map(|_| one());
         let done = runtime.block_on(join_all(many));
         assert!(done.iter().all(Result::is_err));
-        let state = runtime.block_on(turns.take()).expect("a later caller tries again");
+        let state = runtime.block_on(flights.take()).expect("a later caller tries again");
         assert_eq!(*state, 1);
     }
 }

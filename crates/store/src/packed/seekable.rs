@@ -44,8 +44,9 @@ pub(super) fn open(inner: &dyn Store, ends: &Ends) -> Result<Content> {
     }
     let footer = ends.tail.last_chunk::<9>().filter(|footer| number(&footer[5..]) == FOOTER_MAGIC);
     let Some(footer) = footer else {
-        let words = "this zstd file has no seek table, so that it cannot be read in place: inflate it (zstd -d FILE), \
-                     and pack the result (sapwood pack FILE) if it is to stay compressed";
+        let words = "this zstd file has no seek table at its end, so that it cannot be read in place. If `sapwood \
+                     pack` wrote it, it was cut off: copy it again. Otherwise inflate it (zstd -d FILE), and pack the \
+                     result (sapwood pack FILE) if it is to stay compressed";
         return Err(Error::unsupported(words));
     };
     let (frames, descriptor) = (u64::from(number(&footer[..4])), footer[4]);

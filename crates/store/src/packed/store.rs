@@ -345,7 +345,7 @@ impl PackedStore {
         Ok(inflated)
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         match self.opened.get() {
             Some(opened) => result.map_err(|error| error.in_file(Arc::clone(&opened.identity.name))),
             None => result,
@@ -365,14 +365,14 @@ impl PackedStore {
 
 impl Store for PackedStore {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        self.named(self.both_ends(head_bytes, tail_bytes))
+        self.name_error(self.both_ends(head_bytes, tail_bytes))
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.opened().and_then(|opened| self.read(opened, ranges, into)))
+        self.name_error(self.opened().and_then(|opened| self.read(opened, ranges, into)))
     }
 
     fn profile(&self) -> Profile {

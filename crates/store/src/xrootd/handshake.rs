@@ -29,8 +29,8 @@ pub(super) struct Start<'a> {
     pub(super) ticket: &'a str,
     /// Connections of a session.
     pub(super) streams: u8,
-    /// Of the file that is to be opened.
-    pub(super) path: &'a str,
+    /// What is asked for as soon as that can be done.
+    pub(super) asks: &'a Request<'a>,
 }
 
 /// The same stream, with TLS.

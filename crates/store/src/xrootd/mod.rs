@@ -24,6 +24,7 @@ use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_rang
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
+use crate::listed::{Listed, is_name};
 use crate::net::{
     Assembly, Link, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link,
     unless_stopped,
@@ -38,7 +39,7 @@ use url::{Tried, XrootdUrl};
 use wire::Stat;
 
 /// The longest time-out: multiples of it do not overflow.
-const PATIENCE: Duration = Duration::from_secs(86_400);
+const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 /// The most ranges that a request should have.
 const RANGES: usize = 1024;
@@ -72,7 +73,7 @@ impl XrootdStore {
             name,
             place,
             secrets: Secrets::of(url, options),
-            options: NetOptions { timeout: options.timeout.min(PATIENCE), ..options.clone() },
+            options: NetOptions { timeout: options.timeout.min(MAX_TIMEOUT), ..options.clone() },
             link_stats: LinkStats::new(),
             known: OnceLock::new(),
             opened: Mutex::default(),
@@ -81,7 +82,7 @@ impl XrootdStore {
         })
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_error<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
@@ -125,6 +126,28 @@ impl XrootdStore {
                 Err(failure)
             }
         }
+    }
+
+    /// The names in the folder that the URL names. Of a cluster, one server tells those that it has.
+    pub(crate) fn list(&self) -> Result<Vec<Listed>> {
+        let listed = || {
+            let link = link(&self.options)?;
+            let _inside = link.runtime.enter();
+            let opener = Opener { link: &link, options: &self.options, named: &self.place };
+            block_on(async {
+                let mut retry = Retry::new(self.options.retries);
+                loop {
+                    match opener.list().await {
+                        Ok(body) => return Ok(wire::names(&body)),
+                        Err(failure) => tokio::time::sleep(retry.after(failure, 0)?).await,
+                    }
+                }
+            })
+        };
+        let names = self.name_error(listed())?;
+        // What stands behind a question mark would be taken for something else when it is opened.
+        let named = names.into_iter().filter(|(name, _)| is_name(name) && !name.contains('?'));
+        Ok(named.map(|(name, is_folder)| Listed { name, is_folder }).collect())
     }
 
     /// It has to be opened again.
@@ -214,14 +237,14 @@ impl XrootdStore {
 
 impl Store for XrootdStore {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        self.named(self.find_ends(head_bytes, tail_bytes))
+        self.name_error(self.find_ends(head_bytes, tail_bytes))
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         if ranges.is_empty() {
             return Ok(());
         }
-        self.named(self.read(ranges, into))
+        self.name_error(self.read(ranges, into))
     }
 
     fn profile(&self) -> Profile {

@@ -8,7 +8,7 @@ use sapwood::{Error, ErrorKind, Result};
 
 use super::connection::{Pending, WAITS};
 use super::handshake::wait;
-use super::pool::{Lease, Opening, Pool, may_insist};
+use super::pool::{Lease, Opening, Pool, Wanted, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
 use super::session::Session;
 use super::streams::widen;
@@ -69,7 +69,14 @@ impl Drop for Opened {
     }
 }
 
-/// What is needed to open a file.
+/// What was asked for.
+pub(super) enum Found {
+    File(Opened),
+    /// The names in a folder, as they were sent.
+    Names(Bytes),
+}
+
+/// What is needed to open a file, or to list a folder.
 pub(super) struct Opener<'a> {
     pub(super) link: &'a Link,
     pub(super) options: &'a NetOptions,
@@ -78,7 +85,7 @@ pub(super) struct Opener<'a> {
 
 /// What a server said.
 enum Said {
-    Here(Opened),
+    Here(Found),
     Elsewhere(Forward),
     Wait(RequestError, Duration),
 }
@@ -94,6 +101,21 @@ impl Opener<'_> {
     /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for
     /// others.
     pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, RequestError> {
+        match self.find(avoid, Wanted::File).await? {
+            Found::File(opened) => Ok(opened),
+            Found::Names(_) => Err(RequestError::never(Error::internal("names where a file was asked for"))),
+        }
+    }
+
+    /// The names in a folder, of the server that is found first.
+    pub(super) async fn list(&self) -> Result<Bytes, RequestError> {
+        match self.find(&[], Wanted::Folder).await? {
+            Found::Names(names) => Ok(names),
+            Found::File(_) => Err(RequestError::never(Error::internal("a file where names were asked for"))),
+        }
+    }
+
+    async fn find(&self, avoid: &[Tried], wanted: Wanted) -> Result<Found, RequestError> {
         let pool = self.link.keep::<Pool>();
         let mut tried = avoid.to_vec();
         let mut place = self.named.without(&tried);
@@ -105,9 +127,9 @@ impl Opener<'_> {
         loop {
             let with_token =
                 self.options.token.is_some() && may_see_token(&self.named.server, &place.server, tls_all_along);
-            let said = self.ask(&pool, &place, &ticket, with_token).await;
+            let said = self.ask(&pool, &place, &ticket, with_token, wanted).await;
             let failure = match said {
-                Ok((Said::Here(opened), _)) => return Ok(opened),
+                Ok((Said::Here(found), _)) => return Ok(found),
                 Ok((Said::Elsewhere(forward), tls)) => {
                     hops += 1;
                     let next = place.follow(&forward).map_err(RequestError::never)?;
@@ -162,21 +184,23 @@ impl Opener<'_> {
         place: &XrootdUrl,
         ticket: &str,
         token: bool,
+        wanted: Wanted,
     ) -> Result<(Said, bool), RequestError> {
         let name = place.server.name();
-        let (lease, mut pending) = match pool.open(self.link, self.options, place, ticket, token).await? {
+        let (lease, mut pending) = match pool.open(self.link, self.options, place, ticket, token, wanted).await? {
             Opening::Asked(lease, pending) => (lease, pending),
             Opening::Elsewhere(body) => return Ok((Said::Elsewhere(forward(&name, &body)?), false)),
         };
         let tls = lease.0.tls;
         let (status, body) = pending.whole(self.options.timeout).await?;
         let said = match status {
+            Status::Ok if wanted == Wanted::Folder => Said::Here(Found::Names(body)),
             Status::Ok => {
                 let open = OpenFile::read(&body).map_err(|broken| nonsense(&name, broken))?;
                 let latency = pending.alone.then(|| pending.sent.elapsed());
                 // Not before: servers answer a login first, and know of it a moment later.
                 widen(&lease.0, self.link.runtime.handle());
-                Said::Here(self.opened(&name, lease, open, latency).await?)
+                Said::Here(Found::File(self.opened(&name, lease, open, latency).await?))
             }
             Status::Redirect => Said::Elsewhere(forward(&name, &body)?),
             Status::Wait => {

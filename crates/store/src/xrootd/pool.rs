@@ -49,6 +49,14 @@ const CAREFUL: u8 = 1;
 /// With TLS, so that the token can be shown.
 const WITH_TOKEN: u8 = 2;
 
+/// What is asked for by its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    File,
+    /// The names in a folder.
+    Folder,
+}
+
 /// A request to open a file that is under way.
 pub(super) enum Opening {
     Asked(Lease, Pending),
@@ -67,7 +75,7 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// Asks a server to open a file: on a session that stands, or on a new one.
+    /// Asks a server to open a file or to list a folder: on a session that stands, or on a new one.
     pub(super) async fn open(
         &self,
         link: &Link,
@@ -75,18 +83,23 @@ impl Pool {
         place: &XrootdUrl,
         ticket: &str,
         with_token: bool,
+        wanted: Wanted,
     ) -> Result<Opening, RequestError> {
         let key = Key { server: place.server.clone(), with_token, ticket: ticket.to_owned() };
         let known = self.known(key);
         let mut sessions = known.sessions.take().await?;
         sessions.retain(|session| session.connection.lives());
         let path = place.path_with_cgi();
+        let asks = match wanted {
+            Wanted::File => Request::Open { path: &path },
+            Wanted::Folder => Request::List { path: &path },
+        };
         let insists = known.manner.load(Ordering::Relaxed) == WITH_TOKEN;
         let fits =
             |session: &&Arc<Session>| (session.tls || !insists) && session.users().load(Ordering::Relaxed) < FILES;
         if let Some(session) = sessions.iter().find(fits) {
             session.users().fetch_add(1, Ordering::Relaxed);
-            let pending = session.connection.ask(&Request::Open { path: &path });
+            let pending = session.connection.ask(&asks);
             return Ok(Opening::Asked(Lease(Arc::clone(session)), pending));
         }
         let token = options.token.as_deref().filter(|_| with_token);
@@ -98,7 +111,7 @@ impl Pool {
             keytab: options.keytab.as_deref(),
             ticket,
             streams: options.streams,
-            path: &path,
+            asks: &asks,
         };
         match self.start(start, options, &known.manner).await {
             Ok(Started::Session(session, pending)) => {

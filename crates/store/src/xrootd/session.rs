@@ -129,7 +129,7 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
     let requests = [
         Request::Protocol { able_tls: false, want_tls: false, joins: false },
         Request::Login { process: std::process::id(), user, ticket: start.ticket },
-        Request::Open { path: start.path },
+        start.asks.clone(),
         ASK_LIMITS,
     ];
     let Ok([mut hello, mut protocol, mut login, open, limits]) =
@@ -217,7 +217,7 @@ async fn enter(
         let means = Means { user, token: start.token, keytab: start.keytab, tls: tls.is_some(), here };
         prove(&connection, &welcome, &means, start.timeout).await?;
     }
-    let pending = connection.submit(None, &[Request::Open { path: start.path }, ASK_LIMITS]);
+    let pending = connection.submit(None, &[start.asks.clone(), ASK_LIMITS]);
     let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
         return Err(nonsense(&name, Broken("a request went missing")));
     };

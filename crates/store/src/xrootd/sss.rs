@@ -26,7 +26,7 @@ pub(super) fn proof(parameters: &str, key: &Key, user: &str, here: SocketAddr) -
     source.fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "the system has no random numbers"))?;
     let clock = i32::try_from(now() - BEGAN).unwrap_or(i32::MAX);
     let mut bytes = head(key, offer.starts_with('+'));
-    bytes.extend(sealed(&key.secret, body(key, user, here, &random, clock))?);
+    bytes.extend(seal(&key.secret, body(key, user, here, &random, clock))?);
     Ok(bytes)
 }
 
@@ -64,7 +64,7 @@ fn body(key: &Key, user: &str, here: SocketAddr, random: &[u8; 32], clock: i32) 
 }
 
 /// The bytes and their checksum, by Blowfish with feedback (`CFB`) from nothing.
-fn sealed(secret: &[u8], mut bytes: Zeroizing<Vec<u8>>) -> Result<Vec<u8>> {
+fn seal(secret: &[u8], mut bytes: Zeroizing<Vec<u8>>) -> Result<Vec<u8>> {
     if secret.is_empty() {
         return Err(Error::mismatch("a key without bytes"));
     }
@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn it_is_sealed_as_openssl_does() {
         // openssl enc -bf-cfb -iv 0, of the text and its CRC32 0x0D4A1185.
-        let bytes = sealed(b"0123456789abcdef", Zeroizing::new(b"hello world".to_vec())).unwrap();
+        let bytes = seal(b"0123456789abcdef", Zeroizing::new(b"hello world".to_vec())).unwrap();
         assert_eq!(bytes, b"\x9F\x76\x3C\xD5\xBC\x4C\xCA\x1A\x18\x60\xFA\x85\xD3\xBF\xD6");
-        assert!(sealed(b"", Zeroizing::default()).is_err());
+        assert!(seal(b"", Zeroizing::default()).is_err());
     }
 
     #[test]

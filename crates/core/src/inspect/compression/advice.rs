@@ -25,7 +25,8 @@ pub enum Goal {
     Archive,
     /// The shortest time to fetch at 100 MB/s and to inflate with one core.
     Analysis,
-    /// The shortest time to inflate what a single entry needs, in at most 1.15 times the bytes.
+    /// The shortest time to inflate what a single entry needs, in at most 1.15 times the bytes of the same setting
+    /// without blocks, and of the file as it is, where any setting keeps to that.
     RandomAccess,
     /// At most so many bytes, and the shortest time to inflate them.
     Size(u64),
@@ -107,7 +108,8 @@ impl Advice {
     ///     entry_seconds: None,
     ///     single: None,
     /// };
-    /// assert_eq!(advice.options().join(" "), "--compression lzma:9 --compression noise=zlib:0 --basket-bytes 2097152");
+    /// let options = advice.options().join(" ");
+    /// assert_eq!(options, "--compression lzma:9 --compression noise=zlib:0 --basket-bytes 2097152");
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn options(&self) -> Vec<String> {
@@ -164,8 +166,8 @@ const STEPS: usize = 30;
 /// A number that a trial has.
 type Figure = fn(&Trial) -> f64;
 
-/// A way to random access: what it comes to, seconds an entry, bytes without it, the place of the size of its baskets, and its
-/// blocks.
+/// A way to random access: what it comes to, seconds an entry, bytes without it, the place of the size of its baskets,
+/// and its blocks.
 type Tried = (Compression, Trial, f64, u64, usize, Option<RandomAccess>);
 
 /// What is minimised, and what is bounded.
@@ -219,7 +221,8 @@ impl Study {
 
     /// The best rules within a bound, of all sizes of baskets.
     fn within(&self, goal: Goal, aim: &Aim) -> Result<Advice> {
-        if !aim.most.is_finite() || aim.most < 0.0 {
+        let is_bounded = !matches!(goal, Goal::Archive | Goal::Analysis | Goal::RandomAccess);
+        if !aim.most.is_finite() || is_bounded && aim.most <= 0.0 {
             return Err(Error::mismatch(format!("{goal}: a budget is a number above 0")));
         }
         let mut best: Option<(usize, CompressionByName, Trial)> = None;
@@ -338,8 +341,13 @@ impl Study {
             tried.retain(|(setting, ..)| setting.level > 0 || self.settings.len() == 1);
         }
         let growth = |trial: &Trial, plain: u64| trial.bytes as f64 / plain.max(1) as f64;
+        // Of the same setting, and of the file, if any setting keeps to both.
         let fits = |(_, trial, _, plain, ..): &&Tried| growth(trial, *plain) <= MOST_GROWTH;
-        let fastest = tried.iter().filter(fits).min_by(|a, b| a.2.total_cmp(&b.2));
+        let stays = |(_, trial, ..): &&Tried| growth(trial, self.stored_bytes()) <= MOST_GROWTH;
+        let fastest = |among: &dyn Fn(&&Tried) -> bool| {
+            tried.iter().filter(fits).filter(among).min_by(|a, b| a.2.total_cmp(&b.2))
+        };
+        let fastest = fastest(&stays).or_else(|| fastest(&|_| true));
         let smallest = || tried.iter().min_by(|a, b| growth(&a.1, a.3).total_cmp(&growth(&b.1, b.3)));
         let mut compression = CompressionByName::default();
         let Some((setting, trial, seconds, _, size, entries)) = fastest.or_else(smallest).copied() else {

@@ -34,7 +34,8 @@ use crate::write::{TreeOptions, entries_of_cluster};
 ///
 /// ```
 /// use sapwood::inspect::compression::StudyOptions;
-/// let quick = StudyOptions { sample_bytes: 1 << 20, settings: vec!["zstd:5".parse()?, "lz4:4".parse()?], ..Default::default() };
+/// let settings = vec!["zstd:5".parse()?, "lz4:4".parse()?];
+/// let quick = StudyOptions { sample_bytes: 1 << 20, settings, ..Default::default() };
 /// assert!(quick.basket_bytes.is_empty());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -44,7 +45,8 @@ pub struct StudyOptions {
     pub sample_bytes: u64,
     /// Settings that are tried.
     pub settings: Vec<Compression>,
-    /// Sizes of baskets, or of pages, that are tried; none for 64 KiB, the size that a rewrite makes, and four times that.
+    /// Sizes of baskets, or of pages, that are tried; none for 64 KiB, the size that a rewrite makes, and four times
+    /// that.
     pub basket_bytes: Vec<usize>,
     /// Blocks of entries that are tried for random access to trees.
     pub random_access: Vec<RandomAccess>,
@@ -154,8 +156,8 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree, [`Mismatch`](crate::ErrorKind::Mismatch) where there
-    /// are several and none is named, or nothing is to be tried; what reading the sampled entries reports.
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree, [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// where there are several and none is named, or nothing is to be tried; what reading the sampled entries reports.
     pub fn of(file: &File, path: Option<&str>, options: &StudyOptions) -> Result<Self> {
         let (path, key) = find(file, path)?;
         if options.settings.is_empty() || options.sample_bytes == 0 || options.basket_bytes.contains(&0) {

@@ -22,7 +22,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Seconds to fetch it at 100 MB/s, as a reader does to which [`Reader`] is the default, and to inflate it with one core.
+    /// Seconds to fetch it at 100 MB/s, as a reader does to which [`Reader`] is the default, and to inflate it with one
+    /// core.
     ///
     /// # Example
     ///

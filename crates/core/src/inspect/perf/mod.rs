@@ -20,7 +20,8 @@ use crate::tree::{Tree, TreeCache};
 pub use compared::{Compared, compare};
 pub use picture::PerfPicture;
 
-/// What reading a tree cost (`TTreePerfStats`). Bytes are in units of one, times in seconds; [`figures`](Self::figures) gives them as ROOT shows them.
+/// What reading a tree cost (`TTreePerfStats`). Bytes are in units of one, times in seconds; [`figures`](Self::figures)
+/// gives them as ROOT shows them.
 ///
 /// # Example
 ///
@@ -62,8 +63,8 @@ pub struct PerfStats {
     pub calls: usize,
     /// Ranges in these calls.
     pub ranges: usize,
-    /// Bytes between baskets that were read through, for each range: a gap cost less than another range. Of a run of ROOT's, what it was
-    /// told to read ahead.
+    /// Bytes between baskets that were read through, for each range: a gap cost less than another range. Of a run of
+    /// ROOT's, what it was told to read ahead.
     pub readahead_bytes: u64,
     /// Bytes that were read and not used: gaps, unused baskets, bytes read twice.
     pub extra_bytes: u64,
@@ -101,8 +102,8 @@ pub struct Read {
     pub entry: Option<u64>,
     /// Its place in the file.
     pub range: ByteRange,
-    /// Seconds from the beginning of the record to that of the call. Of a run of ROOT's, which keeps only how long each call took, the
-    /// seconds of the calls before it.
+    /// Seconds from the beginning of the record to that of the call. Of a run of ROOT's, which keeps only how long each
+    /// call took, the seconds of the calls before it.
     pub at: f64,
     /// Seconds that the call took.
     pub took: f64,
@@ -217,8 +218,8 @@ impl PerfStats {
         report
     }
 
-    /// Name, value and unit of each figure, under the names that `TTreePerfStats` prints, and behind them those that it has not. A run of
-    /// ROOT's has those that ROOT knows.
+    /// Name, value and unit of each figure, under the names that `TTreePerfStats` prints, and behind them those that it
+    /// has not. A run of ROOT's has those that ROOT knows.
     pub fn figures(&self) -> Vec<(&'static str, f64, &'static str)> {
         let mega = |bytes: u64| bytes as f64 / 1e6;
         let a = |value: f64, of: f64| if of > 0.0 { value / of } else { 0.0 };
@@ -285,14 +286,14 @@ fn baskets<'p>(
 impl fmt::Display for PerfStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, unit) in self.figures() {
-            writeln!(f, "{name:<11} = {}", shown(value, unit))?;
+            writeln!(f, "{name:<11} = {}", format_figure(value, unit))?;
         }
         Ok(())
     }
 }
 
 /// A figure with its unit.
-fn shown(value: f64, unit: &str) -> String {
+fn format_figure(value: f64, unit: &str) -> String {
     let digits = if value == value.trunc() { 0 } else { 3 };
     format!("{value:.digits$}{}{unit}", if unit.is_empty() { "" } else { " " })
 }

@@ -1,8 +1,9 @@
-//! Runs as a picture: entries to the right, offsets in the file upwards, a mark a range; and the time by which they were read.
+//! Runs as a picture: entries to the right, offsets in the file upwards, a mark a range; and the time by which they
+//! were read.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{PerfStats, Read, shown};
+use super::{PerfStats, Read, format_figure};
 use crate::error::Result;
 use crate::inspect::picture::MOST_MARKS;
 use crate::inspect::png::{Colour, Png};
@@ -24,8 +25,8 @@ const PALE: f64 = 0.25;
 
 /// A picture of one run, or of several side by side, in the same scales.
 ///
-/// A mark is a range that was read: entries to the right, offsets in the file upwards. The less of it was used, the paler it is. The red line
-/// says when all that belongs to entries up to there had been read.
+/// A mark is a range that was read: entries to the right, offsets in the file upwards. The less of it was used, the
+/// paler it is. The red line says when all that belongs to entries up to there had been read.
 ///
 /// # Example
 ///
@@ -157,7 +158,8 @@ impl Panel {
             "" => stats.title.clone(),
             name => format!("{name}: {}", stats.title),
         };
-        let figures = stats.figures().into_iter().map(|(name, value, unit)| (name, shown(value, unit))).collect();
+        let figures =
+            stats.figures().into_iter().map(|(name, value, unit)| (name, format_figure(value, unit))).collect();
         Self { title, marks, figures }
     }
 }

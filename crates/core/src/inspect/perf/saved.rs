@@ -18,7 +18,8 @@ use crate::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
 
 /// ROOT's class.
 const CLASS: &str = "TTreePerfStats";
-/// What a run is called in its file, as in ROOT's own examples. The trees beside it have its name and one of these ends.
+/// What a run is called in its file, as in ROOT's own examples. The trees beside it have its name and one of these
+/// ends.
 const NAME: &str = "ioperf";
 const READS: &str = "_reads";
 const WAITS: &str = "_waits";
@@ -33,8 +34,8 @@ const BLACK: i64 = 1;
 const RED: i64 = 632;
 
 impl PerfStats {
-    /// Writes the run into a new ROOT file, in place of what is there: a `TTreePerfStats` named `ioperf`, whose `Print`, `Draw` and
-    /// `GetGraphIO` show these figures and ranges, and two trees with what it has no place for.
+    /// Writes the run into a new ROOT file, in place of what is there: a `TTreePerfStats` named `ioperf`, whose
+    /// `Print`, `Draw` and `GetGraphIO` show these figures and ranges, and two trees with what it has no place for.
     ///
     /// # Errors
     ///
@@ -86,12 +87,13 @@ impl PerfStats {
         self.reads.iter().flat_map(of).collect()
     }
 
-    /// The run that was saved in a file, by [`save`](Self::save) or by ROOT's `TTreePerfStats::SaveAs`: the one of a name, or the only one.
+    /// The run that was saved in a file, by [`save`](Self::save) or by ROOT's `TTreePerfStats::SaveAs`: the one of a
+    /// name, or the only one.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is none, [`Mismatch`](crate::ErrorKind::Mismatch) where there are several, or
-    /// the name is of something else; what reading finds.
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is none, [`Mismatch`](crate::ErrorKind::Mismatch) where
+    /// there are several, or the name is of something else; what reading finds.
     ///
     /// # Example
     ///
@@ -264,7 +266,8 @@ fn graph(name: &str, title: &str, colour: i64, [x, y, ex, ey]: [Vec<f64>; 4]) ->
         .with("fEY", ey)
 }
 
-/// Seconds in which at least one call was under way, up to the end of each: calls may overlap, and ranges of one call share its time.
+/// Seconds in which at least one call was under way, up to the end of each: calls may overlap, and ranges of one call
+/// share its time.
 fn busy(reads: &[&Read]) -> Vec<f64> {
     let (mut sum, mut until) = (0.0, 0.0_f64);
     let next = |read: &&Read| {
@@ -276,8 +279,8 @@ fn busy(reads: &[&Read]) -> Vec<f64> {
     reads.iter().map(next).collect()
 }
 
-/// Begin and length of each read of a graph of times: the sums of all up to it, drawn to scale; or, of a run that never ended, the
-/// time of day at the end of each.
+/// Begin and length of each read of a graph of times: the sums of all up to it, drawn to scale; or, of a run that never
+/// ended, the time of day at the end of each.
 fn took(graph: &Object, norm: f64) -> Result<Vec<(f64, f64)>> {
     let (sums, errors) = (floats(graph, "fY")?, floats(graph, "fEY")?);
     if norm > 0.0 {

@@ -46,9 +46,9 @@ pub(super) fn check_classes(file: &File, report: &mut Report) {
     }
 }
 
-/// Whether the checksum can be computed from what the file says: not for classes whose members are left out or written otherwise
-/// (version 0, pairs and collections, members that hold templates), nor without the checksums of bases; and before ROOT 6 it was made of
-/// names of types that the file does not have.
+/// Whether the checksum can be computed from what the file says: not for classes whose members are left out or written
+/// otherwise (version 0, pairs and collections, members that hold templates), nor without the checksums of bases; and
+/// before ROOT 6 it was made of names of types that the file does not have.
 fn is_computable(info: &StreamerInfo, root: i32) -> bool {
     const RESOLVED: i32 = 60_000;
     let plain = |element: &Element| match &element.detail {
@@ -62,8 +62,9 @@ fn is_computable(info: &StreamerInfo, root: i32) -> bool {
 
 /// Whether the checksum is what any of ROOT's algorithms makes of the members.
 ///
-/// Source: `TStreamerInfo::GetCheckSum`. What they add to names and types has changed over the years: whether an enumeration counts
-/// for one more, whether the counter in a title does and how it is found, and whether the checksums of bases do.
+/// Source: `TStreamerInfo::GetCheckSum`. What they add to names and types has changed over the years: whether an
+/// enumeration counts for one more, whether the counter in a title does and how it is found, and whether the checksums
+/// of bases do.
 fn is_reproduced(info: &StreamerInfo) -> bool {
     [Counters::Leading, Counters::Anywhere, Counters::None].into_iter().any(|counters| {
         [(true, true), (false, true), (false, false), (true, false)]

@@ -204,8 +204,8 @@ impl Folders<'_> {
     }
 }
 
-/// Compares the list of free segments with the gaps that the record walk found; `used` are sorted offsets of records that
-/// something in the file refers to.
+/// Compares the list of free segments with the gaps that the record walk found; `used` are sorted offsets of records
+/// that something in the file refers to.
 pub(super) fn check_free(file: &File, seen: &Seen, used: &[u64], report: &mut Report) {
     let header = file.header();
     if file.is_recovered() || header.seek_free == 0 {
@@ -271,5 +271,5 @@ pub(super) fn check_free(file: &File, seen: &Seen, used: &[u64], report: &mut Re
 
 /// Whether a record holds pages or lists of an RNTuple, which no list of keys names.
 fn is_page(file: &File, at: u64) -> bool {
-    file.key_at(at).is_ok_and(|key| &*key.class == "RBlob")
+    file.key_at(at).is_ok_and(|key| key.is_blob())
 }

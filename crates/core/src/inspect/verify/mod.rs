@@ -1,9 +1,10 @@
 //! Whether a file is whole: structure, checksums, and whether its parts agree with each other.
 //!
-//! The header comes first, then every record from the first to the end, directories and their keys against the records, free
-//! segments against gaps, the classes, objects, each tree: its baskets against its index, clusters, counters; and each
-//! RNTuple: its envelopes, pages and values. Every block of every payload is inflated, which verifies the checksums of zlib, LZ4 and xz; old deflate and Zstandard as ROOT writes it
-//! have none. Payloads that are not compressed have none either: of those only the structure can be verified.
+//! The header comes first, then every record from the first to the end, directories and their keys against the records,
+//! free segments against gaps, the classes, objects, each tree: its baskets against its index, clusters, counters; and
+//! each RNTuple: its envelopes, pages and values. Every block of every payload is inflated, which verifies the
+//! checksums of zlib, LZ4 and xz; old deflate and Zstandard as ROOT writes it have none. Payloads that are not
+//! compressed have none either: of those only the structure can be verified.
 
 mod classes;
 mod directories;

@@ -1,4 +1,5 @@
-//! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of them.
+//! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of
+//! them.
 
 mod collection;
 mod combine;
@@ -112,9 +113,10 @@ impl Sum {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT refuses to merge them, with the reason: other dimensions, bins that do
-    /// not fit together, overflow that may be within other limits, another class. [`Malformed`](crate::ErrorKind::Malformed) where
-    /// members contradict each other; [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT refuses to merge them, with the reason: other dimensions,
+    /// bins that do not fit together, overflow that may be within other limits, another class.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where members contradict each other;
+    /// [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for automatic bins in powers of two.
     pub fn add(&mut self, next: &Draft) -> Result<()> {
         let class = self.class();

@@ -37,8 +37,8 @@ pub(crate) struct Style {
 /// Writes objects into the payload of one record.
 pub struct Encoder {
     pub(super) writer: Writer,
-    /// Objects that were written, by where they or their marks are in memory, and where they stand in the file; the record's own
-    /// object, which no tag stands in front of, is at no place.
+    /// Objects that were written, by where they or their marks are in memory, and where they stand in the file; the
+    /// record's own object, which no tag stands in front of, is at no place.
     pub(super) written: HashMap<usize, (Option<usize>, Link)>,
     /// Classes that were met.
     pub(super) classes: classes::Met,

@@ -1,7 +1,7 @@
 //! Objects as bytes: the counterpart of the executor.
 //!
-//! The members of a draft become a row of its class's columns (`fill`), and the class's program is run over them, writing
-//! where the executor reads (`steps`). So one compilation serves both directions.
+//! The members of a draft become a row of its class's columns (`fill`), and the class's program is run over them,
+//! writing where the executor reads (`steps`). So one compilation serves both directions.
 //!
 //! Format pages: `docs/format/framing.md`, `docs/format/streamerinfo.md`. Source: `TBufferFile::WriteObjectAny`,
 //! `TStreamerInfo::WriteBuffer`.

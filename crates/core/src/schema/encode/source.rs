@@ -17,8 +17,8 @@ pub(super) struct Source<'a> {
     pub(super) replay: Replay<'a>,
     /// How far each buffer is consumed.
     pub(super) at: Vec<usize>,
-    /// Where the numbers of a buffer are that an older version of a class decodes into: the buffer of the newer version, and its
-    /// type.
+    /// Where the numbers of a buffer are that an older version of a class decodes into: the buffer of the newer
+    /// version, and its type.
     pub(super) instead: HashMap<BufferId, (BufferId, Number, Number)>,
     /// Whether a step asked for more than the columns hold: then what was written is not what they say.
     is_exceeded: bool,

@@ -1,17 +1,19 @@
 //! Runs programs over bytes.
 
 mod columns;
+mod counted;
+mod lists;
 mod pointers;
 mod streamers;
 
 use super::framing_trace::Stamp;
 use super::info;
 use super::objects::Objects;
-use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
+use super::program::{Program, Role, RunField, Span, Step, TextForm, Versions};
 use super::registry::Registry;
-use crate::column::{BufferId, Part};
+use crate::column::{BufferId, Number, Part};
 use crate::error::{Error, Result};
-use crate::wire::{Frame, Limits, Reader};
+use crate::wire::{Limits, Reader};
 
 /// What a run needs besides program, bytes and part.
 pub struct Machine<'a> {
@@ -29,9 +31,6 @@ pub struct Machine<'a> {
     pub depth: u32,
 }
 
-/// Items that a collection may have where no bytes bound their number.
-const MOST_WITHOUT_BYTES: u32 = 1 << 24;
-
 const NO_ROWS: &str = "a column of collections whose items the file does not describe has no rows";
 
 /// Which layout `n` items have.
@@ -48,7 +47,8 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where bytes and program do not fit; `part` is then in no useful state.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where bytes and program do not fit; `part` is then in no useful
+    /// state.
     pub fn decode(
         &mut self,
         program: &Program,
@@ -83,7 +83,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn run(
+    pub(super) fn run(
         &mut self,
         program: &Program,
         span: Span,
@@ -115,59 +115,15 @@ impl Machine<'_> {
         order: Order,
         part: &mut Part,
     ) -> Result<()> {
-        let at = self.objects.step;
         match step {
-            Step::Run { fields, bytes } => {
-                let stride = *bytes as usize;
-                let Some(total) = n.checked_mul(stride) else { return Err(reader.short(usize::MAX)) };
-                let from = reader.take(total)?;
-                if n == 0 {
-                    return Ok(());
-                }
-                let mut at = 0;
-                for field in fields {
-                    let count = field.count as usize;
-                    let wide = count * field.prim.bytes();
-                    if order == Order::Columns {
-                        part.push_numbers(field.buffer, field.prim, &from[at..], n, count, wide);
-                        at += n * wide;
-                    } else {
-                        part.push_numbers(field.buffer, field.prim, &from[field.at as usize..], n, count, stride);
-                    }
-                }
-            }
+            Step::Run { fields, bytes } => numbers(fields, *bytes as usize, reader, n, order, part)?,
             Step::Counted { prim, flagged, lists, len, counter, ends, values } => {
-                // Null pointers have no bytes, so only their number bounds the lists.
-                if n.saturating_mul(*lists as usize) > reader.whole().len().saturating_mul(64).max(1 << 12) {
-                    return Err(reader.short(usize::MAX));
-                }
-                for index in 0..n {
-                    let present = !flagged || reader.u8()? != 0;
-                    let count = if present { self.count(counter, part, n, index)? } else { 0 };
-                    let empty = *flagged && present && count == 0;
-                    self.objects.note(at, || Stamp { counted: empty, ..Stamp::default() });
-                    let items = times(count, *lists, reader)?;
-                    let numbers = items.saturating_mul(*len as usize);
-                    let from = reader.take(numbers.saturating_mul(prim.bytes()))?;
-                    part.push_numbers(*values, *prim, from, 1, numbers, from.len());
-                    for _ in 0..*lists {
-                        part.end_list(*ends, count)?;
-                    }
-                }
+                let into = (*ends, *values);
+                self.counted((*prim, *len as usize), (*flagged, *lists), counter, into, reader, n, part)?;
             }
-            Step::Text { form, ends, bytes } => {
-                for _ in 0..n {
-                    let text = match form {
-                        TextForm::Counted => reader.string()?,
-                        TextForm::CharStar => {
-                            let length = reader.count()?;
-                            reader.take(length)?
-                        }
-                    };
-                    part.push_text(*ends, *bytes, text)?;
-                }
-            }
+            Step::Text { form, ends, bytes } => texts(*form, *ends, *bytes, reader, n, part)?,
             Step::SharedFrame { body, count } => {
+                let at = self.objects.step;
                 let frame = reader.frame()?;
                 self.objects.note(at, || Stamp::of(frame));
                 self.each(program, *body, reader, times(n, *count, reader)?, part)?;
@@ -184,26 +140,8 @@ impl Machine<'_> {
                 if !framed {
                     return self.lists(program, reader, lists, *item, *ends, part);
                 }
-                // A column of an empty collection may have no bytes at all, not even a frame.
-                if lists == 0 && reader.left() == 0 {
-                    return Ok(());
-                }
-                let frame = reader.frame()?;
-                let mut ahead = reader.clone();
-                let body = if frame.is_member_wise() {
-                    Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?)
-                } else {
-                    None
-                };
-                self.objects.note(at, || {
-                    let version = if reader.at() > ahead.at() { ahead.i16().ok() } else { None };
-                    let checksum = if reader.at() > ahead.at() { ahead.u32().ok() } else { None };
-                    Stamp { items: version.map(|version| (version, checksum)), ..Stamp::of(frame) }
-                });
-                for _ in 0..lists {
-                    self.one_list(program, reader, frame, *item, body, *ends, part)?;
-                }
-                reader.finish(frame, "a collection")?;
+                let columns = (columns.as_ref(), *value_version_from);
+                self.framed_lists(program, reader, lists, *item, columns, *ends, part)?;
             }
             Step::Class { versions, role } => match (role, order) {
                 (Role::Base, Order::Columns) => {
@@ -212,39 +150,11 @@ impl Machine<'_> {
                 }
                 _ => self.classes(program, versions, reader, n, part)?,
             },
-            Step::Loop { counter, array, ends, raw: Some((offsets, bytes)), .. } => {
-                let frame = reader.frame()?;
-                self.objects.note(at, || Stamp::of(frame));
-                let mut total = 0;
-                for index in 0..n {
-                    let items = times(self.count(counter, part, n, index)?, *array, reader)?;
-                    part.end_list(*ends, items)?;
-                    total += items;
-                }
-                let left = frame.end.unwrap_or(reader.at()).saturating_sub(reader.at());
-                if total > 0 && (left == 0 || left % total != 0) {
-                    return Err(Error::unsupported("objects of unknown layout have no common size")
-                        .at(reader.position() as u64)
-                        .wanted(total as u64, left as u64));
-                }
-                for _ in 0..total {
-                    part.push_text(*offsets, *bytes, reader.take(left / total)?)?;
-                }
-                reader.finish(frame, "a counted array of objects")?;
+            Step::Loop { counter, array, ends, raw: Some(raw), .. } => {
+                self.raw_loop(counter, *array, *ends, *raw, reader, n, part)?;
             }
             Step::Loop { counter, array, body, ends, raw: None } => {
-                let frame = reader.frame()?;
-                self.objects.note(at, || Stamp::of(frame));
-                for index in 0..n {
-                    let count = self.count(counter, part, n, index)?;
-                    let items = times(count, *array, reader)?;
-                    if items > reader.left() {
-                        return Err(reader.short(items));
-                    }
-                    self.each(program, *body, reader, items, part)?;
-                    part.end_list(*ends, items)?;
-                }
-                reader.finish(frame, "a counted array of objects")?;
+                self.counted_loop(program, counter, *array, *body, *ends, reader, n, part)?;
             }
             Step::Pointer { buffer } => {
                 for _ in 0..n {
@@ -258,177 +168,73 @@ impl Machine<'_> {
                     part.words_mut(*buffer).push(id);
                 }
             }
-            Step::Object { id, bits } => {
-                for _ in 0..n {
-                    let (unique, flags, pid) = info::referenced(reader)?;
-                    self.objects.note(at, || Stamp { pid, ..Stamp::default() });
-                    part.bytes_mut(*id).extend_from_slice(&unique.to_ne_bytes());
-                    part.bytes_mut(*bits).extend_from_slice(&flags.to_ne_bytes());
-                }
-            }
-            Step::Bits { buffer } => {
-                const IS_REFERENCED: u32 = 1 << 4;
-                for _ in 0..n {
-                    let flags = reader.u32()?;
-                    let pid = if flags & IS_REFERENCED != 0 { reader.u16()? } else { 0 };
-                    self.objects.note(at, || Stamp { pid, ..Stamp::default() });
-                    part.bytes_mut(*buffer).extend_from_slice(&flags.to_ne_bytes());
-                }
-            }
-            Step::Custom { which, buffers } => {
-                for _ in 0..n {
-                    let mut reading = streamers::Reading { machine: &mut *self, step: at };
-                    super::streamers::read(&mut reading, *which, buffers, reader, part)?;
-                }
-            }
+            Step::Object { id, bits } => self.tobjects(*id, *bits, reader, n, part)?,
+            Step::Bits { buffer } => self.bits(*buffer, reader, n, part)?,
+            Step::Custom { which, buffers } => self.custom(*which, buffers, reader, n, part)?,
             Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
-            Step::Convert { from: (from, a), to: (to, b), count } => {
-                let bytes = part.bytes(*from);
-                let start = match count {
-                    // All of them.
-                    None => 0,
-                    Some(count) => {
-                        let last = n.saturating_mul(*count as usize).saturating_mul(a.bytes());
-                        let start = bytes.len().checked_sub(last);
-                        start.ok_or_else(|| Error::internal("numbers are converted before they are read"))?
-                    }
-                };
-                let decoded = bytes[start..].to_vec();
-                if count.is_none() {
-                    part.bytes_mut(*from).clear();
-                }
-                super::versions::convert(&decoded, *a, *b, part.bytes_mut(*to));
-            }
+            Step::Convert { from, to, count } => convert(*from, *to, *count, n, part)?,
             Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
                 return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
             }
-            Step::Opaque { ends, bytes, .. } => {
-                for _ in 0..n {
-                    let start = reader.at();
-                    let frame = reader.frame()?;
-                    let Some(end) = frame.end else {
-                        return Err(
-                            Error::unsupported("bytes of unknown layout have no length").at(reader.position() as u64)
-                        );
-                    };
-                    reader.seek(start)?;
-                    let place = reader.position() as u32;
-                    let raw = reader.take(end - start)?;
-                    self.objects.note(at, || Stamp { id: place, ..Stamp::default() });
-                    part.push_text(*ends, *bytes, raw)?;
-                }
-            }
+            Step::Opaque { ends, bytes, .. } => self.opaque(*ends, *bytes, reader, n, part)?,
         }
         Ok(())
     }
 
-    /// The count for item `index` of `n`.
-    fn count(&self, counter: &Counter, part: &Part, n: usize, index: usize) -> Result<usize> {
-        let count = match *counter {
-            Counter::Member(buffer, number) => {
-                let bytes = part.bytes(buffer);
-                let wide = number.bytes();
-                let at = bytes.len().checked_sub((n - index) * wide);
-                let bytes = at.and_then(|at| bytes.get(at..at + wide));
-                number.whole(bytes.ok_or_else(|| Error::internal("a counted array is read before its counter"))?)
-            }
-            Counter::Outside => self.outside.get(index).copied().ok_or_else(|| {
-                Error::malformed("a counted array has no counter").wanted(n as u64, self.outside.len() as u64)
-            })?,
-        };
-        // ROOT takes a negative count as none.
-        Ok(usize::try_from(count).unwrap_or(0))
-    }
-
-    fn lists(
+    /// `TObject`s.
+    fn tobjects(
         &mut self,
-        program: &Program,
+        id: BufferId,
+        bits: BufferId,
         reader: &mut Reader<'_>,
-        lists: usize,
-        item: Span,
-        ends: BufferId,
+        n: usize,
         part: &mut Part,
     ) -> Result<()> {
-        // Lists of numbers are what most containers are: no step and no recursion for each of them.
-        if let [Step::Run { fields, bytes }] = &program.steps[item.start as usize..item.end as usize]
-            && let [field] = &**fields
-        {
-            debug_assert_eq!(*bytes as usize, field.prim.bytes() * field.count as usize);
-            return part.push_lists((field.buffer, field.prim, field.count as usize), ends, lists, reader);
-        }
-        for _ in 0..lists {
-            let items = reader.count()?;
-            self.each(program, item, reader, items, part)?;
-            part.end_list(ends, items)?;
+        let at = self.objects.step;
+        for _ in 0..n {
+            let (unique, flags, pid) = info::referenced(reader)?;
+            self.objects.note(at, || Stamp { pid, ..Stamp::default() });
+            part.bytes_mut(id).extend_from_slice(&unique.to_ne_bytes());
+            part.bytes_mut(bits).extend_from_slice(&flags.to_ne_bytes());
         }
         Ok(())
     }
 
-    /// The columns of a member-wise collection, by the version after its frame.
-    fn value_body(
-        &self,
-        frame: Frame,
-        columns: Option<&Versions>,
-        value_version_from: i16,
-        reader: &mut Reader<'_>,
-    ) -> Result<Span> {
-        let at = reader.position() as u64;
-        let Some(columns) = columns else {
-            return Err(Error::unsupported(
-                "a collection is streamed member by member, and its items are of a class that holds such collections \
-                 itself, or that the file does not describe: neither is read yet",
-            )
-            .at(at));
-        };
-        let body = if frame.class_version() >= value_version_from {
-            let version = reader.i16()?;
-            let checksum = if version <= 0 { Some(reader.u32()?) } else { None };
-            columns.body(version, checksum)
-        } else {
-            columns.bodies.first().copied()
-        };
-        body.map(|body| body.span).ok_or_else(|| {
-            Error::unsupported(format!("the file does not describe this version of class {}", columns.class)).at(at)
-        })
+    /// `fBits` of `TObject`s that are split: the ProcessID offset follows where one is referenced.
+    fn bits(&mut self, buffer: BufferId, reader: &mut Reader<'_>, n: usize, part: &mut Part) -> Result<()> {
+        let at = self.objects.step;
+        for _ in 0..n {
+            let flags = reader.u32()?;
+            let pid = if flags & info::IS_REFERENCED != 0 { reader.u16()? } else { 0 };
+            self.objects.note(at, || Stamp { pid, ..Stamp::default() });
+            part.bytes_mut(buffer).extend_from_slice(&flags.to_ne_bytes());
+        }
+        Ok(())
     }
 
-    /// One collection, after its frame and the version of its value.
-    #[expect(clippy::too_many_arguments, reason = "the fields of one step")]
-    fn one_list(
+    /// Framed bytes whose layout is unknown.
+    fn opaque(
         &mut self,
-        program: &Program,
-        reader: &mut Reader<'_>,
-        frame: Frame,
-        item: Span,
-        columns: Option<Span>,
         ends: BufferId,
+        bytes: BufferId,
+        reader: &mut Reader<'_>,
+        n: usize,
         part: &mut Part,
     ) -> Result<()> {
-        let items = match columns {
-            // Objects of a class without members have no bytes, whatever their number.
-            Some(body) if !program.has_bytes(body) => {
-                let (at, items) = (reader.position() as u64, reader.u32()?);
-                if items > MOST_WITHOUT_BYTES {
-                    return Err(Error::limit(
-                        "a collection has too many items without bytes",
-                        MOST_WITHOUT_BYTES.into(),
-                        items.into(),
-                    )
-                    .at(at));
-                }
-                items as usize
-            }
-            _ => reader.count()?,
-        };
-        match columns {
-            // Before version 7 the columns were written for an empty collection too.
-            Some(body) if items > 0 || frame.class_version() < 7 => {
-                self.run(program, body, reader, items, Order::Columns, part)?;
-            }
-            Some(_) => {}
-            None => self.each(program, item, reader, items, part)?,
+        let at = self.objects.step;
+        for _ in 0..n {
+            let start = reader.at();
+            let Some(end) = reader.frame()?.end else {
+                let error = Error::unsupported("bytes of unknown layout have no length");
+                return Err(error.at(reader.position() as u64));
+            };
+            reader.seek(start)?;
+            let place = reader.position() as u32;
+            let raw = reader.take(end - start)?;
+            self.objects.note(at, || Stamp { id: place, ..Stamp::default() });
+            part.push_text(ends, bytes, raw)?;
         }
-        part.end_list(ends, items)
+        Ok(())
     }
 
     /// `n` framed objects of a class.
@@ -496,6 +302,81 @@ impl Machine<'_> {
                 .at(reader.position() as u64)
         })
     }
+}
+
+/// Members that are numbers, one after the other: `stride` bytes an item.
+fn numbers(
+    fields: &[RunField],
+    stride: usize,
+    reader: &mut Reader<'_>,
+    n: usize,
+    order: Order,
+    part: &mut Part,
+) -> Result<()> {
+    let Some(total) = n.checked_mul(stride) else { return Err(reader.short(usize::MAX)) };
+    let from = reader.take(total)?;
+    if n == 0 {
+        return Ok(());
+    }
+    let mut at = 0;
+    for field in fields {
+        let count = field.count as usize;
+        let wide = count * field.prim.bytes();
+        if order == Order::Columns {
+            part.push_numbers(field.buffer, field.prim, &from[at..], n, count, wide);
+            at += n * wide;
+        } else {
+            part.push_numbers(field.buffer, field.prim, &from[field.at as usize..], n, count, stride);
+        }
+    }
+    Ok(())
+}
+
+/// Strings.
+fn texts(
+    form: TextForm,
+    ends: BufferId,
+    bytes: BufferId,
+    reader: &mut Reader<'_>,
+    n: usize,
+    part: &mut Part,
+) -> Result<()> {
+    for _ in 0..n {
+        let text = match form {
+            TextForm::Counted => reader.string()?,
+            TextForm::CharStar => {
+                let length = reader.count()?;
+                reader.take(length)?
+            }
+        };
+        part.push_text(ends, bytes, text)?;
+    }
+    Ok(())
+}
+
+/// Converts numbers that were read as another type: the last `count` of each of `n` items, or all there are.
+fn convert(
+    (from, stored): (BufferId, Number),
+    (to, wanted): (BufferId, Number),
+    count: Option<u32>,
+    n: usize,
+    part: &mut Part,
+) -> Result<()> {
+    let bytes = part.bytes(from);
+    let start = match count {
+        None => 0,
+        Some(count) => {
+            let last = n.saturating_mul(count as usize).saturating_mul(stored.bytes());
+            let start = bytes.len().checked_sub(last);
+            start.ok_or_else(|| Error::internal("numbers are converted before they are read"))?
+        }
+    };
+    let decoded = bytes[start..].to_vec();
+    if count.is_none() {
+        part.bytes_mut(from).clear();
+    }
+    super::versions::convert(&decoded, stored, wanted, part.bytes_mut(to));
+    Ok(())
 }
 
 /// `n * count`, refused where it cannot be.

@@ -3,16 +3,35 @@
 use std::sync::Arc;
 
 use super::super::framing_trace::Stamp;
-use super::super::program::Target;
-use super::super::streamers::Decode;
+use super::super::program::{Custom, Target};
+use super::super::streamers::{self, Decode};
 use super::{Machine, Order};
+use crate::column::{BufferId, Part};
 use crate::error::Result;
 use crate::wire::Reader;
 
+impl Machine<'_> {
+    /// Reads `n` objects of a class that ROOT streams by hand.
+    pub(super) fn custom(
+        &mut self,
+        which: Custom,
+        buffers: &[BufferId],
+        reader: &mut Reader<'_>,
+        n: usize,
+        part: &mut Part,
+    ) -> Result<()> {
+        let step = self.objects.step;
+        for _ in 0..n {
+            streamers::read(&mut Reading { machine: &mut *self, step }, which, buffers, reader, part)?;
+        }
+        Ok(())
+    }
+}
+
 /// A machine at a step that a streamer reads.
-pub(super) struct Reading<'m, 'a> {
-    pub(super) machine: &'m mut Machine<'a>,
-    pub(super) step: u32,
+struct Reading<'m, 'a> {
+    machine: &'m mut Machine<'a>,
+    step: u32,
 }
 
 impl Decode for Reading<'_, '_> {

@@ -1,3 +1,4 @@
+use super::super::program::Counter;
 use super::*;
 use crate::column::{BufferKind, Kind, Number, Prim};
 use crate::error::ErrorKind;

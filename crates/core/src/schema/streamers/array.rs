@@ -1,6 +1,6 @@
 //! `TArrayD` and its kin, and the elements of `TMatrixTSym`.
 
-use super::{Encode, columns_of};
+use super::interface::{Encode, columns_of};
 use crate::column::{BufferId, Number, Part, Prim};
 use crate::error::{Error, Result};
 use crate::wire::Reader;
@@ -38,7 +38,8 @@ pub(super) fn read_triangle(
 
 pub(super) fn write_triangle(to: &mut impl Encode, number: Number, buffers: &[BufferId]) -> Result<()> {
     let [ends, values, rows] = columns_of("TMatrixTSym", buffers)?;
-    let rows = usize::try_from(to.last(rows, Number::I32)).unwrap_or(0);
+    let rows = to.last(rows, Number::I32);
+    let rows = usize::try_from(rows).map_err(|_| Error::mismatch(format!("a matrix has {rows} rows")))?;
     let (items, wanted) = (to.list(ends), triangle(rows));
     if items != wanted {
         return Err(Error::mismatch("a symmetric matrix has another number of elements than its rows say")

@@ -1,7 +1,8 @@
 //! A basket in a branch's own record, and the basket positions of old branches.
 
 use super::super::framing_trace::Stamp;
-use super::{Columns, Decode, Encode, array, columns_of, field, push};
+use super::array;
+use super::interface::{Columns, Decode, Encode, columns_of, field, push};
 use crate::column::{BufferId, Field, Number, Part, Prim};
 use crate::error::{Error, Result};
 use crate::wire::Reader;

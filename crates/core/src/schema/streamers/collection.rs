@@ -2,7 +2,7 @@
 
 use super::super::framing_trace::Stamp;
 use super::super::info;
-use super::{Columns, Decode, Encode, columns_of, field, push, usual};
+use super::interface::{Columns, Decode, Encode, columns_of, field, push, usual};
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::Result;
 use crate::wire::{Frame, Reader};

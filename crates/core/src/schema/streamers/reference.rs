@@ -1,7 +1,8 @@
 //! `TRef` and `TRefArray`: numbers of objects that are elsewhere.
 
 use super::super::framing_trace::Stamp;
-use super::{Columns, Decode, Encode, array, collection, columns_of, field, push, usual};
+use super::interface::{Columns, Decode, Encode, columns_of, field, push, usual};
+use super::{array, collection};
 use crate::column::{BufferId, Field, Number, Part};
 use crate::error::Result;
 use crate::wire::Reader;

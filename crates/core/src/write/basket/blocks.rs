@@ -8,9 +8,9 @@ use crate::error::Result;
 /// Bytes of the array of offsets in one block: an entry needs one block of it, and its own.
 const OFFSETS_BYTES: usize = 4 << 10;
 
-/// The least bytes of entries in a block that `Auto` chooses, and into how many it divides a large basket: an entry then
-/// costs a small part of its basket, and all entries little more than before. A codec begins anew with each block, so
-/// that smaller ones cost more to read as a whole than they save for one entry.
+/// The least bytes of entries in a block that `Auto` chooses, and into how many it divides a large basket: an entry
+/// then costs a small part of its basket, and all entries little more than before. A codec begins anew with each block,
+/// so that smaller ones cost more to read as a whole than they save for one entry.
 const LEAST_BYTES: usize = 4 << 10;
 const PARTS: usize = 32;
 

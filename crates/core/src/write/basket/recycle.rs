@@ -14,7 +14,7 @@ pub(crate) struct Recycler {
 impl Recycler {
     /// Empty memory for a record.
     pub(crate) fn record(&self) -> Vec<u8> {
-        taken(&self.records)
+        take_or_new(&self.records)
     }
 
     /// Memory for up to so many records: asking once avoids contention on the lock.
@@ -35,14 +35,14 @@ impl Recycler {
 
     /// Runs `work` with a workspace; creates one only if all are in use.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
-        let mut workspace = taken(&self.workspaces);
+        let mut workspace = take_or_new(&self.workspaces);
         let done = work(&mut workspace);
         self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
         done
     }
 }
 
-fn taken<T: Default>(kept: &Mutex<Vec<T>>) -> T {
+fn take_or_new<T: Default>(kept: &Mutex<Vec<T>>) -> T {
     kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
 }
 

@@ -90,7 +90,8 @@ pub(crate) fn seal(
     let mut writer = Writer::behind(memory);
     writer.bytes(&key.to_bytes());
     let (buffer_bytes, entries) = (how.basket_bytes as i32, rows.len() as i32);
-    BasketHeader { buffer_bytes, entry_bytes: 0, io_bits: 0, entries, last: 0, flag: 0 }.write(&mut writer);
+    let version = BasketHeader::VERSION;
+    BasketHeader { version, buffer_bytes, entry_bytes: 0, io_bits: 0, entries, last: 0, flag: 0 }.write(&mut writer);
     let mut record = writer.into_bytes();
     let head = record.len();
     // Uncompressed entries go straight into the record.

@@ -78,15 +78,7 @@ impl Output {
         let len = u32::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX as u32 - KEY_MARGIN);
         let len = len
             .ok_or_else(|| self.in_file(Error::limit("a record of an RNTuple is too large", i32::MAX as u64, bytes)))?;
-        let key = Key {
-            version: 1004,
-            class: "RBlob".into(),
-            datime: self.now(),
-            objlen: objlen.min(u64::from(u32::MAX)) as u32,
-            seek_pdir: state.folder_seek(0),
-            ..Key::default()
-        };
-        Ok(key.sized(len))
+        Ok(Key::blob(self.now(), state.folder_seek(0), len, objlen.min(u64::from(u32::MAX)) as u32))
     }
 
     /// Writes an envelope.

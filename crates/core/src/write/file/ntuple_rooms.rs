@@ -7,9 +7,6 @@ use crate::ntuple::{Link, NTuple, Page};
 use crate::write::file::state::{Output, State};
 use crate::write::page::state::NTupleState;
 
-/// Bytes of the key of a record that no directory lists.
-const KEY_BYTES: u64 = 42;
-
 impl Output {
     /// The records of an RNTuple that is deleted, but for its anchor. Nothing is released of one that shares its header
     /// with a key that stays, and no record that does not look as expected.
@@ -53,7 +50,7 @@ impl Output {
 
     fn room_of_header(&self, link: &Link, most: u64) -> Option<Range<u64>> {
         let (at, bytes) = link.locator.in_file().ok().filter(|&(_, bytes)| bytes <= most)?;
-        self.room(at.checked_sub(KEY_BYTES)?..at + bytes)
+        self.room(at.checked_sub(Key::BLOB_BYTES)?..at + bytes)
     }
 
     /// Records that hold pages: those of a record lie side by side, behind its key.
@@ -71,7 +68,7 @@ impl Output {
                 None => runs.push(range),
             }
         }
-        runs.into_iter().filter_map(|run| self.room(run.start.checked_sub(KEY_BYTES)?..run.end)).collect()
+        runs.into_iter().filter_map(|run| self.room(run.start.checked_sub(Key::BLOB_BYTES)?..run.end)).collect()
     }
 
     /// A record as it should be: as it is, where it was in the file before.
@@ -79,14 +76,7 @@ impl Output {
         let before = self.before.as_ref().filter(|file| expected.end <= file.identity().len);
         let Some(file) = before else { return Some(expected) };
         match file.record_at(expected.start).ok()? {
-            Record::Key(key)
-                if &*key.class == "RBlob"
-                    && key.seek_key == expected.start
-                    && u64::from(key.keylen) == KEY_BYTES
-                    && key.room().end >= expected.end =>
-            {
-                Some(key.room())
-            }
+            Record::Key(key) if key.is_blob_at(expected.start) && key.room().end >= expected.end => Some(key.room()),
             _ => None,
         }
     }

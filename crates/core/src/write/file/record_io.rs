@@ -152,7 +152,7 @@ impl Output {
             version: if state.free_list.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
             class: class.into(),
             name: Arc::clone(name),
-            title: cut(title, LONGEST_TITLE),
+            title: cut_text(title, LONGEST_TITLE),
             datime: self.now(),
             ..Key::default()
         }
@@ -236,7 +236,7 @@ impl Output {
 }
 
 /// The text, cut to at most so many bytes.
-fn cut(text: &Arc<str>, bytes: usize) -> Arc<str> {
+fn cut_text(text: &Arc<str>, bytes: usize) -> Arc<str> {
     if text.len() <= bytes {
         return Arc::clone(text);
     }

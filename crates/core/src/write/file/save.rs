@@ -1,6 +1,7 @@
 //! A save: a record is written after the records it refers to, and the header last.
 //!
-//! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`, `TFile::WriteHeader`.
+//! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`,
+//! `TFile::WriteHeader`.
 
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl Output {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
-            state.trees[index].update_branches();
+            state.trees[index].update_branches().map_err(|error| self.in_file(error))?;
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;

@@ -247,7 +247,8 @@ impl BranchSpec {
             return wrong("has a name that ROOT cannot hold: it is empty, or has one of [ ] / : in it");
         }
         const DEEPEST: u32 = 16;
-        if matches!(self.kind, BranchKind::Vector(_, depth) if depth == 0 || depth > DEEPEST || !self.dimensions.is_empty())
+        if let BranchKind::Vector(_, depth) = self.kind
+            && (depth == 0 || depth > DEEPEST || !self.dimensions.is_empty())
         {
             return wrong("is a vector of an impossible depth, or of arrays");
         }

@@ -131,8 +131,8 @@ impl Column {
         }
     }
 
-    /// Whether all members have as many values as their objects, and lists end with what they hold. [`check`](Self::check) looks
-    /// at each value, this only at the last.
+    /// Whether all members have as many values as their objects, and lists end with what they hold.
+    /// [`check`](Self::check) looks at each value, this only at the last.
     pub(crate) fn is_level(&self) -> bool {
         match self {
             Self::Numbers(width, bytes) => bytes.len().is_multiple_of((*width).max(1)),

@@ -1,7 +1,7 @@
 //! Objects as branches: which sub-branches a class gets at a split level, and what each holds.
 //!
-//! Format page: `docs/format/tree.md`. Source: `TTree::BronchExec`, `TBranchElement::Init`, `TBranchElement::Unroll`. Names, numbers and
-//! split levels are those that ROOT 6.40 gives.
+//! Format page: `docs/format/tree.md`. Source: `TTree::BronchExec`, `TBranchElement::Init`, `TBranchElement::Unroll`.
+//! Names, numbers and split levels are those that ROOT 6.40 gives.
 
 use std::collections::HashSet;
 use std::sync::Arc;

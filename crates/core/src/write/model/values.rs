@@ -232,7 +232,7 @@ impl<'a> Values<'a> {
             (BranchKind::Jagged(..), Items::Numbers(..)) | (BranchKind::Text, Items::Text(_)) => 1,
             (BranchKind::Vector(Item::Number(_), depth), Items::Numbers(..)) => *depth as usize,
             (BranchKind::Vector(Item::Text, depth), Items::Text(_)) => *depth as usize + 1,
-            _ => return Err(error(&format!("holds {}, and was given {}", held(spec), self.given()))),
+            _ => return Err(error(&format!("holds {}, and was given {}", describe_branch(spec), self.describe()))),
         };
         if self.depth() != depth {
             let (given, text) = (self.depth(), usize::from(matches!(self.items, Items::Text(_))));
@@ -242,7 +242,11 @@ impl<'a> Values<'a> {
         if let Items::Numbers(number, _) = self.items
             && spec.number_type() != Some(number)
         {
-            return Err(error(&format!("holds {}, and was given {}: convert them first", held(spec), self.given())));
+            return Err(error(&format!(
+                "holds {}, and was given {}: convert them first",
+                describe_branch(spec),
+                self.describe()
+            )));
         }
         let (memory, width) = (self.memory(), spec.width());
         if memory.len() % width != 0 {
@@ -267,7 +271,7 @@ impl<'a> Values<'a> {
     }
 
     /// What it holds, for messages.
-    fn given(&self) -> String {
+    fn describe(&self) -> String {
         match self.items {
             Items::Numbers(number, _) if self.levels.is_empty() => number.to_string(),
             Items::Numbers(number, _) => format!("lists of {number}"),
@@ -278,7 +282,7 @@ impl<'a> Values<'a> {
 }
 
 /// What a branch holds, for messages.
-fn held(spec: &BranchSpec) -> String {
+fn describe_branch(spec: &BranchSpec) -> String {
     match &spec.kind {
         BranchKind::Numbers(number) | BranchKind::Counter(number) => number.to_string(),
         BranchKind::Jagged(number, _) | BranchKind::Vector(Item::Number(number), _) => format!("lists of {number}"),

@@ -214,8 +214,8 @@ impl NTupleWriter {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where fields are missing, unknown or of another type, or where lengths
-    /// differ: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the others
-    /// are buffered.
+    /// differ: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the
+    /// others are buffered.
     pub fn extend(&mut self, values: &[(&str, Column)]) -> Result<()> {
         let name = Arc::clone(&self.layout.name);
         let output = Arc::clone(&self.output);

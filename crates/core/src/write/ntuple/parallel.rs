@@ -63,8 +63,8 @@ impl ParallelNTupleWriter {
         Ok(Self { output, index, layout, options, units, is_closed: false })
     }
 
-    /// A context for one thread: it seals its own clusters, and only their writing waits for others. Close it before the
-    /// RNTuple.
+    /// A context for one thread: it seals its own clusters, and only their writing waits for others. Close it before
+    /// the RNTuple.
     ///
     /// # Example
     ///

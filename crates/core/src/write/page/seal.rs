@@ -107,15 +107,15 @@ impl Recycler {
 
     /// Runs `work` with a workspace and memory for a page.
     fn with<T>(&self, work: impl FnOnce(&mut Workspace, Vec<u8>) -> T) -> T {
-        let page = taken(&self.pages);
-        let mut workspace = taken(&self.workspaces);
+        let page = take_or_new(&self.pages);
+        let mut workspace = take_or_new(&self.workspaces);
         let done = work(&mut workspace, page);
         self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
         done
     }
 }
 
-fn taken<T: Default>(kept: &Mutex<Vec<T>>) -> T {
+fn take_or_new<T: Default>(kept: &Mutex<Vec<T>>) -> T {
     kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
 }
 

@@ -37,7 +37,7 @@ impl FieldSpec {
         let in_field = |error: Error| error.in_object(&name);
         kind.check().map_err(in_field)?;
         cpp_name(kind).map_err(in_field)?;
-        let of = moved(kind, Column::of(kind), &mut Vec::new()).map_err(in_field)?;
+        let of = move_values(kind, Column::of(kind), &mut Vec::new()).map_err(in_field)?;
         Ok(Self { declared: Some(kind.clone()), ..Self::new(name, of) })
     }
 
@@ -91,7 +91,7 @@ impl FieldSpec {
         };
         values.check(kind).map_err(in_field)?;
         let (rows, mut buffers) = (values.len(), Vec::new());
-        let kind = moved(kind, values, &mut buffers).map_err(in_field)?;
+        let kind = move_values(kind, values, &mut buffers).map_err(in_field)?;
         Ok(read::Column::from_buffers(kind, rows, buffers))
     }
 }
@@ -115,7 +115,7 @@ fn other() -> Error {
 }
 
 /// Moves values of a type into buffers; gives the same type over these.
-fn moved(kind: &Type, values: Column, buffers: &mut Vec<Bytes>) -> Result<Kind> {
+fn move_values(kind: &Type, values: Column, buffers: &mut Vec<Bytes>) -> Result<Kind> {
     fn add(buffers: &mut Vec<Bytes>, bytes: Vec<u8>) -> BufferId {
         buffers.push(bytes.into());
         (buffers.len() - 1) as BufferId
@@ -143,14 +143,14 @@ fn moved(kind: &Type, values: Column, buffers: &mut Vec<Bytes>) -> Result<Kind> 
             );
             let of = if is_set { ListOf::Set } else { ListOf::Sequence };
             let offsets = add(buffers, offsets(&ends));
-            Kind::List { offsets, of, item: Box::new(moved(item, *items, buffers)?) }
+            Kind::List { offsets, of, item: Box::new(move_values(item, *items, buffers)?) }
         }
         (Type::Mapping(_, key, value), Column::Lists(ends, pairs)) => {
             let offsets = add(buffers, offsets(&ends));
             let Column::Record(_, columns) = *pairs else { return Err(other()) };
             let mut fields = Vec::new();
             for ((name, kind), column) in [("first", key), ("second", value)].into_iter().zip(columns) {
-                fields.push(Field { name: name.into(), kind: moved(kind, column, buffers)?, base: false });
+                fields.push(Field { name: name.into(), kind: move_values(kind, column, buffers)?, base: false });
             }
             let item = Box::new(Kind::Record { class: "pair".into(), fields });
             Kind::List { offsets, of: ListOf::Map, item }
@@ -159,12 +159,12 @@ fn moved(kind: &Type, values: Column, buffers: &mut Vec<Bytes>) -> Result<Kind> 
             let mut before = 0;
             let tag = |end: &u64| if std::mem::replace(&mut before, *end) < *end { 0 } else { -1_i8 as u8 };
             let tags = add(buffers, ends.iter().map(tag).collect());
-            Kind::OneOf { tags, of: vec![moved(&Type::Object(Arc::clone(class)), *objects, buffers)?] }
+            Kind::OneOf { tags, of: vec![move_values(&Type::Object(Arc::clone(class)), *objects, buffers)?] }
         }
         (Type::Object(class), Column::Record(_, columns)) => {
             let mut fields = Vec::with_capacity(columns.len());
             for (member, column) in class.members.iter().zip(columns) {
-                let kind = moved(&member.kind, column, buffers)?;
+                let kind = move_values(&member.kind, column, buffers)?;
                 fields.push(Field { name: Arc::clone(&member.name), kind, base: member.is_base });
             }
             Kind::Record { class: Arc::clone(&class.name), fields }

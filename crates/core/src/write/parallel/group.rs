@@ -318,7 +318,7 @@ impl Group {
         }
         let lost = queue.abandon_failed();
         tree.advance();
-        tree.update_branches();
+        outcome = outcome.and(tree.update_branches());
         tree.queue = None;
         tree.changed = true;
         tree.is_open = false;

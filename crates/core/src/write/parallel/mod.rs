@@ -324,7 +324,8 @@ impl ParallelWriter {
     /// // In the one that writes:
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
     /// let tree = file.parallel_tree("t", x(), TreeOptions::default())?;
-    /// let part = sapwood::File::from_store(Arc::new(MemoryStore::new("part.root", sink.to_bytes())), Default::default())?;
+    /// let part = Arc::new(MemoryStore::new("part.root", sink.to_bytes()));
+    /// let part = sapwood::File::from_store(part, Default::default())?;
     /// assert_eq!(tree.adopt(&*part.tree("t")?)?, 3);
     /// # tree.close()?;
     /// # std::fs::remove_file(path).ok();
@@ -356,7 +357,8 @@ impl ParallelWriter {
     /// # tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
     /// # tree.close()?;
     /// # part.close()?;
-    /// let part = sapwood::File::from_store(Arc::new(MemoryStore::new("part.root", sink.to_bytes())), Default::default())?;
+    /// let part = Arc::new(MemoryStore::new("part.root", sink.to_bytes()));
+    /// let part = sapwood::File::from_store(part, Default::default())?;
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
     /// let tree = file.parallel_tree("t", x(), TreeOptions::default())?;
     /// assert_eq!(tree.adopt_only(&*part.tree("t")?)?, 3);
@@ -374,7 +376,8 @@ impl NumberedContext {
     ///
     /// # Errors
     ///
-    /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that were committed before.
+    /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that
+    /// were committed before.
     pub fn adopt(&mut self, number: u64, tree: &Tree) -> Result<u64> {
         check_alone(tree)?;
         self.adopt_only(number, tree)

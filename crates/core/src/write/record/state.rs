@@ -195,15 +195,21 @@ impl TreeState {
 impl TreeState {
     /// Adds the written clusters with no unwritten one before them.
     pub(crate) fn advance(&mut self) {
-        let rows = self.queue.as_mut().map(ClusterQueue::advance).unwrap_or_default();
+        // Without a queue, clusters are counted as they are written.
+        let Some(queue) = &mut self.queue else { return };
+        let rows = queue.advance();
         self.changed |= !rows.is_empty();
         self.entries += rows.iter().sum::<u64>();
         self.clusters.extend(rows);
     }
 
     /// Adds the baskets of the new clusters to their branches.
-    pub(crate) fn update_branches(&mut self) {
-        let Some(queue) = &mut self.queue else { return };
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal) for a basket of a branch that the tree does not have.
+    pub(crate) fn update_branches(&mut self) -> Result<()> {
+        let Some(queue) = &mut self.queue else { return Ok(()) };
         let mut ready = std::mem::take(&mut queue.ready);
         let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();
         for cluster in ready.drain(..) {
@@ -211,11 +217,13 @@ impl TreeState {
                 branch.most = branch.most.max(*most);
             }
             for basket in cluster.baskets {
-                let Some(branch) = self.branches.get_mut(basket.branch as usize) else { continue };
+                let branch = self.branches.get_mut(basket.branch as usize);
+                let branch = branch.ok_or_else(|| Error::internal("a basket belongs to no branch of its tree"))?;
                 let first_entry = entries + basket.placed.first_entry;
                 branch.add(PlacedBasket { first_entry, ..basket.placed }, basket.unsealed_bytes);
             }
             entries += cluster.rows;
         }
+        Ok(())
     }
 }

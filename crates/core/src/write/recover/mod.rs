@@ -63,8 +63,8 @@ pub struct Recovered {
 ///
 /// # Errors
 ///
-/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) if there is no root
-/// directory.
+/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) if
+/// there is no root directory.
 ///
 /// # Example
 ///
@@ -98,7 +98,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
         return Ok(found);
     }
     update::check_version(&file)?;
-    file.assume_root_classes();
+    file.assume_root_classes()?;
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
@@ -193,7 +193,7 @@ impl Unlisted {
             let room = placed.at..placed.end();
             match placed.record {
                 Record::Key(key) if key.seek_key == placed.at && (is_object(&key) || is_basket(&key)) => keys.push(key),
-                Record::Key(key) if key.seek_key == placed.at && &*key.class == "RBlob" => blobs.push(key),
+                Record::Key(key) if key.seek_key == placed.at && key.is_blob() => blobs.push(key),
                 Record::Key(_) => {}
                 Record::Gap(_) => gaps.push(room),
             }
@@ -227,7 +227,8 @@ impl Output {
                 continue;
             }
             let path = state.folders[folder].path_of(&key.name);
-            // An object that is older than the save and not listed by it was deleted; not every writer marks freed space.
+            // An object that is older than the save and not listed by it was deleted; not every writer marks freed
+            // space.
             let modified = state.folders[folder].record.modified;
             if !file.is_recovered() && key.datime < modified {
                 continue;
@@ -316,7 +317,7 @@ impl Output {
                     found.left.push(format!("{path}: {words}"));
                     continue;
                 }
-                match longer(judge, folder, &key, &path, baskets, self, found) {
+                match extend_tree(judge, folder, &key, &path, baskets, self, found) {
                     Ok(Some(tree)) => {
                         let before = tree.base.as_ref().map_or(0, |base| base.entries);
                         found.trees.push((path, before, tree.entries));
@@ -366,7 +367,7 @@ impl Output {
 }
 
 /// A tree with the baskets after its record; none if they add no entries.
-fn longer(
+fn extend_tree(
     judge: &mut Judge<'_>,
     folder: usize,
     key: &Key,
@@ -378,7 +379,7 @@ fn longer(
     let file = judge.file();
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
-    let stray = OrphanBaskets::of(&branches, &behind);
+    let orphans = OrphanBaskets::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
     let mut met: HashMap<&str, usize> = HashMap::new();
     let mut zeros: Vec<(u64, u64)> = Vec::new();
@@ -400,10 +401,10 @@ fn longer(
         let place = met.entry(&branch.name).or_default();
         let place = std::mem::replace(place, *place + 1);
         let embedded_end = branch.entry_range().end;
-        if !file.is_recovered() && stray.is_below(&branch.name, number) {
+        if !file.is_recovered() && orphans.is_below(&branch.name, number) {
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
-        while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
+        while let Some(key) = orphans.get(branch, place, number, state.baskets.len())? {
             let checked = match judge.basket(key) {
                 Ok(checked) => checked,
                 Err(error) => {
@@ -433,10 +434,10 @@ fn longer(
         state.baskets.retain(|basket| basket.first_entry < common);
     }
     let kept: usize = states.iter().map(|state| state.baskets.len()).sum();
-    if kept < stray.len() {
+    if kept < orphans.len() {
         // Many threads write at once: one of them may have died before those that had their place after it.
         let words = "belong to clusters of which a part, or one before them, was never written";
-        found.left.push(format!("{path}: {} baskets after entry {common} {words}", stray.len() - kept));
+        found.left.push(format!("{path}: {} baskets after entry {common} {words}", orphans.len() - kept));
     }
     if common <= tree.entries {
         return Ok(None);
@@ -494,10 +495,11 @@ fn is_basket(key: &Key) -> bool {
     &*key.class == "TBasket"
 }
 
-/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's own.
+/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's
+/// own.
 fn is_object(key: &Key) -> bool {
     let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
-    !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")
+    !is_basket(key) && !is_list && !key.is_blob() && !key.class.is_empty()
 }
 
 fn has_entries(key: &Key) -> bool {

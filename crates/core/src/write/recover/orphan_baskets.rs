@@ -27,20 +27,20 @@ impl<'k> OrphanBaskets<'k> {
     /// The keys that none of these branches lists.
     pub(crate) fn of(branches: &[&'k Branch], keys: &'k [Key]) -> Self {
         let mut known: HashSet<u64> = HashSet::new();
-        let mut stray = Self { of: HashMap::new(), named: HashMap::new() };
+        let mut orphans = Self { of: HashMap::new(), named: HashMap::new() };
         for branch in branches.iter().filter(|branch| branch.has_data()) {
             known.extend(branch.baskets().iter().filter_map(BasketPlace::stored_at));
             let named = Named { branches: 0, baskets: 0, lowest: u16::MAX };
-            stray.named.entry(&*branch.name).or_insert(named).branches += 1;
+            orphans.named.entry(&*branch.name).or_insert(named).branches += 1;
         }
         for key in keys.iter().filter(|key| !known.contains(&key.seek_key)) {
-            if let Some(named) = stray.named.get_mut(&*key.name) {
+            if let Some(named) = orphans.named.get_mut(&*key.name) {
                 named.baskets += 1;
                 named.lowest = named.lowest.min(key.cycle);
-                stray.of.entry((&*key.name, key.cycle)).or_default().push(key);
+                orphans.of.entry((&*key.name, key.cycle)).or_default().push(key);
             }
         }
-        stray
+        orphans
     }
 
     /// How many baskets these are.
@@ -55,8 +55,8 @@ impl<'k> OrphanBaskets<'k> {
             && self.named.get(name).is_some_and(|named| named.baskets > 0 && usize::from(named.lowest) < number)
     }
 
-    /// The basket that comes `after` baskets later than `number`, the record's last one. Branches of one name wrote each
-    /// number once, in their order; of the last number, only the first branches may have a basket.
+    /// The basket that comes `after` baskets later than `number`, the record's last one. Branches of one name wrote
+    /// each number once, in their order; of the last number, only the first branches may have a basket.
     ///
     /// # Errors
     ///
@@ -94,9 +94,9 @@ mod tests {
         branch
     }
 
-    fn seeks(stray: &OrphanBaskets<'_>, branch: &Branch, place: usize, number: usize) -> Result<Vec<u64>> {
+    fn seeks(orphans: &OrphanBaskets<'_>, branch: &Branch, place: usize, number: usize) -> Result<Vec<u64>> {
         let mut seeks = Vec::new();
-        while let Some(key) = stray.get(branch, place, number, seeks.len())? {
+        while let Some(key) = orphans.get(branch, place, number, seeks.len())? {
             seeks.push(key.seek_key);
         }
         Ok(seeks)
@@ -116,9 +116,9 @@ mod tests {
         let (first, second) = (branch("x"), branch("x"));
         let mut keys: Vec<Key> = (0..8).map(|at| key("x", at / 2, at as u64)).collect();
         keys.push(key("x", 4, 8)); // begun and never finished
-        let stray = OrphanBaskets::of(&[&first, &second], &keys);
-        assert_eq!(seeks(&stray, &first, 0, 0)?, [0, 2, 4, 6]);
-        assert_eq!(seeks(&stray, &second, 1, 0)?, [1, 3, 5, 7]);
+        let orphans = OrphanBaskets::of(&[&first, &second], &keys);
+        assert_eq!(seeks(&orphans, &first, 0, 0)?, [0, 2, 4, 6]);
+        assert_eq!(seeks(&orphans, &second, 1, 0)?, [1, 3, 5, 7]);
         Ok(())
     }
 
@@ -129,7 +129,7 @@ mod tests {
         assert!(seeks(&OrphanBaskets::of(&[&first, &second], &torn), &first, 0, 0).is_err());
         let twice = [key("x", 0, 0), key("x", 0, 1)];
         assert!(seeks(&OrphanBaskets::of(&[&first], &twice), &first, 0, 0).is_err());
-        let stray = OrphanBaskets::of(&[&first], &twice[..1]);
-        assert!(stray.is_below("x", 1) && !stray.is_below("x", 0) && !stray.is_below("y", 1));
+        let orphans = OrphanBaskets::of(&[&first], &twice[..1]);
+        assert!(orphans.is_below("x", 1) && !orphans.is_below("x", 0) && !orphans.is_below("y", 1));
     }
 }

@@ -79,7 +79,7 @@ impl FileWriter {
         let folder = self.output.folder(&mut *self.output.open_state()?, folder)?;
         prune::forget_references(&mut draft);
         prune::forget_entries(&mut draft);
-        let mut joined = self.joined(&tree, folder, key, compression)?;
+        let mut joined = self.join_tree(&tree, folder, key, compression)?;
         prune::set_compression(&mut draft, &joined.written.branches);
         joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
         Ok(joined)
@@ -98,7 +98,7 @@ impl FileWriter {
         drop(state);
         // Old and new references use one ProcessID list; the table of which branches hold them is not maintained.
         prune::forget_references(&mut draft);
-        let mut joined = self.joined(&tree, folder, &key, None)?;
+        let mut joined = self.join_tree(&tree, folder, &key, None)?;
         joined.index = TreeIndex::of(&draft);
         let stored = |branch: &&Branch| {
             let baskets = branch.baskets().iter();
@@ -135,7 +135,13 @@ impl FileWriter {
         Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
     }
 
-    fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<GrowingTree> {
+    fn join_tree(
+        &self,
+        tree: &Tree,
+        folder: usize,
+        key: &Key,
+        compression: Option<Compression>,
+    ) -> Result<GrowingTree> {
         let usual = self.output.compression;
         let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
         written.title = Arc::clone(&key.title);

@@ -30,8 +30,8 @@ pub(crate) struct Copied {
 
 impl FileWriter {
     /// Copies an object, a tree with its baskets, an RNTuple with its pages, or a directory with all below it, from
-    /// another file or from this one as it was when it was opened. `to` is the new path; missing directories are created.
-    /// Payloads are copied unchanged, so that unknown classes are copied, too, with their descriptions.
+    /// another file or from this one as it was when it was opened. `to` is the new path; missing directories are
+    /// created. Payloads are copied unchanged, so that unknown classes are copied, too, with their descriptions.
     ///
     /// # Errors
     ///

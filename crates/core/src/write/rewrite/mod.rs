@@ -149,8 +149,8 @@ impl FileWriter {
         self.rewrite_with(from, path, to, how, &|_| None)
     }
 
-    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay where they are in
-    /// them.
+    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay
+    /// where they are in them.
     fn rewrite_with(
         &mut self,
         from: &File,
@@ -162,7 +162,7 @@ impl FileWriter {
         let key = from.key(path)?;
         let tree = from.tree_at(&key)?;
         let within = |error: Error| from.name(error).in_object(path);
-        let kept = kept(&tree, how.branches.as_deref()).map_err(within)?;
+        let kept = kept_branches(&tree, how.branches.as_deref()).map_err(within)?;
         let branches: Vec<&Branch> =
             tree.branches().iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
@@ -299,7 +299,7 @@ fn top<'t>(tree: &'t Tree, branch: &'t Branch) -> &'t Arc<str> {
 }
 
 /// The top-level branches that are kept, with their counters; all without a list.
-fn kept(tree: &Tree, branches: Option<&[Arc<str>]>) -> Result<HashSet<Arc<str>>> {
+fn kept_branches(tree: &Tree, branches: Option<&[Arc<str>]>) -> Result<HashSet<Arc<str>>> {
     let all = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
     let Some(names) = branches else { return Ok(all().map(|branch| Arc::clone(&branch.name)).collect()) };
     let mut kept: HashSet<Arc<str>> = HashSet::new();

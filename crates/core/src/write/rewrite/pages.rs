@@ -83,7 +83,7 @@ impl Output {
             let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
             rest = later;
             let how = Sealing { again, verify: self.options.verify, conversions };
-            let pages = sealed(from, step, how, &self.options.session)?;
+            let pages = seal_pages(from, step, how, &self.options.session)?;
             let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
             let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
             let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
@@ -146,7 +146,7 @@ pub(crate) fn check_pages(from: &NTuple, columns: &[ColumnPages], bits: &[u16], 
     let conversions = HashMap::new();
     let sources = sources(from, columns, bits, &conversions)?;
     for step in sources.chunks(64) {
-        sealed(from, step, Sealing { again: None, verify: true, conversions: &conversions }, session)?;
+        seal_pages(from, step, Sealing { again: None, verify: true, conversions: &conversions }, session)?;
     }
     Ok(sources.iter().any(|page| !page.has_checksum && page.stored == page.unpacked))
 }
@@ -162,7 +162,7 @@ struct Sealing<'a> {
 }
 
 /// Pages as they are written.
-fn sealed(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Session) -> Result<Vec<Bytes>> {
+fn seal_pages(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Session) -> Result<Vec<Bytes>> {
     let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
     let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
         let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();

@@ -68,8 +68,8 @@ pub(crate) enum Source {
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that cannot get a
-/// record of their own.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that
+/// cannot get a record of their own.
 pub(crate) fn sealed(
     tree: &Tree,
     branches: &[&Branch],
@@ -96,7 +96,7 @@ pub(crate) fn sealed(
                 BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
                 BasketBytes::Embedded(id) => match datime {
                     Some(datime) => {
-                        let made = made(tree, branch, id, datime, again);
+                        let made = make_record(tree, branch, id, datime, again);
                         made.map_err(|error| place(error.in_basket(number as u32)))?
                     }
                     None => continue,
@@ -121,7 +121,7 @@ pub(crate) fn sealed(
 }
 
 /// Creates a record for a basket in its tree's record.
-fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
+fn make_record(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
     let unsealed = embedded(tree, id)?;
     if branch.io_bits != 0 && branch.entry_offset_len > 0 || is_displaced(tree, id) {
         return Err(Error::unsupported(
@@ -211,7 +211,7 @@ impl Output {
                 Source::Made { .. } => 0,
             };
             let own = whole(record).and_then(|own| match basket.again {
-                Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
+                Some(again) => repack(record.slice(..own.len()), again, basket.widening, from, scratch),
                 None if self.options.verify && matches!(basket.source, Source::Stored { .. }) => {
                     check(record.slice(..own.len()), from, scratch)?;
                     Ok((own.to_vec(), Grown::default()))
@@ -378,7 +378,7 @@ fn check(record: Bytes, from: &File, work: &mut Packing) -> Result<()> {
 }
 
 /// Recompresses the payload of a record. Its content stays the same, except for widened numbers.
-fn packed(
+fn repack(
     record: Bytes,
     compression: Compression,
     widening: Option<Widening>,
@@ -405,9 +405,7 @@ fn packed(
     }
     let nbytes = u32::try_from(packed.len()).ok().filter(|&nbytes| i32::try_from(nbytes).is_ok());
     let nbytes = nbytes.ok_or_else(|| Error::limit("a basket is too large", i32::MAX as u64, packed.len() as u64))?;
-    if let Some(word) = packed.first_chunk_mut() {
-        *word = nbytes.to_be_bytes();
-    }
+    Key::patch_lengths(&mut packed, nbytes, payload.len() as u32)?;
     Ok((packed, grown))
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::codec::Compression;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldId, Model, NTuple, Node, Role, Shape};
 use crate::write::ntuple::Layout;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, number_type};
@@ -73,12 +73,14 @@ impl StoredLayout {
                 if matches!(kind, ColumnType::Real32Trunc | ColumnType::Real32Quant) { of.bits } else { kind.bits() };
             let range = of.range.filter(|_| *kind == ColumnType::Real32Quant);
             let compression = Some(*compression);
+            let field = new_fields.get(&of.field).copied();
+            let field = field.ok_or_else(|| Error::internal("a column that is kept belongs to a field that is not"))?;
             plans.push(ColumnPlan { kind: *kind, bits, range, wide: *wide, compression, is_used: true });
             schema.columns.push(ColumnDescriptor {
                 kind: Some(*kind),
                 code: kind.code(),
                 bits,
-                field: new_fields.get(&of.field).copied().unwrap_or_default(),
+                field,
                 representation: 0,
                 first_element: None,
                 range,
@@ -130,7 +132,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
                 Target::Variant { tags: *tags, switch, items }
             }
             Shape::Fixed { len, item } => {
-                let len = usize::try_from(*len).map_err(|_| crate::Error::internal("an array is too long"))?;
+                let len = usize::try_from(*len).map_err(|_| Error::internal("an array is too long"))?;
                 Target::Fixed { len, item: Box::new(self.target(item)?) }
             }
             Shape::Record { members } => {
@@ -144,7 +146,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
                 }
             }
             Shape::Optional { .. } | Shape::Counts { .. } | Shape::Streamed { .. } => {
-                return Err(crate::Error::internal("values are not as their columns store them"));
+                return Err(Error::internal("values are not as their columns store them"));
             }
         })
     }
@@ -152,7 +154,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
     /// A column of the first representation of a node.
     fn first(&self, node: &Node, place: usize) -> Result<&ColumnDescriptor> {
         let column = node.columns.first().and_then(|columns| columns.get(place));
-        self.from.column(*column.ok_or_else(|| crate::Error::internal("a field has fewer columns than its type"))?)
+        self.from.column(*column.ok_or_else(|| Error::internal("a field has fewer columns than its type"))?)
     }
 
     /// Adds a column, and gives the number of the old one.
@@ -168,7 +170,7 @@ impl<F: Fn(FieldId, Option<Compression>) -> Compression> Builder<'_, F> {
             (_, false) if !was_raw => kind,
             _ => kind.split(),
         };
-        let number = sets.clone().next().unwrap_or_default();
+        let number = sets.clone().next().ok_or_else(|| Error::internal("a field has no column for its values"))?;
         self.columns.insert(number, NewColumn { kind, wide, compression, of });
         Ok(number)
     }

@@ -15,20 +15,20 @@ use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
 use crate::write::rewrite::ntuple::NTupleRewrite;
 use crate::write::rewrite::windows::{chosen, selection, windows};
-use crate::write::rewrite::{Unsupported, kept};
+use crate::write::rewrite::{Unsupported, kept_branches};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
-    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only count their items are left out. `how` speaks of
-    /// branches where it says fields. Returns what differs from the tree: names that RNTuples do not allow, and branches
-    /// that were left out.
+    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only
+    /// count their items are left out. `how` speaks of branches where it says fields. Returns what differs from the
+    /// tree: names that RNTuples do not allow, and branches that were left out.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written, and
-    /// where `how` keeps pages or asks for another order than that of entries; what reading and writing report. Then there
-    /// is no RNTuple.
+    /// where `how` keeps pages or asks for another order than that of entries; what reading and writing report. Then
+    /// there is no RNTuple.
     ///
     /// # Example
     ///
@@ -60,7 +60,7 @@ impl FileWriter {
             let words = "a tree becomes an RNTuple cluster by cluster";
             return Err(within(Error::unsupported(words)));
         }
-        let kept = kept(&tree, how.fields.as_deref()).map_err(within)?;
+        let kept = kept_branches(&tree, how.fields.as_deref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let (mut notes, mut counting, counters) = (Vec::new(), Vec::new(), counters(&tree));
         let (mut ids, mut names, mut used) = (Vec::new(), Vec::new(), HashSet::new());

@@ -15,17 +15,18 @@ use crate::write::rewrite::{Rewrite, Unsupported};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
-    /// Writes an RNTuple of another file as a tree, under the path `to`: a branch for each top-level field. Numbers, arrays
-    /// of them, strings, vectors and containers, and objects whose classes the RNTuple names become branches of these
-    /// types, objects split. Of records without a class each member is a branch; of lists of them, the members are lists
-    /// that one branch counts. `how` speaks of fields where it says branches. Returns what differs from the RNTuple.
+    /// Writes an RNTuple of another file as a tree, under the path `to`: a branch for each top-level field. Numbers,
+    /// arrays of them, strings, vectors and containers, and objects whose classes the RNTuple names become branches of
+    /// these types, objects split. Of records without a class each member is a branch; of lists of them, the members
+    /// are lists that one branch counts. `how` speaks of fields where it says branches. Returns what differs from the
+    /// RNTuple.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported), naming the field and its type, for values that no tree holds (values that
-    /// may be absent or are of several types, tuples, what a class's streamer wrote), unless `unsupported` leaves them out, and
-    /// where `how` keeps baskets or asks for another order than that of entries; what reading and writing report. Then there
-    /// is no tree.
+    /// [`Unsupported`](ErrorKind::Unsupported), naming the field and its type, for values that no tree holds (values
+    /// that may be absent or are of several types, tuples, what a class's streamer wrote), unless `unsupported` leaves
+    /// them out, and where `how` keeps baskets or asks for another order than that of entries; what reading and writing
+    /// report. Then there is no tree.
     ///
     /// # Example
     ///

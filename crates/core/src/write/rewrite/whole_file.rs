@@ -205,6 +205,9 @@ pub struct Remade {
     pub was_ntuple: bool,
     /// Whether it is one now.
     pub is_ntuple: bool,
+    /// How many of its baskets or pages were moved without being inflated, so that damage in them stays unseen; none
+    /// with [`WriteOptions::verify`](crate::write::WriteOptions::verify).
+    pub unread: u64,
     /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out.
     pub notes: Vec<String>,
 }
@@ -228,8 +231,8 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees that were
-    /// named and are not there.
+    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees
+    /// that were named and are not there.
     ///
     /// # Example
     ///
@@ -270,6 +273,14 @@ impl FileWriter {
         // What old versions wrote is read by their rules: give the file the same version.
         self.output.open_state()?.header.version = from.header().version;
         let mut remade = Vec::new();
+        // Of each tree, whether nothing in its baskets was inflated.
+        let mut are_unread = Vec::new();
+        let verify = self.output.options.verify;
+        let keeps_baskets = matches!(how.baskets, Baskets::Keep);
+        let keeps_compression = match &how.baskets {
+            Baskets::New(wish) => wish.compression.is_none(),
+            Baskets::Keep => true,
+        };
         let mut keys: Vec<_> = keys.iter().collect();
         // Cycles in their order; what was listed first stays first.
         keys.sort_by_key(|found| found.key.cycle);
@@ -296,11 +307,13 @@ impl FileWriter {
                 kept: None,
                 was_ntuple,
                 is_ntuple: was_ntuple,
+                unread: 0,
                 notes: Vec::new(),
             };
             let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
             let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
             let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
+            let keeps_own = keeps_compression && compression.is_empty();
             match (was_ntuple, how.to.filter(|_| is_named)) {
                 _ if !is_named => self.copy(from, path, path)?,
                 (false, Some(Format::NTuple)) => {
@@ -329,17 +342,21 @@ impl FileWriter {
                     one.kept = self.rewrite_or_keep(from, path, how)?;
                 }
             }
+            let is_kept = keeps_baskets && how.to.is_none() || one.kept.is_some() && keeps_own;
+            are_unread.push(!verify && (!is_named || is_kept));
             remade.push(one);
         }
         self.close()?;
         let file = reopen()?;
-        for tree in &mut remade {
+        for (tree, is_unread) in remade.iter_mut().zip(are_unread) {
             tree.after = figures(&file, &file.key(&tree.path)?)?;
+            tree.unread = if is_unread { tree.after.baskets } else { 0 };
         }
         Ok(remade)
     }
 
-    /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it lacks.
+    /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it
+    /// lacks.
     fn rewrite_ntuple_or_keep(
         &mut self,
         from: &File,

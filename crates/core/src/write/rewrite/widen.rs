@@ -2,7 +2,7 @@
 
 use crate::column::Number;
 use crate::error::{Error, Result};
-use crate::tree::Basket;
+use crate::tree::{Basket, BasketHeader};
 
 /// From which type to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Widening {
         self.to.bytes() / self.from.bytes()
     }
 
-    /// Widens the payload of a basket, and updates the lengths in `head`, which holds the key and the basket header.
+    /// Widens the payload of a basket, and updates its header in `head`, which holds the key and the basket header.
     ///
     /// # Errors
     ///
@@ -78,27 +78,18 @@ impl Widening {
             largest = largest.max(self.one(value, &mut wide));
         }
         self.offsets(basket, rest, &mut wide)?;
-        let (last, objlen) = (keylen + data.len() * ratio, wide.len());
-        let io = usize::from(basket.io_bits != 0);
         let entry_bytes = match basket.has_offsets() || basket.offsets_left_out {
             true => basket.entry_bytes as usize,
             false => (basket.entry_bytes as usize).saturating_mul(ratio),
         };
-        // `fObjlen`, `fBufferSize`, `fNevBufSize` (below zero where bits of features follow), `fLast`.
-        let entry_bytes = if io == 1 { -(entry_bytes as i64) } else { entry_bytes as i64 };
-        let words = [
-            (6, objlen as i64),
-            (keylen.saturating_sub(17 + io), (keylen + objlen) as i64),
-            (keylen.saturating_sub(13 + io), entry_bytes),
-            (keylen.saturating_sub(5), last as i64),
-        ];
-        for (at, word) in words {
-            let word = i32::try_from(word).map_err(|_| Error::malformed("a basket's header contradicts its record"))?;
-            let place = head.get_mut(at..at + 4);
-            place
-                .ok_or_else(|| Error::malformed("a basket is shorter than its key"))?
-                .copy_from_slice(&word.to_be_bytes());
-        }
+        let word = |number: usize| {
+            i32::try_from(number).map_err(|_| Error::malformed("a basket's header contradicts its record"))
+        };
+        let (buffer_bytes, entry_bytes) = (word(keylen + wide.len())?, word(entry_bytes)?);
+        let last = word(keylen + data.len() * ratio)?;
+        BasketHeader::update(head, |header| {
+            *header = BasketHeader { buffer_bytes, entry_bytes, last, ..*header };
+        })?;
         let most = if self.counts { largest.max(0) as u64 } else { 0 };
         Ok((wide, Grown { bytes: bytes.saturating_sub(payload.len()) as u64, most }))
     }

@@ -174,27 +174,30 @@ impl TreeWriter {
         outcome
     }
 
-    /// Adds the rows of an Arrow record batch: a column for every branch by name, without the counters. Columns of lists
-    /// fill vectors and counted lists, fixed-size lists fill arrays. [`BranchSpec::from_arrow`] makes branches from the
-    /// fields of a schema.
+    /// Adds the rows of an Arrow record batch: a column for every branch by name, without the counters. Columns of
+    /// lists fill vectors and counted lists, fixed-size lists fill arrays. [`BranchSpec::from_arrow`] makes branches
+    /// from the fields of a schema.
     ///
     /// # Errors
     ///
-    /// Those of [`extend`](Self::extend); [`Mismatch`](crate::ErrorKind::Mismatch) for nulls, which branches do not have;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns of types that no branch holds.
+    /// Those of [`extend`](Self::extend); [`Mismatch`](crate::ErrorKind::Mismatch) for nulls, which branches do not
+    /// have; [`Unsupported`](crate::ErrorKind::Unsupported) for columns of types that no branch holds.
     ///
     /// # Example
     ///
     /// ```
     /// # let path = sapwood_testkit::scratch("extend-batch.root");
+    /// use std::sync::Arc;
     /// use arrow_array::{Float64Array, RecordBatch, StringArray};
     /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, WriteOptions};
     /// let weights = Float64Array::from(vec![0.5, 1.5]);
     /// let names = StringArray::from(vec!["mu", "e"]);
-    /// let batch = RecordBatch::try_from_iter([("weight", std::sync::Arc::new(weights) as _), ("name", std::sync::Arc::new(names) as _)])?;
+    /// let columns = [("weight", Arc::new(weights) as _), ("name", Arc::new(names) as _)];
+    /// let batch = RecordBatch::try_from_iter(columns)?;
     ///
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// let specs = batch.schema().fields().iter().map(|field| BranchSpec::from_arrow(field)).collect::<Result<_, _>>()?;
+    /// let schema = batch.schema();
+    /// let specs = schema.fields().iter().map(|field| BranchSpec::from_arrow(field)).collect::<Result<_, _>>()?;
     /// let mut tree = file.tree("events", specs, TreeOptions::default())?;
     /// tree.extend_batch(&batch)?;
     /// tree.close()?;
@@ -397,11 +400,10 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry. Rows of a
-    /// context of a [`ParallelWriter`](crate::write::ParallelWriter) are not: they stay with its tree, which tries again
-    /// with the next commit, when it is saved, and when it is closed.
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) if branches were added to a tree and got fewer entries than it has:
-    /// they are not in the tree then.
+    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry. Rows of
+    /// a context of a [`ParallelWriter`](crate::write::ParallelWriter) are not: they stay with its tree, which tries
+    /// again with the next commit, when it is saved, and when it is closed. [`Mismatch`](crate::ErrorKind::Mismatch) if
+    /// branches were added to a tree and got fewer entries than it has: they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
         if self.commit_path.is_some() && flushed.is_err() && self.hand_over().is_err() {

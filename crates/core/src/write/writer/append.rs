@@ -1,14 +1,17 @@
 //! Adds entries and branches to an existing tree, written by any program.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::Compression;
+use bytes::Bytes;
+
+use crate::codec::{BlockHeader, Compression, RandomAccess};
 use crate::column::Prim;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
 use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
-use crate::tree::{BasketBytes, Branch, Tree};
+use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type};
@@ -19,7 +22,8 @@ use crate::write::writer::FileWriter;
 
 impl FileWriter {
     /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Everything else stays as it is;
-    /// new clusters follow the existing ones.
+    /// new clusters follow the existing ones. Branches whose entries can be inflated alone keep their blocks, unless
+    /// [`TreeOptions::random_access`] or the file's says otherwise.
     ///
     /// # Errors
     ///
@@ -59,7 +63,8 @@ impl FileWriter {
         // Continue with clusters of the last size.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
         let options = TreeOptions { auto_flush, ..options };
-        self.reopen(path, &file, key, &tree, specs, Some(baskets), options)
+        let keeps_blocks = options.random_access.is_none() && self.output.options.random_access == RandomAccess::Off;
+        self.reopen(path, &file, key, &tree, specs, Some(baskets), options, keeps_blocks)
     }
 
     /// Opens a tree of a file that is [updated](Self::update), to add branches to it. They become part of the tree once
@@ -79,7 +84,7 @@ impl FileWriter {
         let clusters = tree.clusters();
         let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
         let options = TreeOptions { auto_flush, ..options };
-        self.reopen(path, &file, key, &tree, branches, None, options)
+        self.reopen(path, &file, key, &tree, branches, None, options, false)
     }
 
     /// Continues a tree that this writer began and whose [`TreeWriter`] was closed. New clusters follow the existing
@@ -181,7 +186,9 @@ impl FileWriter {
         specs: Vec<BranchSpec>,
         baskets: Option<Vec<usize>>,
         options: TreeOptions,
+        keeps_blocks: bool,
     ) -> Result<TreeWriter> {
+        let blocks = if keeps_blocks { blocks(file, tree) } else { Vec::new() };
         let mut state = self.output.open_state()?;
         let (folder, _) = self.output.find(&mut state, path.trim_matches('/'))?;
         let compression = options.compression.unwrap_or(self.output.compression);
@@ -190,6 +197,9 @@ impl FileWriter {
             same_branches(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
             debug_assert_eq!(baskets.len(), reopened.branches.len());
             reopened.entries = tree.entries;
+        }
+        for (branch, blocks) in reopened.branches.iter_mut().zip(blocks) {
+            branch.random_access = branch.random_access.or(blocks);
         }
         let draft = file.draft_at(&key)?;
         reopened.title = Arc::clone(&key.title);
@@ -228,6 +238,31 @@ fn baskets(tree: &Tree) -> Result<Vec<usize>> {
         Ok(baskets.len())
     };
     tree.branches().iter().map(one).collect()
+}
+
+/// After how many entries the blocks of each branch end, as its first basket has it. What cannot be read is left to its
+/// readers.
+fn blocks(file: &File, tree: &Tree) -> Vec<Option<RandomAccess>> {
+    /// Bytes of the header of a basket, and that of its first block.
+    const HEAD_BYTES: u64 = 1024;
+    let limits = &file.options().limits;
+    let place = |branch: &Branch| match branch.baskets().first().map(|basket| &basket.bytes) {
+        Some(&BasketBytes::Stored { seek, nbytes }) => seek..seek.saturating_add(nbytes.into()),
+        _ => 0..0,
+    };
+    let places: Vec<_> = tree.branches().iter().map(place).collect();
+    let heads: Vec<_> = places.iter().map(|place| place.start..place.end.min(place.start + HEAD_BYTES)).collect();
+    let Ok(heads) = file.read_raw(&heads) else { return Vec::new() };
+    let one = |(place, head): (&Range<u64>, Bytes)| {
+        let basket = Basket::read_head(&head, place.end - place.start, limits).ok()?;
+        let first = BlockHeader::read(head.get(usize::from(basket.key.keylen)..)?).ok()?;
+        if !basket.key.is_compressed() || first.unsealed_bytes() >= basket.key.objlen as usize {
+            return None;
+        }
+        let basket = Basket::read(file.read_one(place.clone()).ok()?, limits).ok()?;
+        RandomAccess::entries(basket.chosen_block_entries().ok()??).ok()
+    };
+    places.iter().zip(heads).map(one).collect()
 }
 
 /// Whether the branches that would be written match the existing ones.
@@ -338,7 +373,8 @@ fn class_of(
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
     let mut class = Class::new(&*info.name);
-    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a reader.
+    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a
+    // reader.
     class.version = i16::try_from(info.version).ok().filter(|&version| version > 1);
     class.known_checksum = Some(info.checksum);
     for element in &info.elements {

@@ -226,8 +226,8 @@ impl FileWriter {
         self.output.folder(&mut state, path.trim_matches('/')).map(drop)
     }
 
-    /// Begins a tree. Its record is written at once, without entries, so that [recovery](crate::File::is_recovered) finds
-    /// it.
+    /// Begins a tree. Its record is written at once, without entries, so that [recovery](crate::File::is_recovered)
+    /// finds it.
     ///
     /// # Errors
     ///

@@ -98,7 +98,8 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for a tree that is being written.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for a tree that is being
+    /// written.
     pub fn remove(&mut self, path: &str) -> Result<()> {
         let output = &self.output;
         let mut state = output.open_state()?;

@@ -161,10 +161,31 @@ impl Stat {
         Ok(Self { id, len, flags, modified: number()? })
     }
 
+    pub(crate) fn is_folder(&self) -> bool {
+        self.flags & Self::IS_DIRECTORY != 0
+    }
+
     /// A folder, a socket: nothing that has bytes.
     pub(crate) fn is_no_file(&self) -> bool {
         self.flags & (Self::IS_DIRECTORY | Self::IS_OTHER) != 0
     }
+}
+
+/// The names in a folder, and whether each is a folder, where the server says so.
+pub(crate) fn names(body: &[u8]) -> Vec<(String, bool)> {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_end_matches('\0');
+    // Servers that tell what a name is begin with an empty one.
+    let Some(rest) = text.strip_prefix(".\n0 0 0 0\n") else {
+        return text.split('\n').map(|name| (name.to_owned(), false)).collect();
+    };
+    let mut lines = rest.split('\n');
+    let mut found = Vec::new();
+    while let (Some(name), Some(stat)) = (lines.next(), lines.next()) {
+        let is_folder = Stat::read(stat.as_bytes()).is_ok_and(|stat| stat.is_folder());
+        found.push((name.to_owned(), is_folder));
+    }
+    found
 }
 
 /// Answer to an open.
@@ -284,6 +305,15 @@ fn text(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_come_with_what_they_are_or_alone() {
+        let told = b".\n0 0 0 0\na b.root\n7 16 16 1 1 1 0644 root root\nsub\n8 4096 19 1 1 1 0755 root root\0";
+        assert_eq!(names(told), [("a b.root".to_owned(), false), ("sub".to_owned(), true)]);
+        assert_eq!(names(b"a.root\nsub\0"), [("a.root".to_owned(), false), ("sub".to_owned(), false)]);
+        assert_eq!(names(b".\n0 0 0 0\na.root\nnonsense\nb.root"), [("a.root".to_owned(), false)]);
+        assert_eq!(names(b".\n0 0 0 0\n\0"), [] as [(String, bool); 0]);
+    }
 
     #[test]
     fn heads_have_stream_status_and_length() {

@@ -7,7 +7,8 @@ mod request;
 mod vector;
 
 pub(crate) use answer::{
-    Forward, HEAD_BYTES, Head, Later, Offer, OpenFile, Protocol, Refusal, Stat, Status, Welcome, limits, wait_seconds,
+    Forward, HEAD_BYTES, Head, Later, Offer, OpenFile, Protocol, Refusal, Stat, Status, Welcome, limits, names,
+    wait_seconds,
 };
 pub(crate) use pages::{Pages, Part, Wrong};
 pub(crate) use request::{HELLO, Handle, Request, SessionId};

@@ -23,6 +23,7 @@ const ABILITY: u8 = 1 | 8;
 const CAPABILITY: u8 = 128 | 5;
 const OPEN_READ: u16 = 0x10;
 const OPEN_STAT: u16 = 0x400;
+const LIST_STAT: u8 = 2;
 const QUERY_CONFIG: u16 = 7;
 
 /// An open file, as its server calls it.
@@ -44,6 +45,8 @@ pub(crate) enum Request<'a> {
     Auth { protocol: &'a str, proof: &'a [u8] },
     /// A file to be read, and what is known of it.
     Open { path: &'a str },
+    /// The names in a folder, and what is known of each.
+    List { path: &'a str },
     /// What is known of an open file.
     Stat { handle: Handle },
     /// An open file is not needed any longer.
@@ -97,6 +100,11 @@ impl Request<'_> {
                 body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
                 (3010, body, path.as_bytes().to_vec())
             }
+            Self::List { path } => {
+                let mut body = [0; 16];
+                body[15] = LIST_STAT;
+                (3004, body, path.as_bytes().to_vec())
+            }
             Self::Read { handle, range } => {
                 let data = if path == 0 { Vec::new() } else { vec![path, 0, 0, 0, 0, 0, 0, 0] };
                 (3013, with_range(*handle, range), data)
@@ -136,12 +144,14 @@ impl Request<'_> {
     /// The most bytes that its answer may have, all frames together.
     pub(crate) fn answer_bytes(&self) -> u64 {
         const WORDS: u64 = 64 << 10;
+        const NAMES: u64 = 32 << 20;
         match self {
             Self::Read { range, .. } => u64::from(length(range)).max(WORDS),
             Self::ReadPages { range, .. } => Pages::most_bytes(range).max(WORDS),
             Self::ReadVector { ranges, .. } => {
                 ranges.iter().fold(WORDS, |sum, range| sum + 16 + u64::from(length(range)))
             }
+            Self::List { .. } => NAMES,
             _ => WORDS,
         }
     }
@@ -192,6 +202,8 @@ mod tests {
         assert_eq!(login[2..], *b"\x0B\xBF\0\0\0\x07someone-\0\x09\x85\0\0\0\0\x01t");
         let open = bytes(&Request::Open { path: "/a?b" });
         assert_eq!(open[2..], *b"\x0B\xC2\0\0\x04\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04/a?b");
+        let list = bytes(&Request::List { path: "/a" });
+        assert_eq!(list[2..], *b"\x0B\xBC\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x02/a");
         let auth = bytes(&Request::Auth { protocol: "ztn", proof: b"xy" });
         assert_eq!(auth[2..], *b"\x0B\xB8\0\0\0\0\0\0\0\0\0\0\0\0ztn\0\0\0\0\x02xy");
         let read = bytes(&Request::Read { handle: *b"abcd", range: 256..258 });

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sapwood import _core, errors, file
@@ -25,6 +25,9 @@ class Figures:
     zip_bytes: int
     tot_bytes: int
     """Bytes before compression."""
+    unread: int = field(default=0, compare=False)
+    """Baskets that were moved without being inflated, so that damage in them stays unseen; none with
+    ``verify=True``."""
 
 
 def rewrite(
@@ -114,11 +117,7 @@ def rewrite(
     not_found = list(compression) if by_branch else []
     branches: dict[str, list[str]] = {}
     entries: dict[str, list[tuple[int, int]]] = {}
-    names = (
-        trees
-        if trees is not None
-        else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD", "ROOT::RNTuple"], cycle=False)
-    )
+    names = trees if trees is not None else opened._names_of_trees()
     unused = [pattern for patterns in (keep, drop) for pattern in _each(patterns)]
     for name in dict.fromkeys(names):
         tree = opened[name]
@@ -159,12 +158,15 @@ def rewrite(
         unsupported,
         as_random_access(random_access),
     )
-    for path, _, _, reason, notes in made:
+    for path, _, _, reason, _, notes in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
         for note in notes:
             warnings.warn(f"{path!r}: {note}", stacklevel=2)
-    return {path: (Figures(*before), Figures(*after)) for path, before, after, _, _ in made}
+    return {
+        path: (Figures(*before), replace(Figures(*after), unread=unread))
+        for path, before, after, _, unread, _ in made
+    }
 
 
 def _settings(tree: Any, wanted: Mapping[str, Any]) -> tuple[dict[int, str], set[str]]:

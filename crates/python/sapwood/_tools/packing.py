@@ -68,11 +68,14 @@ def pack(
     connection = network.take_options(options)
     ignore(options, "pack")
     check_options(threads)
+    block_bytes = as_bytes(block)
+    if block_bytes < 0:
+        raise errors.MismatchError(f"a block has 1024 to 67108864 bytes, not {block_bytes}")
     place, name = _place(source)
     target = _core.packed_name(name) if output is None else os.path.expanduser(os.fspath(output))
     try:
         bytes_, packed_bytes, blocks, advice = _core.pack(
-            place, name, target, as_bytes(block), level, threads, replace, connection or None
+            place, name, target, block_bytes, level, threads, replace, connection or None
         )
     except errors.NotFoundError as error:
         raise _missing(name, error) from error.__cause__

@@ -1,10 +1,14 @@
 //! Options of the stores that use a network.
 
+mod cache;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{CacheOptions, provider};
+use crate::provider;
+
+pub use cache::{CacheKind, CacheOptions, Notices};
 
 /// Options of all stores that use a network. They are not read from the environment;
 /// [`environment`](crate::environment) adds what it says, such as `https_proxy` or `BEARER_TOKEN`.

@@ -1,10 +1,10 @@
-//! Histograms as text, and as pictures (SVG, PDF).
+//! Histograms as text, and as pictures (SVG, PNG, PDF).
 
 use std::fmt::Write as _;
 
-use sapwood::hist::{Axis, Histogram};
-use sapwood::inspect::png::Png;
-use sapwood::{Error, Result};
+use super::png::Png;
+use crate::error::{Error, Result};
+use crate::hist::{Axis, Histogram};
 
 /// Lines and columns of a picture in a terminal.
 const LINES: usize = 32;
@@ -14,7 +14,22 @@ const EIGHTHS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉",
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
 /// A histogram as text: its figures, and bars or shades for its bins. Bins are joined where there are more than lines.
-pub(crate) fn in_terminal(histogram: &Histogram) -> Result<String> {
+///
+/// # Errors
+///
+/// Those of [`Histogram::mean`] and [`Histogram::std_dev`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::inspect::histogram;
+/// let mut spectrum = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
+/// spectrum.fill(&[0.2], 1.0)?;
+/// assert!(histogram::text(&spectrum)?.contains("entries 1"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn text(histogram: &Histogram) -> Result<String> {
     let mut text = figures(histogram)?;
     match histogram.axes() {
         [x] => bars(&mut text, x, &contents(histogram)),
@@ -158,9 +173,20 @@ fn shade(share: f64) -> [f64; 3] {
 ///
 /// # Errors
 ///
-/// [`Unsupported`](sapwood::ErrorKind::Unsupported) with three axes; [`Mismatch`](sapwood::ErrorKind::Mismatch) with
+/// [`Unsupported`](crate::ErrorKind::Unsupported) with three axes; [`Mismatch`](crate::ErrorKind::Mismatch) with
 /// more bins than a picture shows.
-pub(crate) fn svg(histogram: &Histogram) -> Result<String> {
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::inspect::histogram;
+/// let mut spectrum = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
+/// spectrum.fill(&[0.2], 1.0)?;
+/// assert!(histogram::svg(&spectrum)?.starts_with("<svg"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn svg(histogram: &Histogram) -> Result<String> {
     let mut picture = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\">\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
@@ -211,7 +237,18 @@ pub(crate) fn svg(histogram: &Histogram) -> Result<String> {
 /// # Errors
 ///
 /// As [`svg`].
-pub(crate) fn png(histogram: &Histogram) -> Result<Vec<u8>> {
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::inspect::histogram;
+/// let mut spectrum = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
+/// spectrum.fill(&[0.2], 1.0)?;
+/// assert!(histogram::png(&spectrum)?.starts_with(b"\x89PNG"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn png(histogram: &Histogram) -> Result<Vec<u8>> {
     /// Points of the picture for one of the page.
     const SCALE: f64 = 2.0;
     const THIN: u32 = 2;
@@ -257,7 +294,18 @@ pub(crate) fn png(histogram: &Histogram) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// As [`svg`].
-pub(crate) fn pdf(histogram: &Histogram) -> Result<Vec<u8>> {
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::inspect::histogram;
+/// let mut spectrum = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
+/// spectrum.fill(&[0.2], 1.0)?;
+/// assert!(histogram::pdf(&spectrum)?.starts_with(b"%PDF"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn pdf(histogram: &Histogram) -> Result<Vec<u8>> {
     let mut page = String::new();
     // The origin of a page is below.
     let up = |y: f64| HEIGHT - y;
@@ -445,8 +493,8 @@ mod tests {
     fn a_histogram_is_bars_in_a_terminal() {
         let mut histogram = Histogram::new("TH1D", [Axis::regular(3, 0.0, 3.0).expect("bins")]).expect("a histogram");
         histogram.fill_many(&[&[0.5, 1.5, 1.5, 9.0]], None).expect("fills");
-        let text = in_terminal(&histogram).expect("a picture");
-        let lines: Vec<&str> = text.lines().collect();
+        let shown = text(&histogram).expect("a picture");
+        let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[1], "entries 4  mean x 1.16667  std dev x 0.471405  underflow 0  overflow 1");
         assert_eq!(lines[2].matches('█').count() * 2, lines[3].matches('█').count());
         assert_eq!(lines[4], "2 0 ");

@@ -22,6 +22,7 @@ def skim(
     tree: str = "tree",
     format: str = "ttree",
     compression: Any = "zstd:5",
+    random_access: Any = None,
     aliases: Mapping[str, str] | None = None,
     step_size: int | str = "100 MB",
     **options: Any,
@@ -31,9 +32,10 @@ def skim(
 
     ``columns`` are names of branches, or a mapping from names of new branches to expressions; all branches
     without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
-    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings. With
-    ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written: what fails
-    leaves nothing. Further options are those of :func:`sapwood.iterate`.
+    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
+    ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
+    ``format="rntuple"`` the file holds an RNTuple, which has no blocks. The output gets its name when all is
+    written: what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -56,6 +58,9 @@ def skim(
         raise TypeError(f"skim() decides about {taken[0]!r} itself")
     if columns is not None and not columns:
         raise MismatchError("no column is named: leave columns out for all branches")
+    if format == "rntuple" and random_access is not None:
+        raise MismatchError("random_access is for trees: an RNTuple has pages instead of baskets")
+    blocks = "off" if random_access is None else random_access
     named = columns if isinstance(columns, Mapping) else None
     wanted = list(dict.fromkeys(named.values())) if named is not None else columns
     target = os.fspath(output)
@@ -73,7 +78,7 @@ def skim(
                 elif format == "rntuple":
                     into = file.mkrntuple(tree, values, compression=compression)
                 else:
-                    into = file.mktree(tree, values, compression=compression)
+                    into = file.mktree(tree, values, compression=compression, random_access=blocks)
             if into is None:
                 raise MismatchError("no entry was read: nothing says what the skim would hold")
         os.replace(partial, target)

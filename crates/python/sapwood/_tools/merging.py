@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, errors, network
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import paths, urls
-from sapwood.compression import as_compression
+from sapwood.compression import as_compression, as_random_access
 from sapwood.file import check_options
 from sapwood.sizes import as_bytes, every
 
@@ -39,7 +39,7 @@ class MergedTree:
     tot_bytes: int
     """Bytes before compression."""
     copied: dict[str, int]
-    """``num_baskets`` and ``bytes`` of what was never inflated."""
+    """``num_baskets`` and ``bytes`` of what was copied as it was."""
     recompressed: dict[str, int]
     """The same of what was compressed again."""
     reencoded: dict[str, int]
@@ -65,6 +65,9 @@ class Merged:
     """The checksum of the output, where it was wanted."""
     objects: int
     """Objects that are no trees."""
+    unread: int
+    """Baskets that were copied without being inflated, so that damage in them stays unseen; none with
+    ``verify=True``."""
     trees: dict[str, MergedTree]
     """Trees by their paths."""
     skipped: dict[str, str]
@@ -88,6 +91,7 @@ def merge(
     recluster: bool = False,
     auto_flush: int | str | None = None,
     basket_bytes: int | str | None = None,
+    random_access: Any = None,
     open_files: int | None = None,
     threads: int = 0,
     adler32: bool = False,
@@ -104,7 +108,8 @@ def merge(
     Baskets are moved as they are, without being looked into, where ``compression`` is ``"keep"``, or is what
     they have; ``verify=True`` inflates them, so that a damaged one is an error. ``"first"`` is the one of the
     first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across
-    the borders of inputs; ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
+    the borders of inputs; ``auto_flush``, ``basket_bytes`` and ``random_access`` are those of
+    :func:`rewrite`.
 
     The first input decides which branches a tree has. Branches that only others have are left out, and plain
     branches whose numbers are narrower in them are widened (see :attr:`Merged.notices`); an input that lacks
@@ -142,16 +147,17 @@ def merge(
     ignore(options, "merge")
     if only is not None and exclude is not None:
         raise errors.MismatchError("only and exclude do not go together")
-    if not recluster and (auto_flush is not None or basket_bytes is not None):
+    if not recluster and any(each is not None for each in (auto_flush, basket_bytes, random_access)):
         raise errors.MismatchError(
-            "auto_flush and basket_bytes are those of new clusters: recluster=True makes them"
+            "auto_flush, basket_bytes and random_access are those of new clusters: recluster=True makes them"
         )
     chosen = only if only is not None else exclude or ()
     names = [chosen] if isinstance(chosen, str) else list(chosen)
     listed = None if only is None and exclude is None else (only is not None, names)
     setting = compression if compression in ("keep", "first") else as_compression(compression)
     flush = every(-30_000_000 if auto_flush is None else auto_flush)
-    clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
+    bytes_each = None if basket_bytes is None else as_bytes(basket_bytes)
+    clusters = (flush, bytes_each, as_random_access(random_access)) if recluster else None
     files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
     check_options(threads)
     target = os.path.expanduser(os.fspath(output))

@@ -3,42 +3,35 @@
 use std::io::Write;
 
 use sapwood::File;
-use sapwood::inspect::doctor::{ReadingKind, diagnose_tree};
-use sapwood::inspect::io_cost::{Cost, Reader, plan};
+use sapwood::inspect::io_cost::Reader;
+use sapwood::inspect::rewritten::{ReadingChange, reading_changes};
 use sapwood::write::{Figures, Remade};
 use serde_json::{Value, json};
 
-use crate::documents;
 use crate::output::{self, Outcome};
+use crate::reports::documents;
 
 /// A file before and after.
 pub(crate) struct Rewritten {
     files: [(String, u64); 2],
-    trees: Vec<(Remade, Vec<Compared>)>,
+    trees: Vec<(Remade, Vec<ReadingChange>)>,
     reader: Reader,
-    /// Whether all baskets were moved without being looked into.
-    unread: bool,
-}
-
-/// What a reading cost and costs.
-struct Compared {
-    kind: ReadingKind,
-    branches: Vec<String>,
-    before: Cost,
-    after: Cost,
 }
 
 impl Rewritten {
-    pub(crate) fn new(from: &File, to: &File, remade: Vec<Remade>, reader: Reader, unread: bool) -> Outcome<Self> {
+    pub(crate) fn new(from: &File, to: &File, remade: Vec<Remade>, reader: Reader) -> Outcome<Self> {
         let files = [from, to].map(|file| (file.identity().name.to_string(), file.identity().len));
         let mut trees = Vec::new();
         for tree in remade {
             // Readings of trees are compared with each other.
-            let costs =
-                if tree.was_ntuple || tree.is_ntuple { Vec::new() } else { compare(from, to, &tree.path, &reader)? };
+            let costs = if tree.was_ntuple || tree.is_ntuple {
+                Vec::new()
+            } else {
+                reading_changes(from, to, &tree.path, &reader)?
+            };
             trees.push((tree, costs));
         }
-        Ok(Self { files, trees, reader, unread })
+        Ok(Self { files, trees, reader })
     }
 
     /// As tables.
@@ -73,8 +66,7 @@ impl Rewritten {
         }
         writeln!(out)?;
         output::table(out, &["tree", "reading", "", "requests", "bytes"], &rows)?;
-        let is_unread = |tree: &&(Remade, Vec<Compared>)| self.unread || tree.0.kept.is_some();
-        let unread: u64 = self.trees.iter().filter(is_unread).map(|(tree, _)| tree.after.baskets).sum();
+        let unread: u64 = self.trees.iter().map(|(tree, _)| tree.unread).sum();
         if unread > 0 {
             writeln!(out, "\n{unread} baskets were moved and not looked into: --verify inflates them")?;
         }
@@ -90,16 +82,16 @@ impl Rewritten {
                 "zip_bytes": figures.zip_bytes, "tot_bytes": figures.tot_bytes,
             })
         };
-        let reading = |compared: &Compared| {
+        let reading = |compared: &ReadingChange| {
             json!({
                 "reading": compared.kind.as_str(), "branches": compared.branches,
                 "before": documents::cost(&compared.before, &self.reader),
                 "after": documents::cost(&compared.after, &self.reader),
             })
         };
-        let tree = |(tree, costs): &(Remade, Vec<Compared>)| {
+        let tree = |(tree, costs): &(Remade, Vec<ReadingChange>)| {
             json!({
-                "tree": tree.path, "kept": tree.kept, "notes": tree.notes,
+                "tree": tree.path, "kept": tree.kept, "unread": tree.unread, "notes": tree.notes,
                 "before": figures(&tree.before), "after": figures(&tree.after),
                 "readings": costs.iter().map(reading).collect::<Vec<_>>(),
             })
@@ -107,23 +99,4 @@ impl Rewritten {
         let [before, after] = self.files.each_ref().map(|(name, bytes)| json!({ "file": name, "bytes": bytes }));
         json!({ "before": before, "after": after, "trees": self.trees.iter().map(tree).collect::<Vec<_>>() })
     }
-}
-
-/// The readings of a doctor. The three columns are those of the new tree, since the old one has them, too.
-fn compare(from: &File, to: &File, path: &str, reader: &Reader) -> Outcome<Vec<Compared>> {
-    let before = diagnose_tree(path, &*from.tree(path)?, reader);
-    let after = diagnose_tree(path, &*to.tree(path)?, reader);
-    let clusters: Vec<_> = before.layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
-    let branches = &before.layout.branches;
-    let compared = before.readings.iter().zip(after.readings).map(|(old, new)| {
-        let is_wanted = |place: usize| branches.get(place).is_some_and(|branch| new.branches.contains(&branch.path));
-        let now = match new.kind {
-            ReadingKind::ThreeColumns => {
-                plan(&before.layout.baskets, &clusters, is_wanted, &[0..before.layout.entries], reader)
-            }
-            _ => old.now,
-        };
-        Compared { kind: new.kind, branches: new.branches, before: now, after: new.now }
-    });
-    Ok(compared.collect())
 }

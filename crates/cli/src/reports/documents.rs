@@ -1,7 +1,6 @@
-//! What the commands that inspect files find, as JSON documents: for the command line, and for the Python package.
+//! What the commands that inspect files find, as JSON documents.
 
 use sapwood::codec::Compression;
-use sapwood::hist::Histogram;
 use sapwood::inspect::Complaint;
 use sapwood::inspect::compression::{Advice, BranchStudy, Study, Transformations, Trial};
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
@@ -13,7 +12,8 @@ use sapwood::inspect::verify::{Finding, Report};
 use sapwood_store::redact;
 use serde_json::{Map, Value, json};
 
-use crate::{commands, output, picture};
+use crate::output;
+use crate::reports;
 
 /// A layout as JSON. Each basket: first entry, one past the last, offset, stored bytes.
 ///
@@ -23,7 +23,7 @@ use crate::{commands, output, picture};
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// let file = sapwood::File::open(path)?;
 /// let layout = sapwood::inspect::layout::Layout::of(&*file.tree("t")?);
-/// println!("{}", sapwood_cli::documents::layout(&layout)["clusters"]);
+/// println!("{}", sapwood_cli::reports::documents::layout(&layout)["clusters"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn layout(layout: &Layout) -> Value {
@@ -52,31 +52,12 @@ pub fn layout(layout: &Layout) -> Value {
     })
 }
 
-/// A histogram with one or two axes as SVG, as `sapwood draw --out` writes it.
-///
-/// # Errors
-///
-/// [`Unsupported`](sapwood::ErrorKind::Unsupported) with three axes; [`Mismatch`](sapwood::ErrorKind::Mismatch) with
-/// more bins than a picture shows.
-///
-/// # Example
-///
-/// ```
-/// use sapwood::hist::{Axis, Histogram};
-/// let histogram = Histogram::new("TH1D", [Axis::regular(2, 0.0, 1.0)?])?;
-/// assert!(sapwood_cli::documents::histogram_svg(&histogram)?.starts_with("<svg"));
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub fn histogram_svg(histogram: &Histogram) -> sapwood::Result<String> {
-    picture::svg(histogram)
-}
-
 /// What reading a tree cost, as JSON.
 ///
 /// # Example
 ///
 /// ```
-/// let document = sapwood_cli::documents::perf(&sapwood::inspect::perf::PerfStats::default());
+/// let document = sapwood_cli::reports::documents::perf(&sapwood::inspect::perf::PerfStats::default());
 /// assert_eq!(document["figures"]["ReadCalls"]["value"], 0.0);
 /// ```
 pub fn perf(report: &PerfStats) -> Value {
@@ -96,7 +77,7 @@ pub fn perf(report: &PerfStats) -> Value {
 /// ```
 /// use sapwood::inspect::perf::PerfStats;
 /// let (before, after) = (PerfStats { calls: 4, ..Default::default() }, PerfStats { calls: 1, ..Default::default() });
-/// let document = sapwood_cli::documents::compared(&before, &after);
+/// let document = sapwood_cli::reports::documents::compared(&before, &after);
 /// assert_eq!(document["figures"]["ReadCalls"]["ratio"], 0.25);
 /// ```
 pub fn compared(before: &PerfStats, after: &PerfStats) -> Value {
@@ -118,13 +99,13 @@ pub fn compared(before: &PerfStats, after: &PerfStats) -> Value {
 ///
 /// ```
 /// use sapwood::inspect::perf::PerfStats;
-/// let table = sapwood_cli::documents::compared_words(&PerfStats::default(), &PerfStats::default());
+/// let table = sapwood_cli::reports::documents::compared_words(&PerfStats::default(), &PerfStats::default());
 /// assert!(table.contains("ReadCalls"));
 /// ```
 pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
-    let _ = commands::perf::beside(before, after, &mut out);
+    let _ = reports::perf::words(before, after, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -137,7 +118,7 @@ pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
 /// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
 /// let reader = Reader::default();
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
-/// println!("{}", sapwood_cli::documents::doctor(path, &diagnosis, &reader)["rewrite"]);
+/// println!("{}", sapwood_cli::reports::documents::doctor(path, &diagnosis, &reader)["rewrite"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
@@ -160,7 +141,7 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
         "file": &*redact(path), "healthy": diagnosis.is_healthy(),
         "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
         "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(),
-        "rewrite": commands::doctor::rewrites(path, diagnosis),
+        "rewrite": reports::doctor::rewrites(path, diagnosis),
     })
 }
 
@@ -173,7 +154,7 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
 /// use sapwood::inspect::compression::{Goal, Study, StudyOptions};
 /// let study = Study::of(&sapwood::File::open(path)?, None, &StudyOptions::default())?;
 /// let advice = [study.advise(Goal::Archive)?];
-/// println!("{}", sapwood_cli::documents::compression(path, &study, &advice)["advice"][0]["rewrite"]);
+/// println!("{}", sapwood_cli::reports::documents::compression(path, &study, &advice)["advice"][0]["rewrite"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
@@ -216,7 +197,7 @@ pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
             "compression": settings.map(|(name, how)| (name.to_owned(), json!(how.to_string()))).collect::<Map<_, _>>(),
             "total": trial(advice.trial),
             "entry_seconds": advice.entry_seconds.map(output::number), "one_setting": single,
-            "rewrite": commands::compression::line(path, study, advice),
+            "rewrite": reports::compression::line(path, study, advice),
         })
     };
     let transformations = match study.transformations {
@@ -243,13 +224,13 @@ pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
 /// use sapwood::inspect::compression::{Goal, Study, StudyOptions};
 /// let study = Study::of(&sapwood::File::open(path)?, None, &StudyOptions::default())?;
 /// let advice = [study.advise(Goal::Archive)?];
-/// assert!(sapwood_cli::documents::compression_words(path, &study, &advice, 20).contains("sapwood rewrite"));
+/// assert!(sapwood_cli::reports::documents::compression_words(path, &study, &advice, 20).contains("sapwood rewrite"));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn compression_words(path: &str, study: &Study, advice: &[Advice], branches: usize) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
-    let _ = commands::compression::words(path, study, advice, branches, &mut out);
+    let _ = reports::compression::words(path, study, advice, branches, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -271,13 +252,13 @@ pub(crate) fn cost(cost: &Cost, reader: &Reader) -> Value {
 /// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
 /// let reader = Reader::default();
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
-/// print!("{}", sapwood_cli::documents::doctor_words(path, &diagnosis, &reader));
+/// print!("{}", sapwood_cli::reports::documents::doctor_words(path, &diagnosis, &reader));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn doctor_words(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
-    let _ = commands::doctor::words(path, diagnosis, reader, &mut out);
+    let _ = reports::doctor::words(path, diagnosis, reader, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -288,7 +269,7 @@ pub fn doctor_words(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Strin
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// let report = sapwood::inspect::verify::verify(path, Default::default())?;
-/// println!("{}", sapwood_cli::documents::verify(path, &report)["findings"]);
+/// println!("{}", sapwood_cli::reports::documents::verify(path, &report)["findings"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn verify(path: &str, report: &Report) -> Value {
@@ -316,7 +297,7 @@ pub fn verify(path: &str, report: &Report) -> Value {
 /// use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
 /// let tree = sapwood::File::open(path)?.tree("t")?;
 /// let sizes = optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
-/// println!("{}", sapwood_cli::documents::optimization(&sizes)["ours"]);
+/// println!("{}", sapwood_cli::reports::documents::optimization(&sizes)["ours"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn optimization(sizes: &Optimization) -> Value {

@@ -49,8 +49,8 @@ impl Report<'_> {
             let rate = merged.output_bytes as f64 / 1e6 / seconds.max(1e-9);
             writeln!(out, "{seconds:.3} s, {rate:.0} MB/s, {} reads of inputs", merged.requests)?;
         }
-        let unread: u64 = merged.trees.iter().map(|tree| tree.copied.0).sum();
-        if unread > 0 && !merged.verified {
+        let unread = merged.unread();
+        if unread > 0 {
             writeln!(out, "{unread} baskets were copied and not looked into: --verify inflates them")?;
         }
         for notice in &merged.notices {
@@ -78,7 +78,8 @@ impl Report<'_> {
     ///
     /// ```
     /// let merged = sapwood::merge::Merged::default();
-    /// let report = sapwood_cli::merged::Report { output: "all.root".as_ref(), merged: &merged, adler32: None };
+    /// use sapwood_cli::reports::merged::Report;
+    /// let report = Report { output: "all.root".as_ref(), merged: &merged, adler32: None };
     /// assert_eq!(report.document()["inputs"], 0);
     /// ```
     pub fn document(&self) -> Value {
@@ -99,6 +100,7 @@ impl Report<'_> {
             "input_bytes": merged.input_bytes, "requests": merged.requests, "seconds": merged.took.as_secs_f64(),
             "adler32": self.adler32.map(|sum| format!("{sum:08x}")), "objects": merged.objects,
             "trees": merged.trees.iter().map(tree).collect::<Vec<_>>(),
+            "unread": merged.unread(),
             "skipped": merged.skipped.iter().map(skipped).collect::<Vec<_>>(), "notices": merged.notices,
         })
     }

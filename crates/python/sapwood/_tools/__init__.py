@@ -1,0 +1,1 @@
+"""What functions of the package do with whole files: merging, rewriting, checking, packing."""

@@ -1,0 +1,119 @@
+"""The checks of the source itself: each finds what it is for, in a small crate that is made for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import commit_subjects
+import layers
+import line_lengths
+
+
+def crate(tmp_path: Path, files: dict[str, str]) -> layers.Crate:
+    source = tmp_path / "planted" / "src"
+    for name, text in files.items():
+        path = source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return layers.Crate(source)
+
+
+CYCLES = {
+    "an import of the parent": {"a/mod.rs": "mod b;\nuse b::B;", "a/b.rs": "use super::A;"},
+    "a path through a module below": {"a/mod.rs": "mod b;\nfn f() { b::g() }", "a/b.rs": "use super::f;"},
+    "a path through self": {"a/mod.rs": "mod b;\nfn f() { self::b::g() }", "a/b.rs": "use super::f;"},
+    "the use of what is exported again": {
+        "a/mod.rs": "mod b;\npub use b::B;\nfn f() -> B { B }",
+        "a/b.rs": "use super::f;\npub struct B;",
+    },
+    "code behind tests": {
+        "a.rs": "#[cfg(test)]\nmod tests {\n    use super::*;\n}\n\nfn f() { crate::b::g() }",
+        "b.rs": "use crate::a::f;",
+    },
+    "three files": {"a.rs": "use crate::b::B;", "b.rs": "use crate::c::C;", "c.rs": "use crate::a::A;"},
+}
+
+
+@pytest.mark.parametrize("files", CYCLES.values(), ids=CYCLES)
+def test_files_that_import_each_other_are_found(tmp_path, files):
+    found = layers.file_cycles(crate(tmp_path, {"lib.rs": "", **files}))
+    assert found[0] == f"{len(files)} files import each other:"
+    assert all(any(f"planted/src/{name} imports" in line for line in found) for name in files)
+
+
+def test_what_is_no_import_makes_no_cycle(tmp_path):
+    files = {
+        "lib.rs": "pub mod a;\npub use a::A;",
+        "a/mod.rs": "mod b;\npub use b::B;\npub struct A;",
+        "a/b.rs": "use super::A;\n// crate::c::C\npub struct B;",
+        "c.rs": "use crate::a::B;",
+        "a/d.rs": "#[cfg(test)]\nmod tests {\n    use crate::c::C;\n}",
+    }
+    made = crate(tmp_path, files)
+    assert layers.file_cycles(made) == [] and layers.folder_cycles(made) == []
+
+
+def test_folders_that_import_each_other_are_found(tmp_path):
+    files = {
+        "lib.rs": "",
+        "a/mod.rs": "",
+        "a/one.rs": "use crate::b::One;",
+        "a/two.rs": "",
+        "b/mod.rs": "pub struct One;",
+        "b/two.rs": "use crate::a::two::Two;",
+    }
+    made = crate(tmp_path, files)
+    assert layers.file_cycles(made) == []
+    found = layers.folder_cycles(made)
+    assert found == [
+        "planted: a, b import each other:",
+        "  planted/src/a/one.rs imports planted/src/b/mod.rs",
+        "  planted/src/b/two.rs imports planted/src/a/two.rs",
+    ]
+
+
+def test_only_types_of_a_file_may_be_known_by_what_it_opens(tmp_path):
+    file = {"lib.rs": "", "file/mod.rs": "use crate::tree::Tree;", "file/listing.rs": ""}
+    known = crate(tmp_path, {**file, "tree.rs": "use crate::file::File;"})
+    assert layers.file_cycles(known) + layers.folder_cycles(known) + layers.order(known) == []
+    beside = crate(tmp_path, {**file, "tree.rs": "use crate::file::listing::Listing;"})
+    assert len(layers.folder_cycles(beside)) == 3
+    assert layers.order(beside) == ["planted/src/tree.rs: tree imports file, which comes later"]
+
+
+def test_long_subjects_of_commits_are_found():
+    log = f"a1 {'x' * 71}\nb2 {'x' * 72}\nc3 Merge branch '{'x' * 80}'\nd4 Query: a shorter one"
+    assert commit_subjects.long_subjects(log) == [f"b2: 72 characters, 71 at most: {'x' * 72}"]
+
+
+def test_imports_that_go_upwards_are_found(tmp_path):
+    upwards = crate(tmp_path, {"lib.rs": "", "io.rs": "fn f() { crate::tree::g() }", "tree.rs": ""})
+    assert layers.order(upwards) == ["planted/src/io.rs: io imports tree, which comes later"]
+    unknown = crate(tmp_path, {"lib.rs": "", "elsewhere.rs": ""})
+    assert layers.order(unknown)[0] == "planted/src/elsewhere.rs: module elsewhere has no place in the order"
+
+
+def test_lines_that_are_too_long_are_found_and_broken(tmp_path):
+    words = "words " * 30
+    text = f'''"""{words}
+{words}
+"""
+x = """
+{words}
+"""
+# {words}
+y = [{"1, " * 60}]  # noqa
+'''
+    path = tmp_path / "long.py"
+    path.write_text(text)
+    assert line_lengths.long_lines(path) == [2, 7, 8]
+    line_lengths.fix(path)
+    fixed = path.read_text().splitlines()
+    # Lines of code are for their authors.
+    assert [fixed[number - 1][:3] for number in line_lengths.long_lines(path)] == ["y ="]
+    assert f"{words}" in fixed and fixed.count("# words") == 0
