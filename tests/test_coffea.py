@@ -22,6 +22,7 @@ nanoevents = pytest.importorskip("coffea.nanoevents")
 from coffea.nanoevents import NanoEventsFactory, schemas  # noqa: E402
 from sapwood import errors  # noqa: E402
 from sapwood._read import nano_mapping  # noqa: E402
+from sapwood._tools import events  # noqa: E402
 
 from support import rootrun  # noqa: E402
 
@@ -167,7 +168,7 @@ answer(True)
 
 
 def theirs(path: Any, tree: str, schema: Any, **options: Any) -> Any:
-    found, _ = sapwood.events._schema(schema)
+    found, _ = events._schema(schema)
     return NanoEventsFactory.from_root(
         {str(path): tree}, schemaclass=found, mode="virtual", **options
     ).events()
@@ -243,7 +244,8 @@ def test_edm4hep(tmp_path: Path, schema: str) -> None:
     ours, other = sapwood.nanoevents(path, schema), theirs(path, "events", schema)
     assert ours.fields == other.fields == ["MCParticles"]
     assert list(differing(ours, other)) == []
-    assert ours.MCParticles.PDG[3].tolist() == [11, 12, 13] and ours.MCParticles.px[3].tolist() == [0.0, 1.0, 2.0]
+    assert ours.MCParticles.PDG[3].tolist() == [11, 12, 13]
+    assert ours.MCParticles.px[3].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_physlite(tmp_path: Path) -> None:
