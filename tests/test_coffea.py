@@ -22,6 +22,7 @@ nanoevents = pytest.importorskip("coffea.nanoevents")
 from coffea.nanoevents import NanoEventsFactory, schemas  # noqa: E402
 from sapwood import errors  # noqa: E402
 from sapwood._read import nano_mapping  # noqa: E402
+from sapwood._tools import events  # noqa: E402
 
 from support import rootrun  # noqa: E402
 
@@ -114,8 +115,60 @@ answer(True)
 """
 
 
+EDM4HEP = r"""
+import os
+folder = os.path.dirname(sys.argv[1])
+os.chdir(folder)
+with open("edm4hep.h", "w") as header:
+    header.write('''
+#pragma once
+#include <vector>
+namespace edm4hep {
+struct Vector3d { double x{}, y{}, z{}; };
+struct MCParticleData {
+  int PDG{}, generatorStatus{}, simulatorStatus{};
+  float charge{}, time{};
+  double mass{};
+  Vector3d vertex, endpoint, momentum, momentumAtEndpoint;
+  unsigned int parents_begin{}, parents_end{}, daughters_begin{}, daughters_end{};
+};
+}
+namespace podio { struct ObjectID { int index{}, collectionID{}; }; }
+''')
+ROOT.gErrorIgnoreLevel = ROOT.kError
+ROOT.gInterpreter.AddIncludePath(folder)
+ROOT.gInterpreter.GenerateDictionary("vector<edm4hep::MCParticleData>;vector<podio::ObjectID>", "edm4hep.h")
+ROOT.gInterpreter.Declare('''
+#include "edm4hep.h"
+#include "TTree.h"
+#include "TFile.h"
+void edm4hep_file(const char* path) {
+  TFile f(path, "recreate"); TTree t("events", "");
+  auto particles = new std::vector<edm4hep::MCParticleData>;
+  auto parents = new std::vector<podio::ObjectID>, daughters = new std::vector<podio::ObjectID>;
+  t.Branch("MCParticles", &particles, 32000, 99);
+  t.Branch("_MCParticles_parents", &parents, 32000, 99);
+  t.Branch("_MCParticles_daughters", &daughters, 32000, 99);
+  for (int k = 0; k < 30; ++k) {
+    particles->clear(); parents->clear(); daughters->clear();
+    for (unsigned n = 0; n < k % 4u; ++n) {
+      edm4hep::MCParticleData p;
+      p.PDG = 11 + n; p.mass = 0.5; p.momentum = {1. * n, 2., 3.};
+      p.parents_begin = p.daughters_begin = n; p.parents_end = p.daughters_end = n + 1;
+      particles->push_back(p); parents->push_back({0, 1}); daughters->push_back({int(n), 1});
+    }
+    t.Fill();
+  }
+  t.Write();
+}
+''')
+ROOT.edm4hep_file(sys.argv[1])
+answer(True)
+"""
+
+
 def theirs(path: Any, tree: str, schema: Any, **options: Any) -> Any:
-    found, _ = sapwood.events._schema(schema)
+    found, _ = events._schema(schema)
     return NanoEventsFactory.from_root(
         {str(path): tree}, schemaclass=found, mode="virtual", **options
     ).events()
@@ -182,6 +235,17 @@ def test_treemaker(tmp_path: Path) -> None:
     assert {"RunNum", "MET", "Jets"} == set(ours.fields) == set(other.fields)
     assert list(differing(ours, other)) == []
     assert ours.Jets.pt[3].tolist() == [33.0, 32.0, 31.0] and ours.Jets.bTag[2].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("schema", ["edm4hep", "fccedm4hep1"])
+def test_edm4hep(tmp_path: Path, schema: str) -> None:
+    path = tmp_path / "edm4hep.root"
+    rootrun.root(EDM4HEP, path)
+    ours, other = sapwood.nanoevents(path, schema), theirs(path, "events", schema)
+    assert ours.fields == other.fields == ["MCParticles"]
+    assert list(differing(ours, other)) == []
+    assert ours.MCParticles.PDG[3].tolist() == [11, 12, 13]
+    assert ours.MCParticles.px[3].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_physlite(tmp_path: Path) -> None:

@@ -184,6 +184,21 @@ def test_numbers_that_are_not_finite(tmp_path: Path) -> None:
     assert back["x"].tolist() == values and np.isnan(back["y"][1])
 
 
+def test_a_file_is_converted_in_place(files: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    path.write_bytes(files["flat"].read_bytes())
+    sapwood.convert(path, path, format="rntuple", step_size=300, overwrite=True)
+    assert sapwood.open(path)["events"].classname == "ROOT::RNTuple"
+    assert rows(f"{path}:events") == rows(f"{files['flat']}:events")
+
+
+def test_texts_of_categories_are_texts(tmp_path: Path) -> None:
+    table = pa.table({"c": pa.array(["a", "b", "a"]).dictionary_encode()})
+    pq.write_table(table, tmp_path / "a.parquet")
+    sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.root")
+    assert sapwood.open(tmp_path / "b.root")["a/c"].array().tolist() == ["a", "b", "a"]
+
+
 def test_several_files(files: dict[str, Path], tmp_path: Path) -> None:
     sapwood.convert(files["flat"], tmp_path / "in1.parquet")
     sapwood.convert(files["flat"], tmp_path / "in2.parquet", columns=["x", "i", "f", "u", "b", "s"])
@@ -362,6 +377,13 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
         convert([tmp_path / "i.csv", tmp_path / "other.csv"], tmp_path / "z.root")
     with pytest.raises(TypeError, match="convert"):
         convert(flat_file, tmp_path / "b.csv", nothing=1)
+    with pytest.raises(errors.UnsupportedError, match="s3://bucket/a.parquet is on a server"):
+        convert(flat_file, "s3://bucket/a.parquet")
+    with pytest.raises(errors.UnsupportedError, match="a.parquet is on a server, from where files of ROOT"):
+        convert("https://127.0.0.1:9/a.parquet", tmp_path / "b.root")
+    pq.write_table(pa.table({"t": pa.array([1, 2], pa.timestamp("us"))}), tmp_path / "t.parquet")
+    with pytest.raises(errors.UnsupportedError, match="'t': values of type datetime64.*as whole numbers"):
+        convert(tmp_path / "t.parquet", tmp_path / "z.root")
     bad = tmp_path / "bad.npz"
     np.savez(bad, x=np.zeros(3), y=np.zeros(4))
     with pytest.raises(errors.MismatchError, match="arrays have different lengths"):

@@ -154,6 +154,23 @@ def test_numbers_are_shared(stored: Any) -> None:
     assert whole.fields == ["lv", "pem"] and whole.pem.eta.tolist()[0] == 0.5
 
 
+def test_behaviors_of_others_count() -> None:
+    from sapwood._read import vectors
+
+    class Theirs(ak.Array):  # type: ignore[misc]
+        pass
+
+    name = "ROOT::Math::LorentzVector<ROOT::Math::PxPyPzE4D<long double> >"
+    ak.behavior["*", name] = Theirs
+    try:
+        vectors.register(name)
+        assert ak.behavior["*", name] is Theirs
+    finally:
+        del ak.behavior["*", name]
+    vectors.register("TVectorT<double>")
+    assert ("*", "TVectorT<double>") not in ak.behavior
+
+
 def test_what_is_no_vector_stays() -> None:
     plain = ak.Array([{"fX": 1.0, "fY": 2.0, "v": [1]}])
     assert str(sapwood.vectors(plain).type) == str(plain.type)

@@ -9,6 +9,8 @@ from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
 from sapwood._read.vectors import vectors
 from sapwood._tools.compression_studies import compression_study
+from sapwood._tools.converting import Converted, convert
+from sapwood._tools.events import nanoevents
 from sapwood._tools.inspection import doctor, verify
 from sapwood._tools.lazy import dask, dask_write
 from sapwood._tools.merging import Merged, merge
@@ -23,10 +25,8 @@ from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
-from sapwood.converting import Converted, convert
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
-from sapwood.events import nanoevents
 from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings

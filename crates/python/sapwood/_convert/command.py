@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from sapwood._convert import formats
-from sapwood.converting import convert
+from sapwood._tools.converting import convert
 
 
 def convert_command(arguments: Sequence[str]) -> int:

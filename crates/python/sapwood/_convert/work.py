@@ -15,8 +15,8 @@ from sapwood import iteration, network
 from sapwood._convert import formats, sources, targets
 from sapwood._read import progress as progress_bar
 from sapwood._read.compat_kwargs import ignore
-from sapwood._remote import paths
-from sapwood.errors import ExistsError, MismatchError
+from sapwood._remote import paths, urls
+from sapwood.errors import ExistsError, MismatchError, UnsupportedError
 
 
 class Task(NamedTuple):
@@ -60,6 +60,10 @@ def tasks(
 ) -> list[Task]:
     """The files that are to be written."""
     inputs = _inputs(files, wanted.options["network"])
+    if urls.is_url(os.fspath(target)):
+        raise UnsupportedError(
+            f"{urls.shown(os.fspath(target))} is on a server: convert to a file here, and copy that (sapwood cp)"
+        )
     made = [
         Task(place, tree, to, targets.check_setting(place, to, compression), parts)
         for place, tree, to, parts in _plans(inputs, os.fspath(target), format, source_format)
@@ -142,7 +146,12 @@ def _plans(inputs: list[Any], target: str, format: str | None, source_format: st
 def _source_format(one: Any, named: str | None) -> str:
     if hasattr(one, "num_entries") or isinstance(one, dict):
         return "ttree"
-    return formats.format_of(str(one), named)
+    found = formats.format_of(str(one), named)
+    if urls.is_url(str(one)) and found not in ("ttree", "rntuple"):
+        raise UnsupportedError(
+            f"{urls.shown(str(one))} is on a server, from where files of ROOT are read alone: copy it first (sapwood cp)"
+        )
+    return found
 
 
 def _stem(one: Any) -> str:

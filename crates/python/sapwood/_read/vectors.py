@@ -131,17 +131,20 @@ def register(classname: str) -> None:
         return
     array, record = _classes()
     _registered.add(classname)
-    ak.behavior["*", classname], ak.behavior[classname] = array, record
-    others = [*_registered, *(f"{kind}{depth}D" for kind in ("Momentum", "Vector") for depth in (2, 3, 4))]
+    kinds = [f"{kind}{depth}D" for kind in ("Momentum", "Vector") for depth in (2, 3, 4)]
+    found: dict[Any, Any] = {("*", classname): array, classname: record}
     for ufunc in _OF_TWO:
-        for other in others:
-            ak.behavior[ufunc, classname, other] = ak.behavior[ufunc, other, classname] = _computed(ufunc)
+        for other in [*_registered, *kinds]:
+            found[ufunc, classname, other] = found[ufunc, other, classname] = _computed(ufunc)
     for ufunc in _OF_ONE:
-        ak.behavior[ufunc, classname] = _computed(ufunc)
+        found[ufunc, classname] = _computed(ufunc)
     for number in (float, int, np.number):
         for ufunc in _BY_NUMBERS:
-            ak.behavior[ufunc, classname, number] = _computed(ufunc)
-        ak.behavior[np.multiply, number, classname] = _computed(np.multiply)
+            found[ufunc, classname, number] = _computed(ufunc)
+        found[np.multiply, number, classname] = _computed(np.multiply)
+    # What others have said about the class before counts.
+    for key, value in found.items():
+        ak.behavior.setdefault(key, value)
 
 
 _registered: set[str] = set()
