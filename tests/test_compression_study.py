@@ -174,7 +174,8 @@ def test_what_cannot_be_studied_says_why(path: Path, tmp_path: Path) -> None:
 def test_random_access_stays_near_the_size_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "small.root"
     with sapwood.recreate(path, compression="zstd:9") as file:
-        file["t"] = {"run": np.arange(200_000) // 10_000, "event": np.arange(200_000) * 3, "x": np.arange(200_000) % 977}
+        numbers = np.arange(200_000)
+        file["t"] = {"run": numbers // 10_000, "event": numbers * 3, "x": numbers % 977}
     done = run("compression", f"{path}:t", "--for", "random-access", "--json")
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)
