@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,10 +93,66 @@ def test_a_list_for_several_trees_gives_each_its_own(folder: Path) -> None:
         {"x": 4},
         {"x": 5},
     ]
-    with pytest.raises(ValueError, match="0 lists for the tree 't' in 'lists.root': 't' in"):
+    with pytest.raises(ValueError, match="no list for the tree 't' in 'lists.root': 't' in"):
         sapwood.open(folder / "lists.root")["t"].arrays(entries=passed)
     with pytest.raises(ValueError, match="is for 2 trees"):
         passed.numbers()
+
+
+def test_a_list_chooses_entries_of_many_files(folder: Path) -> None:
+    passed = sapwood.open(folder / "chain.root")["passed"]
+    files = [f"{folder}/{name}.root:t" for name in "ab"]
+    for entries, expected in (
+        (passed, [3, 3, 4, 5]),
+        ([3, 7, 8, 9], [3, 3, 4, 5]),
+        (sapwood.open(folder / "lists.root")["old"], [3, 1]),
+        ([], []),
+    ):
+        assert all_ways(files, entries) == [expected] * 4
+    mask = sapwood.concatenate(files, ["x"], "x != 4", entries=passed, entry_stop=9, library="np")["x"]
+    assert mask.tolist() == [3, 3]
+    # What was chosen by a drawing of these files is the same.
+    drawn = sapwood.draw(files, ">>list", "x > 2")
+    assert all_ways(files, drawn) == [[3, 3, 4, 5]] * 4
+
+
+def all_ways(files: list[str], entries: Any) -> list[list[int]]:
+    """The chosen numbers by everything that reads many files."""
+
+    class Values(sapwood.Selector):
+        columns = ["x"]
+
+        def process(self, batch: Any) -> Any:
+            return batch["x"].tolist()
+
+    drawn = sapwood.draw(files, "x>>h(10,0,10)", library="np", entries=entries)[0]
+    steps = sapwood.iterate(files, ["x"], step_size=2, library="np", entries=entries)
+    found = sapwood.concatenate(files, ["x"], library="np", entries=entries)["x"].tolist()
+    assert [int(count) for count in drawn] == [found.count(number) for number in range(10)]
+    dask = sapwood.dask(files, entries=entries)
+    return [
+        found,
+        [int(one) for step in steps for one in step["x"]],
+        list(sapwood.process(files, Values(), entries=entries) or []),
+        dask["x"].compute().tolist(),
+    ]
+
+
+def test_entries_that_no_file_has_are_refused(folder: Path) -> None:
+    files = [f"{folder}/{name}.root:t" for name in "ab"]
+    passed = sapwood.open(folder / "chain.root")["passed"]
+    for entries, words in (
+        ([3, 10], "entry 10 is wanted, and all files together have 10"),
+        ([3, 3], "rising numbers"),
+        ([-1], "rising numbers"),
+        (sapwood.open(folder / "lists.root")["third"], "no list for any of these files"),
+    ):
+        with pytest.raises(sapwood.errors.MismatchError, match=words):
+            sapwood.concatenate(files, ["x"], entries=entries)
+    with pytest.raises(TypeError, match="whole numbers"):
+        sapwood.concatenate(files, ["x"], entries=[0.5])
+    with pytest.raises(sapwood.errors.MismatchError, match="no list for any"):
+        list(sapwood.iterate([f"{folder}/lists.root:t"], ["x"], entries=passed))
 
 
 def test_a_chain_is_a_list_of_files(folder: Path) -> None:

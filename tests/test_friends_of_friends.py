@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support import rootrun
+
+from support import rootrun
 
 sapwood = pytest.importorskip("sapwood")
 

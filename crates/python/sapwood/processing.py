@@ -67,6 +67,7 @@ def process(
     fill: Mapping[str, float] | None = None,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    entries: Any = None,
     partial: Callable[[Any, int], None] | None = None,
     **options: Any,
 ) -> Any:
@@ -103,6 +104,7 @@ def process(
         fill=fill,
         friends=friends,
         lumi_mask=lumi_mask,
+        entries=entries,
     )
     iteration.step_entries(step_size)
     as_library(library)

@@ -16,6 +16,7 @@ from sapwood import network, session
 from sapwood._read import friends as friends_module
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
+from sapwood._read.entry_choice import EntryChoice
 from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
@@ -40,7 +41,7 @@ class Member(NamedTuple):
     ranges: list[Range]
     """The entries that are wanted."""
     rows: np.ndarray[Any, Any] | None
-    """Those of them that a luminosity mask leaves; ``None`` for all."""
+    """Those of them that a luminosity mask and a choice of entries leave; ``None`` for all."""
 
     def select(self, start: int, stop: int) -> Selection:
         """What is wanted of some entries."""
@@ -71,6 +72,7 @@ class Chain:
         widen: bool = True,
         friends: Mapping[str, Any] | None = None,
         lumi_mask: Any = None,
+        entries: Any = None,
     ) -> None:
         """``options`` are what is left of the arguments of ``caller``: how files are opened. Unknown ones are
         refused."""
@@ -84,6 +86,7 @@ class Chain:
         self.allow_missing = allow_missing
         self.fill = check_fill(fill)
         self.mask = LumiMask.of(lumi_mask)
+        self.chosen = EntryChoice.of(entries)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
         self._widths = Widths(widen)
         #: Trees that are taken where none is named, and there are several.
@@ -125,6 +128,8 @@ class Chain:
                     offset += tree.tree.num_entries
                 finally:
                     close(source, tree)
+            if self.chosen is not None and sources is None:
+                self.chosen.check_end(offset)
         finally:
             self.close()
 
@@ -139,6 +144,8 @@ class Chain:
             else:
                 yield member
             offset += total
+        if self.chosen is not None:
+            self.chosen.check_end(offset)
 
     def left_out(self, source: Any, error: Exception) -> None:
         """Goes on without a file if that is allowed, and says so."""
@@ -190,9 +197,11 @@ class Chain:
         total = tree.tree.num_entries
         steps = source.steps
         ranges = [(0, total)] if steps is None else [bounds(total, start, stop) for start, stop in steps]
-        return Member(
-            source, tree, offset, ranges, None if self.mask is None else self.mask.rows(tree.tree, 0, total)
-        )
+        rows = None if self.mask is None else self.mask.rows(tree.tree, 0, total)
+        if self.chosen is not None:
+            chosen = self.chosen.rows(tree.tree, offset, total)
+            rows = chosen if rows is None else rows[np.isin(rows, chosen, assume_unique=True)]
+        return Member(source, tree, offset, ranges, rows)
 
     def _open(self, source: paths.Source) -> Any:
         if source.object is None and self.default_trees:

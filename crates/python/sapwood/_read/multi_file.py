@@ -42,6 +42,7 @@ def iterate(
     widen: bool = False,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    entries: Any = None,
     ak_add_doc: bool | Mapping[str, str] = False,
     progress: bool | None = None,
     threads: int = 0,
@@ -62,7 +63,8 @@ def iterate(
     files}`` are trees whose entries, counted over all files, belong to those of ``files``; with ``(files,
     ("run", "event"))`` they are matched by two expressions, as in :meth:`Tree.add_friend
     <sapwood.Tree.add_friend>`. ``lumi_mask`` is as in :meth:`Tree.arrays()
-    <sapwood._read.branches.HasBranches.arrays>`.
+    <sapwood._read.branches.HasBranches.arrays>`. ``entries`` leaves only some: a TEntryList with a list for
+    each tree, or rising numbers (or a TEventList), counted over all files.
 
     A step never spans files; a file is opened when its turn comes, and closed after its last step.
     ``progress`` shows a line that counts files; by default only if standard error is a terminal. Entry
@@ -83,6 +85,7 @@ def iterate(
         widen=widen,
         friends=friends,
         lumi_mask=lumi_mask,
+        entries=entries,
     )
     to = as_library(library)
     iteration.step_entries(step_size)
@@ -163,6 +166,7 @@ def concatenate(
     widen: bool = False,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    entries: Any = None,
     ak_add_doc: bool | Mapping[str, str] = False,
     progress: bool | None = None,
     threads: int = 0,
@@ -189,6 +193,7 @@ def concatenate(
         widen=widen,
         friends=friends,
         lumi_mask=lumi_mask,
+        entries=entries,
     )
     to = as_library(library)
 
@@ -238,6 +243,7 @@ def draw(
     fill: Mapping[str, float] | None = None,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    entries: Any = None,
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
@@ -262,6 +268,7 @@ def draw(
         fill=fill,
         friends=friends,
         lumi_mask=lumi_mask,
+        entries=entries,
     )
     list_name = drawing.list_name(expression)
     lists: dict[tuple[str, str], Any] = {}

@@ -36,6 +36,7 @@ def dask(
     fill: Mapping[str, float] | None = None,
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
+    entries: Any = None,
     ak_add_doc: bool | Mapping[str, str] = False,
     **options: Any,
 ) -> Any:
@@ -78,6 +79,7 @@ def dask(
         widen=False,
         friends=friends,
         lumi_mask=lumi_mask,
+        entries=entries,
     )
     iteration.step_entries(step_size)
     columns = _Columns(
@@ -86,8 +88,9 @@ def dask(
     if open_files:
         units = list(_steps(chain, columns, step_size))
     else:
-        if friends or lumi_mask is not None:
-            raise MismatchError("open_files=False knows no entries, which friends and lumi_mask need")
+        if friends or lumi_mask is not None or entries is not None:
+            words = "open_files=False knows no entries, which friends, lumi_mask and entries need"
+            raise MismatchError(words)
         units = list(_unopened(chain, columns, steps_per_file))
     read = partitions.Read(
         columns.form, columns.names, columns.names, cut, chain.opening, allow_read_errors_with_report

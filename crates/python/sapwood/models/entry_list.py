@@ -65,19 +65,39 @@ class EntryList(Model):
     def numbers_of(self, tree: Tree) -> Entries:
         """The numbers for a tree: of a list for several trees those of the one that has its name and the name
         of its file."""
-        lists = self.lists
-        if lists:
-            name = os.path.basename(tree.file_path)
-            of_tree = [one for one in lists if one.tree_name == tree.name]
-            found = [one for one in of_tree if os.path.basename(one.tree_file) == name]
-            if len(found) != 1:
+        if self.lists:
+            found = self.list_of(tree)
+            if found is None:
                 raise MismatchError(
-                    f"the {self.classname} {self.name!r} has {len(found)} lists for the tree {tree.name!r} in {name!r}: {self._trees()}"
+                    f"the {self.classname} {self.name!r} has no list for the tree {tree.name!r} in "
+                    f"{os.path.basename(tree.file_path)!r}: {self._trees()}"
                 )
-            return found[0].numbers_of(tree)
+            return found.numbers_of(tree)
         numbers = self.numbers()
         # A block that lists what did not pass goes on behind the tree's end.
         return numbers[numbers < tree.num_entries] if len(numbers) > self._count("fN") else numbers
+
+    @property
+    def is_by_tree(self) -> bool:
+        """Whether it says for which tree its numbers are."""
+        return bool(self.lists or self.tree_name)
+
+    def list_of(self, tree: Tree) -> EntryList | None:
+        """The list for a tree, which has its name and the path or name of its file; itself where it is for
+        this tree alone. ``None`` where there is none.
+
+        Raises :class:`~sapwood.errors.MismatchError` where files of one name in several folders fit.
+        """
+        path = tree.file_path
+        named = [one for one in self.lists or [self] if one.tree_name == tree.name]
+        found = [one for one in named if one.tree_file == path]
+        found = found or [one for one in named if os.path.basename(one.tree_file) == os.path.basename(path)]
+        if len(found) > 1:
+            raise MismatchError(
+                f"the {self.classname} {self.name!r} has {len(found)} lists for the tree {tree.name!r} in "
+                f"{os.path.basename(path)!r}: {self._trees()}"
+            )
+        return found[0] if found else None
 
     def _trees(self) -> str:
         return ", ".join(f"{one.tree_name!r} in {one.tree_file!r}" for one in self.lists[:5])
