@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ ak = pytest.importorskip("awkward")
 pd = pytest.importorskip("pandas")
 uproot = pytest.importorskip("uproot")
 
+REPOSITORY = Path(__file__).parent.parent
 X = np.array([1.5, 2.5, 3.5])
 FRAME = pd.DataFrame({"a": X, "b": [1, 2, 3]})
 DATA: dict[str, Any] = {
@@ -582,3 +585,22 @@ def test_classes_know_what_they_are_made_of(tmp_path: Path) -> None:
         assert described["fName"] == "TAxis" and described["fElements"][0]["fName"] == "TNamed"
         with pytest.raises(KeyError, match="Nope"):
             file.streamer_dependencies("Nope")
+
+
+def test_the_page_for_users_of_uproot_is_true() -> None:
+    page = (REPOSITORY / "docs/coming-from-uproot.md").read_text()
+    if f"uproot {uproot.__version__}." not in page:
+        pytest.skip(f"the page was made beside another uproot than {uproot.__version__}")
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.coming_from_uproot", "--check"],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "calls on a small file give equal results." in page
+
+
+def test_keys_know_when_they_were_written(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        file["note"] = "text"
+    ours, theirs = (of.open(tmp_path / "a.root").key("note") for of in (sapwood, uproot))
+    assert ours.created_on == theirs.created_on

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sapwood._read import notebook
@@ -73,6 +74,11 @@ class Key:
     def date(self) -> str:
         """When it was written, as ``2024-12-31 23:59:59`` in the writer's time."""
         return str(self._core.date)
+
+    @property
+    def created_on(self) -> datetime:
+        """The same as a time without a zone (``fDatime``)."""
+        return datetime.fromisoformat(self.date)
 
     @property
     def data_compressed_bytes(self) -> int:

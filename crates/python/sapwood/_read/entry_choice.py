@@ -52,8 +52,10 @@ class EntryChoice:
 def _numbers(entries: Any) -> Rows:
     found = np.asarray(entries)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and len(found)):
-        raise TypeError("entries of many files are whole numbers, or a TEntryList or TEventList that was read")
+        words = "entries of many files are whole numbers, or a TEntryList or TEventList that was read"
+        raise TypeError(words)
     found = found.astype("int64")
     if len(found) and (found[0] < 0 or bool(np.any(found[1:] <= found[:-1]))):
-        raise MismatchError("entries of many files are rising numbers, each once: the files are read in their order")
+        words = "entries of many files are rising numbers, each once: the files are read in their order"
+        raise MismatchError(words)
     return found
