@@ -217,6 +217,38 @@ def test_a_link_opens_the_view_again_and_python_does_the_same(page: Any, served:
     until(page, "document.querySelector('#draw-cut').value === ''")
 
 
+def test_a_draw_that_fails_leaves_no_picture_of_another(page: Any, served: Browsed) -> None:
+    to_tree(page, served)
+    row(page, "x").dblclick()
+    figures(page)
+    page.locator("#draw-x").fill("none_such")
+    # Enter draws what is written; names that come later do not stand in the way.
+    page.keyboard.press("Enter")
+    until(page, "!document.querySelector('#room-draw .plot svg')")
+    assert page.locator("#room-draw [role=listbox]:visible").count() == 0
+    page.locator("#draw-x").fill("y")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('.plot svg')?.getAttribute('aria-label').includes('of y')")
+
+
+def test_a_tree_that_is_selected_is_drawn(page: Any, served: Browsed) -> None:
+    page.goto(served.url)
+    file_row(page, "events").dblclick()
+    row(page, "folder;1").dblclick()
+    row(page, "tree;1").click()
+    page.locator("#draw-x").fill("x")
+    page.keyboard.press("Enter")
+    assert figures(page)["Entries"] == ENTRIES
+
+
+def test_a_folder_says_that_a_file_is_searched(page: Any, folder: Path) -> None:
+    with browsing(folder) as served:
+        page.goto(served.url)
+        page.locator("#tree [role=treeitem]").first.click()
+        page.locator("#search").fill("x")
+        until(page, "document.querySelector('#said').textContent.includes('choose a file')")
+
+
 def test_a_table_shows_lists(page: Any, served: Browsed, arrays: Any) -> None:
     to_tree(page, served)
     page.get_by_role("tab", name="Table").click()

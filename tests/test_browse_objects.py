@@ -33,6 +33,7 @@ function("landaus", "landau(0)+landaun(3)+expo(6)", 0, 10, 1, 2, 3, 4, 5, 2, 0.1
 function("choice", "x<2 ? sqrt(abs(x)) : TMath::Erf(x)*TMath::Pi()+pow(x,2)*e", 0, 4)
 function("named", "[height]*exp(-x/[life]) + [rest]", 0, 4, 3, 2, 1e-3)
 function("whole", "1/2*x + 1./2", 0, 4)
+function("quotients", "3*1/2*x + 1e-3/2*x + 7%4/2 + pow(x+1,-1/2) + 2^1/4 + (7/2)*x", 0, 4)
 function("crystal", "crystalball", -3, 3, 2, 0.5, 1, 1, 2)
 function("breit", "breitwigner", -3, 3, 2, 0.5, 1)
 function("cheb", "cheb4", -1, 1, 2, 0.5, 1, 3, 4)
@@ -247,3 +248,40 @@ def test_the_picture_of_a_layout_is_that_of_the_command(tmp_path: Path) -> None:
         status, headers, body = served.get(f"{served.url}api/layout.svg?file=0&path=t")
     assert (status, headers["Content-Type"]) == (200, "image/svg+xml")
     assert body == picture.read_bytes()
+
+
+def test_efficiencies_that_the_page_cannot_compute_are_left_to_jsroot(tmp_path: Path) -> None:
+    place = tmp_path / "a.root"
+    root(
+        """
+file = ROOT.TFile(sys.argv[1], "recreate")
+for name, option, weight in (("plain", 0, 0), ("uniform", 6, 0), ("jeffreys", 5, 0), ("weighted", 0, 0.01)):
+    found = ROOT.TEfficiency(name, name, 4, 0, 4)
+    found.SetDirectory(ROOT.nullptr)
+    found.SetStatisticOption(option)
+    for i in range(40):
+        found.FillWeighted(i % 3 == 0, weight, i % 4) if weight else found.Fill(i % 3 == 0, i % 4)
+    file.WriteObject(found, name)
+file.Close()
+""",
+        place,
+    )
+    with browsing(place) as served:
+        kinds = {
+            name: (served.ask("object", file="0", path=name)["object"] or {}).get("kind")
+            for name in ("plain", "uniform", "jeffreys", "weighted")
+        }
+    assert kinds == {"plain": "efficiency", "uniform": None, "jeffreys": None, "weighted": None}
+
+
+def test_bins_that_are_drawn_as_one_have_one_shade(page: Any, tmp_path: Path) -> None:
+    place = tmp_path / "a.root"
+    with sapwood.recreate(place) as file:
+        # 301 bins are drawn as 151 cells, of which the last holds one bin alone.
+        edges = np.arange(302.0)
+        file["flat"] = (np.ones((301, 2)), edges, np.arange(3.0))
+    with browsing(place) as served:
+        page.goto(f"{served.url}#room=object&file=0&path=flat")
+        page.locator("#room-object svg g[shape-rendering] path").first.wait_for()
+        paths = page.locator("#room-object svg g[shape-rendering] path")
+        assert paths.count() == 1 and paths.first.get_attribute("d").count("M") == 151 * 2

@@ -27,7 +27,8 @@ INSIDE = "inside of uproot's reader"
 
 #: What stands for names that are not here: patterns of ``of.name``, the first one counts.
 INSTEAD = [
-    (r"uproot\.(As\w+)", "`branch.interpretation` tells the type; `AsDtype`, `AsJagged`, `AsStrings`, `AsObjects` are here"),
+    (r"uproot\.(As\w+)",
+     "`branch.interpretation` tells the type; `AsDtype`, `AsJagged`, `AsStrings`, `AsObjects` are here"),
     (r"uproot\.(\w*Source|source)", "a URL or path; what fsspec reaches is read through it"),
     (r"uproot\.(\w*Executor|\w*ThreadPool\w*)", "`threads=`"),
     (r"uproot\.(LRU\w*|cache)", "the cache is in the engine: `sapwood.open(..., cache=)` for files far away"),
@@ -49,19 +50,28 @@ INSTEAD = [
     (r"directory\.(created_on|modified_on)", "`created_on` of its key, `file.key(\"directory\")`"),
     (r"\w+\.cache_key", "objects are not cached by name"),
     (r"directory\.(class_of|descent_into_path)", "`directory.classname_of`"),
-    (r"branch\.(basket\w*|embedded_baskets|count_leaf)", "`sapwood.doctor`, `sapwood layout` describe baskets"),
+    (r"branch\.(basket\w*|embedded_baskets|count_leaf)",
+     "`sapwood.doctor`, `sapwood layout` describe baskets"),
     (r"branch\.debug\w*", "errors name basket, entry and offset"),
-    (r"ntuple\.(fields|field_names|all_fields|ntuple|path|header|footer)", "`ntuple.branches`, `ntuple.keys()`"),
+    (r"ntuple\.(fields|field_names|all_fields|ntuple|path|header|footer)",
+     "`ntuple.branches`, `ntuple.keys()`"),
     (r"field\.(description|field_id|fields|in_variant|is_anonymous|ntuple)", "`ntuple[\"field\"].branches`"),
-    (r"\w+\.(encoded_classname|is_instance|to_pyroot|to_writable)", "`classname`; `sapwood.to_pyroot`, `sapwood.to_writable`"),
-    (r"hist\.(close|closed|parent|read_member_n)|axis\.(close|closed|parent|read_member_n)", "objects do not hold their file"),
+    (r"\w+\.(encoded_classname|is_instance|to_pyroot|to_writable)",
+     "`classname`; `sapwood.to_pyroot`, `sapwood.to_writable`"),
+    (r"hist\.(close|closed|parent|read_member_n)|axis\.(close|closed|parent|read_member_n)",
+     "objects do not hold their file"),
     (r"writable tree\.add_branches", "`sapwood.update` and `file.append`, `add_fields` for RNTuples"),
-    (r"writable tree\.(file_path|num_baskets|show)", "those of the tree that is read back: `file[\"tree\"]` of an open file"),
+    (r"writable tree\.(file_path|num_baskets|show)",
+     "those of the tree that is read back: `file[\"tree\"]` of an open file"),
 ]  # fmt: skip
 
 
 def public(of: Any) -> set[str]:
     return {name for name in dir(of) if not name.startswith("_")}
+
+
+def without_modules(of: Any, names: set[str]) -> set[str]:
+    return {name for name in names if not inspect.ismodule(getattr(of, name))}
 
 
 def instead(place: str, name: str) -> str | None:
@@ -147,7 +157,8 @@ def results(theirs: Any, ours: Any) -> tuple[int, list[str]]:
 def page() -> tuple[str, list[str]]:
     """The page, and what has no words yet."""
     lines = [
-        "# Coming from uproot", "",
+        "# Coming from uproot",
+        "",
         f"Made by `python -m tools.coming_from_uproot` beside uproot {uproot.__version__}. Scripts run with",
         "`import sapwood as uproot` as far as they use what users of uproot see; uproot's own tests are the measure",
         "([status](status.md)). What has the same name does the same, but for the",
@@ -158,13 +169,14 @@ def page() -> tuple[str, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         found = samples(Path(folder))
         same, other = results(found[1][2], found[1][3])
-        lines += [f"{same} of {len(RESULTS)} calls on a small file give equal results" + (":" if other else "."), ""]
+        end = ":" if other else "."
+        lines += [f"{same} of {len(RESULTS)} calls on a small file give equal results{end}", ""]
         lines += [f"- {line}" for line in other] + [""] * bool(other)
         for place, heading, theirs, ours in found:
             known, own = public(theirs), public(ours)
             if inspect.ismodule(theirs):
-                known = {name for name in known if not inspect.ismodule(getattr(theirs, name))}
-                own = {name for name in own if not inspect.ismodule(getattr(ours, name))}
+                known = without_modules(theirs, known)
+                own = without_modules(ours, own)
             groups: dict[str, list[str]] = {}
             insides = 0
             for name in sorted(known - own):
@@ -182,7 +194,8 @@ def page() -> tuple[str, list[str]]:
             lines += textwrap.wrap(total, 118) + [""]
             if groups:
                 lines += ["| uproot | here |", "|---|---|"]
-                lines += [f"| {', '.join(f'`{name}`' for name in names)} | {words} |" for words, names in groups.items()]
+                for words, names in groups.items():
+                    lines.append(f"| {', '.join(f'`{name}`' for name in names)} | {words} |")
                 lines += [""]
             lacking = [f"`{name}({', '.join(of)})`" for name, of in missing_parameters(theirs, ours)]
             if lacking:

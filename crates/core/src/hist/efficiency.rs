@@ -308,6 +308,21 @@ impl Efficiency {
         self.interval
     }
 
+    /// Whether its counts are sums of weights.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Efficiency};
+    /// let mut efficiency = Efficiency::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?;
+    /// efficiency.fill(true, &[0.5], 1.0)?;
+    /// assert!(!efficiency.is_weighted());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_weighted(&self) -> bool {
+        whole(&self.draft, "fBits").is_ok_and(|bits| bits & USES_WEIGHTS != 0)
+    }
+
     /// The two parameters of the beta distribution that Bayesian intervals take as their prior.
     ///
     /// # Example

@@ -342,6 +342,7 @@ impl Parameters<'_> {
     fn translated(&self) -> Result<String> {
         let mut found = String::new();
         let mut rest = self.text;
+        let mut term = Term::Begins;
         while let Some(first) = rest.chars().next() {
             if found.len() > LONGEST {
                 return Err(self.fault("it is too long"));
@@ -349,8 +350,10 @@ impl Parameters<'_> {
             let len = if first == '[' {
                 let end = rest.find(']').ok_or_else(|| self.fault("a bracket is not closed"))?;
                 found += &self.parameter(rest[1..end].trim())?;
+                term = Term::Other;
                 end + 1
             } else if first.is_ascii_alphabetic() || first == '_' {
+                term = Term::Other;
                 let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
                 // A colon alone is that of a choice.
                 let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -360,14 +363,13 @@ impl Parameters<'_> {
                     .map_or(len, |(at, _)| at);
                 len + self.word(&rest[..len], &rest[len..], &mut found)?
             } else if first.is_ascii_digit() || first == '.' {
-                let len = number_len(rest);
-                found += &rest[..len];
-                len
+                let (number, behind) = rest.split_at(number_len(rest));
+                term = term.with_number(number, behind, &mut found);
+                number.len()
             } else {
-                if first == '/' && is_whole_quotient(&found, &rest[1..]) {
-                    found.push(first);
-                }
-                found.push(first);
+                term = term.with_sign(first);
+                // In a formula it is a power, whatever stands beside it.
+                found += if first == '^' { "**" } else { rest.split_at(first.len_utf8()).0 };
                 first.len_utf8()
             };
             rest = &rest[len..];
@@ -441,16 +443,52 @@ impl Parameters<'_> {
     }
 }
 
-/// Whether a quotient is one of two whole numbers, which C cuts to a whole one: `1/2*x` is 0.
-fn is_whole_quotient(before: &str, behind: &str) -> bool {
-    let behind = behind.trim_start();
-    let divisor = &behind[..number_len(behind)];
-    let is_whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let before = before.trim_end();
-    let sum = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-    // What is multiplied with others first is no whole number, as far as one can tell.
-    let begins = sum.trim_end().chars().next_back().is_none_or(|c| !matches!(c, '*' | '/' | '%' | '^' | ')' | ']'));
-    is_whole(divisor) && is_whole(&before[sum.len()..]) && begins
+/// What is multiplied and divided so far. C computes with whole numbers as long as there are no others, and cuts their
+/// quotients: `3*1/2*x` is `1*x`.
+enum Term {
+    /// Nothing yet.
+    Begins,
+    /// Whole numbers from a place of the text on, and their value.
+    Whole(usize, i64),
+    /// The same with a sign behind.
+    Signed(usize, i64, char),
+    /// Something else.
+    Other,
+}
+
+impl Term {
+    /// Adds a number, and its text; a whole quotient takes the place of what was divided.
+    fn with_number(self, number: &str, behind: &str, found: &mut String) -> Self {
+        let is_whole = number.bytes().all(|byte| byte.is_ascii_digit());
+        // A power is computed before, and with fractions.
+        let whole = number.parse::<i64>().ok().filter(|_| is_whole && !behind.trim_start().starts_with('^'));
+        let begin = found.len();
+        if let (Self::Signed(start, value, '/'), Some(divisor)) = (&self, whole)
+            && let Some(quotient) = value.checked_div(divisor)
+        {
+            found.truncate(*start);
+            *found += &quotient.to_string();
+            return Self::Whole(*start, quotient);
+        }
+        *found += number;
+        let Some(whole) = whole else { return Self::Other };
+        let (start, value) = match self {
+            Self::Begins => (begin, Some(whole)),
+            Self::Signed(start, value, '*') => (start, value.checked_mul(whole)),
+            Self::Signed(start, value, '%') => (start, value.checked_rem(whole)),
+            _ => (begin, None),
+        };
+        value.map_or(Self::Other, |value| Self::Whole(start, value))
+    }
+
+    fn with_sign(self, sign: char) -> Self {
+        match (self, sign) {
+            (term, ' ' | '\t' | '\n') => term,
+            (Self::Whole(start, value), '*' | '/' | '%') => Self::Signed(start, value, sign),
+            (_, '*' | '/' | '%' | '^' | ')') | (Self::Signed(..), '+' | '-') => Self::Other,
+            _ => Self::Begins,
+        }
+    }
 }
 
 /// Bytes of the number that a text begins with.
@@ -487,6 +525,11 @@ mod tests {
             ("x > 5 ? 1e1 : [0]", 10.0),
             ("1/2*x + 7 / 2", 3.0),
             ("x*1/2 + 1./4", 5.25),
+            ("1e-3/2*x", 0.005),
+            ("[0]*1e-3/2 + 1e+3/8", 125.0005),
+            ("pow(x,-1/2) + x^(-1/2)", 2.0),
+            ("x + 3*1/2 - 7%4/2", 10.0),
+            ("2^1/4 + 1/2^2 + (7/2)*x", 30.75),
             ("exp(0)*TMath::Sq(x)", 100.0),
             ("true + false + sqrt2*sqrt2", 3.0),
         ] {

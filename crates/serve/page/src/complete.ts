@@ -74,6 +74,11 @@ export function completes(input: HTMLInputElement, where: () => { file: string; 
   input.addEventListener("input", () => void look());
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && chosen < 0) {
+      // What is asked for comes too late now.
+      asked += 1;
+      close();
+    }
     if (list.hidden) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const count = list.children.length;

@@ -139,7 +139,15 @@ export class DrawRoom implements Room {
     const params = { file, path, x, y, z, cut, weight, bins, from, to, profile };
     this.shown = wanted;
     const answer = await this.work.run<Answer>("draw", { ...params, record: this.checks.record.checked });
-    if (!answer) return;
+    if (!answer) {
+      // What was drawn before is of another view.
+      if (this.shown === wanted) {
+        this.shown = "";
+        this.drawn = null;
+        this.paint();
+      }
+      return;
+    }
     this.app.state(file, answer.state);
     this.drawn = answer.object;
     if (answer.run) this.app.runs.set(`${file}\n${path}`, answer.run);

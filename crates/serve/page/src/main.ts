@@ -80,6 +80,8 @@ const tree = new Tree({
   current(node) {
     current = node;
     describe(node);
+    // Where nothing is shown yet, a tree that is selected is the one that is meant.
+    if (!app.view.path && (node.kind === "tree" || node.kind === "ntuple")) app.keep({ file: node.file, path: node.path });
   },
   state: (file, state) => app.state(file, state),
 });
@@ -203,7 +205,7 @@ async function start(): Promise<void> {
       event.preventDefault();
     }
   });
-  search(() => current?.file || app.view.file || "0", (path, branch, open) => {
+  search(() => (current?.kind === "folder" ? "" : current?.file || app.view.file || "0"), (path, branch, open) => {
     const file = current?.file || app.view.file || "0";
     void tree.reveal(file, path, branch).then((node) => open && node && chose(node));
   });

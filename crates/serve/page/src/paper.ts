@@ -51,6 +51,8 @@ export interface Grid {
   value(at: number[]): number;
   /** Whether bins with nothing in them are drawn. */
   isFull: boolean;
+  /** Whether bins that are drawn as one show their mean, and not their sum. */
+  isMean: boolean;
   lines: [string, string][];
   words: string;
 }
@@ -194,9 +196,23 @@ export function words(histogram: Histogram, lines: [string, string][]): string {
   return `${kind} of ${histogram.title || histogram.name}. ${lines.map((pair) => pair.join(" ")).join(", ")}`;
 }
 
+/** What bins that are drawn as one show: their mean, or their sum; at an edge, where there are fewer bins, a sum as
+ * large as of all of them. */
+export function scaled(sum: number, count: number, all: number, isMean: boolean): number {
+  return count === 0 ? 0 : (sum / count) * (isMean ? 1 : all);
+}
+
+/** The same of values; those that are none do not count, unless all are. */
+export function together(values: number[], all: number, isMean: boolean): number {
+  const finite = values.filter(Number.isFinite);
+  if (finite.length === 0) return NaN;
+  return scaled(finite.reduce((sum, value) => sum + value, 0), finite.length, all, isMean);
+}
+
 /** A histogram as numbers over its axes. */
 export function grid(histogram: Histogram): Grid {
   const lines = figures(histogram);
   const value = (at: number[]): number => cell(histogram, at.map((bin) => bin + 1));
-  return { of: histogram, axes: histogram.axes, value, isFull: false, lines, words: words(histogram, lines) };
+  const isMean = histogram.is_profile;
+  return { of: histogram, axes: histogram.axes, value, isFull: false, isMean, lines, words: words(histogram, lines) };
 }

@@ -4,7 +4,7 @@ import { type Axis, type Drawn, type Efficiency, type Function, type Graph, type
 import { s } from "./dom";
 import { intervals } from "./interval";
 import {
-  axes, box, cell, DARK, edges, figures, grid, type Grid, type Ink, LEFT, LIGHT, line, type Look, type Plot, scales, span, text, words,
+  axes, box, cell, DARK, edges, figures, grid, type Grid, type Ink, LEFT, LIGHT, line, type Look, type Plot, scales, span, text, together, words,
 } from "./paper";
 import { type Scale, shade, short } from "./scale";
 import { boxes } from "./solid";
@@ -90,11 +90,12 @@ function cells(svg: SVGElement, grid: Grid, look: Look, ink: Ink): Plot {
   const found: [number, number, number][] = [];
   for (let row = 0; row < ofY.bins; row += joinY) {
     for (let column = 0; column < ofX.bins; column += joinX) {
-      let sum = 0;
+      const values: number[] = [];
       for (let j = row; j < Math.min(row + joinY, ofY.bins); j += 1) {
-        for (let i = column; i < Math.min(column + joinX, ofX.bins); i += 1) sum += grid.value([i, j]);
+        for (let i = column; i < Math.min(column + joinX, ofX.bins); i += 1) values.push(grid.value([i, j]));
       }
-      if ((sum !== 0 || grid.isFull) && Number.isFinite(sum)) found.push([column, row, sum]);
+      const value = together(values, joinX * joinY, grid.isMean);
+      if ((value !== 0 || grid.isFull) && Number.isFinite(value)) found.push([column, row, value]);
     }
   }
   const most = found.reduce((largest, [, , value]) => Math.max(largest, value), grid.isFull ? -Infinity : 0);
@@ -143,7 +144,7 @@ function gridOf(found: Function): Grid {
   const counts = found.axes.map((axis) => axis.bins);
   const value = ([i = 0, j = 0, k = 0]: number[]): number =>
     num(found.values[i + (counts[0] ?? 1) * (j + (counts[1] ?? 1) * k)]);
-  return { of: found, axes: found.axes, value, isFull: true, lines: parameters(found), words: functionWords(found) };
+  return { of: found, axes: found.axes, value, isFull: true, isMean: true, lines: parameters(found), words: functionWords(found) };
 }
 
 /** Where the points of a function are. */
@@ -229,7 +230,8 @@ function efficiency(svg: SVGElement, found: Efficiency, look: Look, ink: Ink): P
   const axis = found.total.axes[0] as Axis;
   if (found.total.axes.length > 1) {
     const values = found.total.values.map((all, bin) => (num(all) ? num(found.passed.values[bin]) / num(all) : 0));
-    return overAxes(svg, grid({ ...found.total, values, title: found.passed.title }), look, ink);
+    const ratios = { ...grid({ ...found.total, values, title: found.passed.title }), isMean: true };
+    return overAxes(svg, ratios, look, ink);
   }
   const borders = edges(axis);
   const [x, y] = scales([axis.min, axis.max], [0, 1.08], { ...look, log: look.log.replace("y", "") });

@@ -30,10 +30,10 @@ export function drawing(name: string, view: View): string {
 }
 
 /** A table. */
-export function table(name: string, view: View, columns: string[], from: number, count: number): string {
+export function table(name: string, view: View, columns: string[], from: number, stop: number): string {
   const more = [`[${columns.map(quoted).join(", ")}]`];
   if (view.cut) more.push(`cut=${quoted(view.cut)}`);
-  more.push(`entry_start=${from}`, `entry_stop=${from + count}`);
+  more.push(`entry_start=${from}`, `entry_stop=${stop}`);
   return `${opened(name, view)}arrays = tree.arrays(${more.join(", ")})\n`;
 }
 

@@ -36,6 +36,7 @@ export function search(file: () => string, chosen: (path: string, branch: string
     const text = input.value.trim();
     if (!text || !file()) {
       close();
+      if (text) say("choose a file: its names are searched");
       return;
     }
     const answer = await ask<Found>("search", { file: file(), text }).catch((error: unknown) => {

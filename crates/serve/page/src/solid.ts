@@ -1,7 +1,7 @@
 // Three axes: boxes in space, which the mouse and the arrow keys turn.
 
 import { s } from "./dom";
-import { box, type Grid, type Ink, line, type Look, type Plot, text } from "./paper";
+import { box, type Grid, type Ink, line, type Look, type Plot, scaled, text } from "./paper";
 import { shade, short } from "./scale";
 
 /** The most boxes along an axis; bins beyond are joined. */
@@ -26,6 +26,7 @@ function joined(grid: Grid): Sums {
   const [nx = 1, ny = 1, nz = 1] = counts;
   const [jx = 1, jy = 1, jz = 1] = joins;
   const sums = new Float64Array(nx * ny * nz);
+  const numbers = new Uint32Array(nx * ny * nz);
   const at = [0, 0, 0];
   for (let k = 0; k < (bins[2] ?? 0); k += 1) {
     for (let j = 0; j < (bins[1] ?? 0); j += 1) {
@@ -35,13 +36,15 @@ function joined(grid: Grid): Sums {
         if (Number.isFinite(value)) {
           const place = Math.floor(i / jx) + nx * (Math.floor(j / jy) + ny * Math.floor(k / jz));
           sums[place] = (sums[place] ?? 0) + value;
+          numbers[place] = (numbers[place] ?? 0) + 1;
         }
       }
     }
   }
   const boxes: Sums["boxes"] = [];
   sums.forEach((sum, place) => {
-    if (sum) boxes.push([place % nx, Math.floor(place / nx) % ny, Math.floor(place / nx / ny), sum]);
+    const value = scaled(sum, numbers[place] ?? 0, jx * jy * jz, grid.isMean);
+    if (value) boxes.push([place % nx, Math.floor(place / nx) % ny, Math.floor(place / nx / ny), value]);
   });
   const made = { counts, boxes };
   known.set(grid.of, made);

@@ -50,7 +50,7 @@ export class TableRoom implements Room {
       button("Copy link", () => void copy(location.href, "the link")),
       button("Copy Python", () => {
         const view = this.app.view;
-        const words = python.table(this.app.name(view.file), view, this.names(), Number(view.from || 0), COUNT);
+        const words = python.table(this.app.name(view.file), view, this.names(), Number(view.from || 0), this.shown?.next ?? 0);
         void copy(words, "the lines of Python");
       }),
     );

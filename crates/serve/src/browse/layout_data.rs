@@ -55,6 +55,9 @@ pub(super) fn layout(open_files: &OpenFiles, query: &PageQuery) -> Result<Value>
         offsets: [query.number("offset", 0)?, query.number("offset_end", layout.file_bytes)?],
         points: [query.number("width", 1_000)?, query.number("height", 640)?],
     };
+    if [window.entries, window.offsets].iter().any(|[from, to]| from > to) {
+        return Err(Error::mismatch("the window of a layout ends before it begins"));
+    }
     let mut order: Vec<usize> = (0..layout.branches.len()).collect();
     order.sort_by_key(|&place| std::cmp::Reverse(layout.branches[place].zip_bytes));
     // The page knows branches by their rank.
@@ -111,7 +114,10 @@ fn marks(layout: &Layout, window: &Window) -> (Vec<Extent>, bool) {
     let [first, last] = window.entries;
     let [from, to] = window.offsets;
     let is_inside = |basket: &&Extent| {
-        basket.entries.start < last && basket.entries.end > first && basket.at < to && basket.at + basket.bytes > from
+        basket.entries.start < last
+            && basket.entries.end > first
+            && basket.at < to
+            && basket.at.saturating_add(basket.bytes) > from
     };
     let inside: Vec<&Extent> = layout.baskets.iter().filter(is_inside).collect();
     if inside.len() <= MOST_MARKS {

@@ -1,6 +1,6 @@
 //! Histograms, graphs and efficiencies as data that the page draws.
 
-use sapwood::hist::{Axis, Efficiency, Graph, Histogram};
+use sapwood::hist::{Axis, Efficiency, Graph, Histogram, Interval};
 use sapwood::query::{Function, FunctionAxis};
 use sapwood::{Error, Object, Result, Value as ObjectValue};
 use serde_json::{Value, json};
@@ -63,7 +63,10 @@ fn functions(items: Option<ObjectValue<'_>>) -> Vec<Value> {
 fn alone(object: &Object) -> Result<Value> {
     let class = object.class();
     if class == "TEfficiency" {
-        return efficiency(&Efficiency::from_object(object)?);
+        let found = Efficiency::from_object(object)?;
+        // The page counts cases. jsroot draws weighted ones, and what is estimated with a prior.
+        let is_bayesian = matches!(found.interval(), Interval::Jeffreys | Interval::Uniform | Interval::Bayesian);
+        return if is_bayesian || found.is_weighted() { Ok(Value::Null) } else { efficiency(&found) };
     }
     if class.starts_with("TGraph") && !matches!(class, "TGraphTime" | "TGraphPolar") {
         return graph(&Graph::from_object(object)?);
