@@ -19,21 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.written import written
+
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
 
 Mismatch, Unsupported = sapwood.errors.MismatchError, sapwood.errors.UnsupportedError
-
-
-def written(data: Any, types: Any = None, **options: Any) -> Any:
-    """The tree that is read back."""
-    memory = io.BytesIO()
-    with sapwood.recreate(memory) as file:
-        if types is None:
-            file["t"] = data
-        else:
-            file.mktree("t", types, **options).extend(data)
-    return sapwood.open(memory)["t"]
 
 
 def test_masks_are_not_lost() -> None:

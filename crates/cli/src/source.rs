@@ -18,6 +18,23 @@ pub(crate) enum Dataset {
     NTuple(Arc<NTuple>),
 }
 
+impl Dataset {
+    /// What expressions are about.
+    fn source(&self) -> Source {
+        match self {
+            Self::Tree(tree) => tree.into(),
+            Self::NTuple(ntuple) => ntuple.into(),
+        }
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Self::Tree(tree) => tree.file(),
+            Self::NTuple(ntuple) => ntuple.file(),
+        }
+    }
+}
+
 /// The tree or RNTuple of that name, or the only one.
 pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
     match name {
@@ -125,10 +142,7 @@ impl Friends {
         remote: &Remote,
         make: impl Fn(Source) -> sapwood::Result<T>,
     ) -> Outcome<T> {
-        let (mut source, session) = match dataset {
-            Dataset::Tree(tree) => (Source::from(tree), tree.file().options().session.clone()),
-            Dataset::NTuple(ntuple) => (Source::from(ntuple), ntuple.file().options().session.clone()),
-        };
+        let (mut source, session) = (dataset.source(), dataset.file().options().session.clone());
         for named in &self.named {
             source = source.with_friend(self.named(named, before, &session, remote)?)?;
         }
@@ -154,11 +168,7 @@ impl Friends {
         };
         let (path, inner) = output::split(target);
         let file = output::open_in(path, session.clone(), remote)?;
-        let found = dataset(&file, inner)?;
-        let source = match &found {
-            Dataset::Tree(tree) => Source::from(tree),
-            Dataset::NTuple(ntuple) => Source::from(ntuple),
-        };
+        let source = dataset(&file, inner)?.source();
         let Some(index) = &self.friend_index else {
             // Entries count over all files, unless an index says which belong together.
             return Ok(Friend::of_parts(name, vec![source], before)?.by_stored_index()?);
@@ -185,8 +195,7 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
         dataset(&output::open_in(path, session.clone(), remote)?, Some(&friend.tree))
     };
     match open() {
-        Ok(Dataset::Tree(tree)) => Ok(Source::from(&tree)),
-        Ok(Dataset::NTuple(ntuple)) => Ok(Source::from(&ntuple)),
+        Ok(found) => Ok(found.source()),
         Err(output::Failure::Read(error)) => {
             let words = format!("the friend {:?} cannot be read: {error}", friend.name);
             Err(Error::new(ErrorKind::NotFound, words))

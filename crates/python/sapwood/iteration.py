@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -109,7 +109,7 @@ def steps(plan: reading.Plan, start: int, stop: int, step_size: int | str) -> It
     return found
 
 
-def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]:
+def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item]:
     """What is read for each step, the next one while the one before is in use.
 
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.

@@ -55,8 +55,6 @@ impl Friend {
     }
 }
 
-/// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
-/// sections by run.
 /// A formula of ROOT in the language of queries, with values for its parameters.
 #[pyfunction]
 pub(crate) fn formula(text: &str, names: Vec<String>, values: Vec<f64>) -> PyResult<String> {
@@ -64,6 +62,8 @@ pub(crate) fn formula(text: &str, names: Vec<String>, values: Vec<f64>) -> PyRes
     Ok(formula.words().to_owned())
 }
 
+/// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
+/// sections by run.
 #[pyfunction]
 #[pyo3(signature = (of, mask, columns, start, stop, entries=None))]
 pub(crate) fn in_lumi_mask(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from sapwood._convert import formats, sources, targets
 from sapwood._read import progress as progress_bar
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import paths, urls
+from sapwood._write.staged import staged
 from sapwood.errors import ExistsError, MismatchError, UnsupportedError
 
 
@@ -170,44 +172,35 @@ def convert(
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
     ]
     rows = sources.one_after_another(openers)
-    folder, base = os.path.split(task.place)
-    made = os.path.join(folder, f".{base}.{os.getpid()}-{threading.get_ident()}.part")
-    count = 0
-    writer: targets.Writer | None = None
-    try:
+    count, total, base = 0, rows.total or 0, os.path.basename(task.place)
+    with staged(task.place) as made:
         writer = targets.writer(
             made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable
         )
-        total = rows.total or 0
-        batches = _ahead(rows.batches)
-        shown = progress_bar.each(
-            batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
-        )
-        for batch in shown:
-            if stop is not None and stop.is_set():
-                raise CancelledError
-            writer.write(batch)
-            count += batch.num_rows
-        writer.close()
-        os.replace(made, task.place)
-    except BaseException:
-        if writer is not None:
+        try:
+            batches = _ahead(rows.batches)
+            shown = progress_bar.each(
+                batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
+            )
+            for batch in shown:
+                if stop is not None and stop.is_set():
+                    raise CancelledError
+                writer.write(batch)
+                count += batch.num_rows
+            writer.close()
+        except BaseException:
             writer.abort()
-        if os.path.exists(made):
-            os.unlink(made)
-        raise
+            raise
     return count
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
     """Batches, of which the next is read while one is written."""
-    with ThreadPoolExecutor(1, "sapwood-ahead") as pool:
-        try:
-            coming = pool.submit(next, batches, None)
-            while (batch := coming.result()) is not None:
-                coming = pool.submit(next, batches, None)
-                yield batch
-        finally:
-            close = getattr(batches, "close", None)
-            if close is not None:
-                pool.submit(close)
+    found = iteration.ahead(itertools.repeat(batches), lambda rows: next(rows, None))
+    try:
+        yield from itertools.takewhile(lambda batch: batch is not None, found)
+    finally:
+        found.close()
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sapwood import writing
 from sapwood._read.multi_file import iterate
+from sapwood._write.staged import staged
 from sapwood.compression import by_name
 from sapwood.errors import MismatchError
 
@@ -64,36 +64,23 @@ def skim(
     named = columns if isinstance(columns, Mapping) else None
     wanted = list(dict.fromkeys(named.values())) if named is not None else columns
     target = os.fspath(output)
-    partial = _beside(target)
+    setting = by_name(compression)[0] or "zstd:5"
     passed = 0
     into: Any = None
     steps = iterate(files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options)
-    try:
-        with writing.recreate(partial, compression=by_name(compression)[0] or "zstd:5") as file:
-            for step in steps:
-                values = {name: step[text] for name, text in named.items()} if named is not None else step
-                passed += len(next(iter(values.values()), ()))
-                if into is not None:
-                    into.extend(values)
-                elif format == "rntuple":
-                    into = file.mkrntuple(tree, values, compression=compression)
-                else:
-                    into = file.mktree(tree, values, compression=compression, random_access=blocks)
-            if into is None:
-                raise MismatchError("no entry was read: nothing says what the skim would hold")
-        os.replace(partial, target)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
+    with staged(target) as partial, writing.recreate(partial, compression=setting) as file:
+        for step in steps:
+            values = {name: step[text] for name, text in named.items()} if named is not None else step
+            passed += len(next(iter(values.values()), ()))
+            if into is not None:
+                into.extend(values)
+            elif format == "rntuple":
+                into = file.mkrntuple(tree, values, compression=compression)
+            else:
+                into = file.mktree(tree, values, compression=compression, random_access=blocks)
+        if into is None:
+            raise MismatchError("no entry was read: nothing says what the skim would hold")
     return passed
-
-
-def _beside(target: str) -> str:
-    """A new file of the same folder, which can take the name of the target."""
-    handle, path = tempfile.mkstemp(suffix=".root", prefix=".skim-", dir=os.path.dirname(target) or ".")
-    os.close(handle)
-    return path
 
 
 __all__ = ["skim"]
