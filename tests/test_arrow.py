@@ -220,7 +220,7 @@ def test_slices_and_rows(tree: Any, frame: Any) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_steps_may_end_in_the_thread_that_reads_ahead() -> None:
-    from sapwood import iteration
+    from sapwood._tree import iteration
 
     steps: Any = None
 

@@ -14,7 +14,7 @@ import pytest
 
 sapwood = pytest.importorskip("sapwood")
 
-from sapwood.processing import Selector  # noqa: E402
+from sapwood._tools.processing import Selector  # noqa: E402
 
 ROWS = 40
 

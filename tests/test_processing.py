@@ -17,7 +17,7 @@ import pytest
 
 sapwood = pytest.importorskip("sapwood")
 
-from sapwood.processing import ProcessingError, Selector, process  # noqa: E402
+from sapwood._tools.processing import ProcessingError, Selector, process  # noqa: E402
 
 ROWS = 500
 
@@ -216,7 +216,7 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
 
 
 def test_names_of_a_file_are_no_code_of_its_selector(tmp_path: Path) -> None:
-    from sapwood.selectors import _on_one_line
+    from sapwood._tools.selectors import _on_one_line
 
     assert _on_one_line('int\n    ]\nimport os; """') == "int?    ]?import os; ???"
     path = tmp_path / "a.root"

@@ -446,7 +446,7 @@ def test_steps(tree: Any, theirs: Any) -> None:
 
 
 def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
-    from sapwood.iteration import ahead
+    from sapwood._tree.iteration import ahead
 
     made: list[int] = []
 
@@ -471,8 +471,8 @@ def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
 
 
 def test_steps_are_made_when_they_are_asked_for(tree: Any) -> None:
-    from sapwood import iteration
     from sapwood._read import reading
+    from sapwood._tree import iteration
 
     plan = reading.Plan(tree, "x")
     # A file may claim any number of entries.

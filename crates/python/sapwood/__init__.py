@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
+from sapwood._file.directory import Directory, Key
+from sapwood._file.file import File, open
 from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
+from sapwood._read.filters import no_filter
 from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
 from sapwood._read.vectors import vectors
+from sapwood._remote.network import Opening
 from sapwood._tools.compression_studies import compression_study
 from sapwood._tools.converting import Converted, convert
 from sapwood._tools.events import nanoevents
@@ -15,28 +19,25 @@ from sapwood._tools.inspection import doctor, verify
 from sapwood._tools.lazy import dask, dask_write
 from sapwood._tools.merging import Merged, merge
 from sapwood._tools.packing import Packed, pack, unpack
+from sapwood._tools.processing import Selector, process
 from sapwood._tools.project import makeproject
 from sapwood._tools.recovery import Recovered, recover
 from sapwood._tools.rewriting import rewrite
+from sapwood._tools.selectors import makeselector
 from sapwood._tools.skimming import skim
+from sapwood._tree.branch import Branch
+from sapwood._tree.iteration import Report
+from sapwood._tree.tree import Tree
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree
-from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
-from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
-from sapwood.file import File, open
-from sapwood.filters import no_filter
 from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings
-from sapwood.iteration import Report
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
-from sapwood.processing import Selector, process
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
-from sapwood.selectors import makeselector
-from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
 
 # The same classes by the names that uproot has for them.
@@ -61,6 +62,7 @@ __all__ = [
     "Merged",
     "Model",
     "Packed",
+    "Opening",
     "ParallelNTuple",
     "ParallelTree",
     "ReadOnlyDirectory",

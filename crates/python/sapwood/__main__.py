@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 
-from sapwood import _core, selectors
+from sapwood import _core
+from sapwood._tools import selectors
 
 
 def main() -> int:

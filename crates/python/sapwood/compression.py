@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sapwood._read.filters import as_match
 from sapwood.errors import MismatchError, near, not_found
-from sapwood.filters import as_match
 
 if TYPE_CHECKING:
     from sapwood._write.branch_schema import Schema

@@ -13,7 +13,7 @@ from sapwood._read import notebook
 from sapwood._remote import paths
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 
 class Figure(NamedTuple):
@@ -218,7 +218,7 @@ def load(source: Any, name: str | None = None) -> PerfStats:
     1.0
     >>> folder.cleanup()
     """
-    from sapwood.file import open_file  # which imports trees, and they this
+    from sapwood._file.file import open_file  # which imports trees, and they this
 
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         source, inner = paths.split_object(os.fspath(source))

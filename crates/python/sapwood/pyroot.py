@@ -23,7 +23,7 @@ def from_pyroot(value: Any) -> Any:
 
     Raises :class:`~sapwood.errors.UnsupportedError` for trees and directories, whose content is not theirs.
     """
-    from sapwood.file import open
+    from sapwood._file.file import open
 
     if not is_pyroot(value):
         raise MismatchError(f"a {type(value).__name__} is no object of PyROOT")
@@ -80,8 +80,8 @@ def to_writable(value: Any) -> Any:
 
     Raises :class:`~sapwood.errors.MismatchError` for what is no object.
     """
+    from sapwood._file.file import open
     from sapwood._write.conversion import as_object
-    from sapwood.file import open
     from sapwood.writing import recreate
 
     draft = as_object(value)

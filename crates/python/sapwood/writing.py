@@ -11,7 +11,11 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, session
+from sapwood import _core, errors
+from sapwood._file import session
+from sapwood._file.file import check_options
+from sapwood._file.file import open as _open
+from sapwood._file.sizes import as_bytes, every
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._remote import urls
 from sapwood._write import branch_schema
@@ -31,9 +35,6 @@ from sapwood.compression import (
     of_branches,
     of_names,
 )
-from sapwood.file import check_options
-from sapwood.file import open as _open
-from sapwood.sizes import as_bytes, every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sapwood import sizes
 from sapwood._convert import formats, hdf5, numpy_files
+from sapwood._file import sizes
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, place
 
@@ -102,8 +102,8 @@ class _Branches:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The stream."""
-        from sapwood import iteration
         from sapwood._read import reading
+        from sapwood._tree import iteration
 
         tree, ids, names, step_size = self.of
         steps = iteration.steps(reading.Plan(tree, names), 0, tree.tree.num_entries, step_size)

@@ -11,12 +11,12 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from sapwood import file as files_module
-from sapwood import iteration, network
 from sapwood._convert import formats, sources, targets
+from sapwood._file import file as files_module
 from sapwood._read import progress as progress_bar
 from sapwood._read.compat_kwargs import ignore
-from sapwood._remote import paths, urls
+from sapwood._remote import network, paths, urls
+from sapwood._tree import iteration
 from sapwood._write.staged import staged
 from sapwood.errors import ExistsError, MismatchError, UnsupportedError
 

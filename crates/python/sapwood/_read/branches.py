@@ -6,21 +6,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from sapwood import iteration, sizes
+from sapwood._file import sizes
 from sapwood._read import instances, reading, stream
 from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._read.filters import Filter, as_match
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.record import HasRecord
 from sapwood._read.virtual import arrays as virtual_arrays
+from sapwood._tree import iteration
 from sapwood.errors import MismatchError, near, not_found
-from sapwood.filters import Filter, as_match
 from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.branch import Branch
-    from sapwood.tree import Tree
+    from sapwood._tree.branch import Branch
+    from sapwood._tree.tree import Tree
 
 BranchFilter = Callable[["Branch"], bool]
 T = TypeVar("T")
@@ -34,8 +35,9 @@ class HasBranches(HasRecord):
 
     ``keys``, ``values``, ``items`` and ``typenames`` go depth first, in the order of the file, and take
     filters: ``filter_name`` sees a branch's name, its path, and its path with a leading slash;
-    ``filter_typename`` the type in C++ words; ``filter_branch`` is a function of the branch. See
-    :mod:`sapwood.filters`.
+    ``filter_typename`` the type in C++ words; ``filter_branch`` is a function of the branch. A filter is a
+    function, a name, a glob, a regular expression between slashes that must match from the beginning
+    (``"/mu.*/i"``), or several of these, of which one must match.
     """
 
     _id: int | None = None
@@ -461,7 +463,7 @@ class HasBranches(HasRecord):
 
         ``step_size`` is a number of entries, or a size like ``"100 MB"`` of the wanted branches once
         inflated: then steps end where clusters end, if one fits. With ``report``, each item is ``(arrays,
-        report)`` and the :class:`~sapwood.iteration.Report` tells which entries these are. Libraries that
+        report)`` and the :class:`~sapwood.Report` tells which entries these are. Libraries that
         speak Arrow take the iterator itself, as a stream with a batch for each step. The rest is as in
         :meth:`arrays`.
         """

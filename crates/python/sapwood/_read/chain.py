@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood import file as files_module
-from sapwood import network, session
+from sapwood._file import file as files_module
+from sapwood._file import session
 from sapwood._read import friends as friends_module
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
 from sapwood._read.entry_choice import EntryChoice
+from sapwood._read.filters import Filter
 from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
-from sapwood._remote import paths
+from sapwood._remote import network, paths
+from sapwood._tree.iteration import within
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
-from sapwood.filters import Filter
-from sapwood.iteration import within
 
 
 def from_chain(files: Any) -> Any:

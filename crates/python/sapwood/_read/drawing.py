@@ -19,7 +19,7 @@ from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from sapwood._read.friends import Friend
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 #: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
 Drawing = tuple[str, str]

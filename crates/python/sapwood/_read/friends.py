@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, session
+from sapwood import _core
+from sapwood._file import session
 from sapwood._remote import paths, urls
 from sapwood.errors import LimitError, MismatchError, SapwoodError, place
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 #: Two expressions, or whether the stored index counts (``None``), or none does (``False``).
 Index = tuple[str, str] | bool | None
@@ -133,7 +134,7 @@ def _stored(tree: Tree, name: str, failed: list[str]) -> Friend | None:
 
 
 def _open(tree: Tree, path: str) -> Any:
-    from sapwood import file as files
+    from sapwood._file import file as files
 
     return files.open_file(place_of(tree.file_path, path), **tree._root._options)
 

@@ -20,7 +20,7 @@ from sapwood._write import classes
 from sapwood._write.classes import Column
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 
 def instances(tree: Tree, path: str, kind: Any, start: int, stop: int) -> Iterator[Any]:

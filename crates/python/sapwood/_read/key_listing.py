@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sapwood.filters import Filter, as_match
+from sapwood._read.filters import Filter, as_match
 
 
 class Listing:
@@ -58,7 +58,8 @@ class Listing:
         """Names of keys in the order of the file; no object is read.
 
         ``recursive`` goes down into directories, ``cycle`` appends ``;cycle``. ``filter_name`` sees names
-        without cycle, with the directories before them (see :mod:`sapwood.filters`); ``filter_classname``
+        without cycle, with the directories before them (filters as in
+        :meth:`sapwood.Tree.keys`); ``filter_classname``
         sees the class.
         """
         return list(

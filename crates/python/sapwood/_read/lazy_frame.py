@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sapwood import iteration
 from sapwood._read import predicate as cuts
 from sapwood._read import reading, stream
 from sapwood._read.libraries import POLARS, need
 from sapwood._read.selection import Selection
+from sapwood._tree import iteration
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 _SIGNS = {"Gt": ">", "GtEq": ">=", "Lt": "<", "LtEq": "<=", "Eq": "==", "NotEq": "!="}
 _SUMS = {"Plus": "+", "Minus": "-", "Multiply": "*", "TrueDivide": "/"}

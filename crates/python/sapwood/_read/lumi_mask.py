@@ -15,7 +15,7 @@ from sapwood._read.selection import Selection, of_rows
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 #: The columns of a run and a luminosity section in NanoAOD.
 COLUMNS = ("run", "luminosityBlock")

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood import iteration, objects
+from sapwood import objects
 from sapwood._read import drawing, reading, stream
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, close
+from sapwood._read.filters import Filter, as_match
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, bounds
+from sapwood._tree import iteration
+from sapwood._tree.iteration import MOST, Report
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError
-from sapwood.filters import Filter, as_match
-from sapwood.iteration import MOST, Report
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.network import Opening
+    from sapwood._remote.network import Opening
 
 
 def iterate(

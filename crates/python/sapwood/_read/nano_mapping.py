@@ -17,7 +17,7 @@ from coffea.nanoevents.schemas import EDM4HEPSchema  # type: ignore[import-untyp
 from coffea.nanoevents.schemas.edm4hep import podio_collection_types  # type: ignore[import-untyped]
 from coffea.nanoevents.util import tuple_to_key, unquote  # type: ignore[import-untyped]
 
-from sapwood import file as files
+from sapwood._file import file as files
 from sapwood._read import layout, libraries, reading
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError

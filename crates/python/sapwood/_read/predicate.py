@@ -18,7 +18,7 @@ from sapwood._read import reading
 from sapwood.errors import SapwoodError
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 """The same comparison with its sides exchanged."""

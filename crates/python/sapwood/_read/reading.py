@@ -12,6 +12,7 @@ import numpy as np
 from sapwood import _core
 from sapwood._read import ak_docs, libraries
 from sapwood._read import progress as progress_bar
+from sapwood._read.filters import Filter
 from sapwood._read.libraries import Library, Loaded, as_library
 from sapwood._read.selection import Range, Selection, bounds, of_rows, select
 from sapwood.errors import (
@@ -23,13 +24,12 @@ from sapwood.errors import (
     not_found,
     place,
 )
-from sapwood.filters import Filter
 from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
     from sapwood._read.friends import Friend
-    from sapwood.branch import Branch
+    from sapwood._tree.branch import Branch
 
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
 

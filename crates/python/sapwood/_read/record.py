@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from sapwood.file import File
+    from sapwood._file.file import File
     from sapwood.model import Model
 
 Self = TypeVar("Self", bound="HasRecord")

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sapwood import errors, session
+from sapwood import errors
+from sapwood._file import session
 from sapwood._read import layout, reading
 from sapwood._read.libraries import as_library
 from sapwood._write import lossless
 from sapwood.interpretation import Unknown
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 
 class Row(Mapping[str, Any]):

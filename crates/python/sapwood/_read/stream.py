@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from sapwood import _core, iteration
+from sapwood import _core
 from sapwood._read import predicate, reading
 from sapwood._read.selection import Range, Selection
+from sapwood._tree import iteration
 from sapwood.errors import UnsupportedError
 from sapwood.interpretation import Grouped
 

@@ -12,7 +12,7 @@ from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
-    from sapwood.branch import Branch
+    from sapwood._tree.branch import Branch
 
 
 class Accessed(NamedTuple):

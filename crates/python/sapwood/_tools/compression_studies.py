@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from sapwood import _core
+from sapwood._file.file import File, check_options, open_file
+from sapwood._file.sizes import as_bytes
 from sapwood._remote import paths
 from sapwood.compression import as_compression
-from sapwood.file import File, check_options, open_file
-from sapwood.sizes import as_bytes
 
 
 class CompressionStudy:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from sapwood import iteration
 from sapwood._read import reading
 from sapwood._read.chain import Chain, Member
+from sapwood._read.filters import Filter
 from sapwood._read.libraries import need
 from sapwood._read.selection import bounds
+from sapwood._tree import iteration
 from sapwood.errors import MismatchError, NotFoundError, near
-from sapwood.filters import Filter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.network import Opening
+    from sapwood._remote.network import Opening
 
 #: Schemas by short names, and the trees that they are about, in the order in which they are looked for.
 SCHEMAS: dict[str, tuple[str, tuple[str, ...]]] = {

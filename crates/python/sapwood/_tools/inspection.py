@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood import _core
+from sapwood._file.file import File, check_options, open_file
 from sapwood._remote import filesystems, paths, urls
-from sapwood.file import File, check_options, open_file
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sapwood import iteration
 from sapwood._read import reading
 from sapwood._read.chain import Chain, Member
+from sapwood._read.filters import Filter
 from sapwood._read.libraries import need
 from sapwood._read.selection import Selection
+from sapwood._tree import iteration
 from sapwood.errors import MismatchError, NotFoundError
-from sapwood.filters import Filter
 
 if TYPE_CHECKING:
     from sapwood._read.partitions import Unit

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network
+from sapwood import _core, errors
+from sapwood._file.file import check_options
+from sapwood._file.sizes import as_bytes, every
 from sapwood._read.compat_kwargs import ignore
-from sapwood._remote import paths, urls
+from sapwood._remote import network, paths, urls
 from sapwood.compression import as_compression, as_random_access
-from sapwood.file import check_options
-from sapwood.sizes import as_bytes, every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.network import Opening
+    from sapwood._remote.network import Opening
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network
+from sapwood import _core, errors
+from sapwood._file.file import check_options
+from sapwood._file.sizes import as_bytes
 from sapwood._read.compat_kwargs import ignore
-from sapwood._remote import filesystems, paths, urls
-from sapwood.file import check_options
-from sapwood.sizes import as_bytes
+from sapwood._remote import filesystems, network, paths, urls
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.network import Opening
+    from sapwood._remote.network import Opening
 
 
 @dataclass(frozen=True)

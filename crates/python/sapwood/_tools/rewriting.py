@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sapwood import _core, errors, file
+from sapwood import _core, errors
+from sapwood._file import file
+from sapwood._file.sizes import as_bytes, every
 from sapwood._read import reading
+from sapwood._read.filters import as_match
 from sapwood.compression import as_compression, as_random_access
-from sapwood.filters import as_match
-from sapwood.sizes import as_bytes, every
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sapwood import errors
-from sapwood.filters import Filter
+from sapwood._read.filters import Filter
 
 if TYPE_CHECKING:
-    from sapwood.file import File
+    from sapwood._file.file import File
     from sapwood.writing import WritableFile
 
 
@@ -39,7 +39,7 @@ class Copying:
 
         Raises :class:`KeyError` where there is none of that name.
         """
-        from sapwood.file import as_file
+        from sapwood._file.file import as_file
 
         target = self._full(name if to is None else to)
         self.file._make_way(target)
@@ -71,7 +71,7 @@ class Copying:
 
         Raises ``ValueError`` where nothing passes, unless ``require_matches`` is false.
         """
-        from sapwood.file import as_directory
+        from sapwood._file.file import as_directory
 
         found: File | Any = as_directory(source)
         choose = rename if callable(rename) else lambda name: (rename or {}).get(name, name)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sapwood import _core, errors
+from sapwood._file.file import File, open, open_file
+from sapwood._tree.tree import Tree
 from sapwood._write.branch_schema import Schema
 from sapwood._write.writable_tree import WritableTree
-from sapwood.file import File, open, open_file
-from sapwood.tree import Tree
 
 
 @contextlib.contextmanager

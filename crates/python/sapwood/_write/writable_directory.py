@@ -7,7 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import errors
+from sapwood._file.sizes import every
 from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._read.filters import Filter
 from sapwood._read.key_listing import Listing
 from sapwood._write import branch_schema, lossless, tables, writable_ntuple
 from sapwood._write.branch_types import of_form
@@ -18,8 +20,6 @@ from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import names_of
 from sapwood.errors import near, not_found
-from sapwood.filters import Filter
-from sapwood.sizes import every
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

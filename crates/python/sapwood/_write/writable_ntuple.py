@@ -8,12 +8,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sapwood import errors
+from sapwood._file.sizes import as_bytes
 from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
 from sapwood._write.parallel_tree import check_number
 from sapwood.compression import as_compression, of_names
 from sapwood.errors import MismatchError
-from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
     from sapwood.writing import WritableFile

@@ -17,7 +17,7 @@ from sapwood._write.branch_schema import Schema
 from sapwood.compression import as_compression, of_branches
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
     from sapwood.writing import WritableFile
 
 _PLAIN = (int, float, str, bytes, bool, np.number, np.bool_)

@@ -12,7 +12,7 @@ from sapwood.errors import MalformedError, MismatchError, UnsupportedError
 from sapwood.model import Model
 
 if TYPE_CHECKING:
-    from sapwood.tree import Tree
+    from sapwood._tree.tree import Tree
 
 Entries = NDArray[np.int64]
 

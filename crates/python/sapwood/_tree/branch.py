@@ -17,9 +17,9 @@ from sapwood.models.entry_list import as_numbers
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.file import File
+    from sapwood._file.file import File
+    from sapwood._tree.tree import Tree
     from sapwood.model import Model
-    from sapwood.tree import Tree
 
 
 class Branch(HasBranches):

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sapwood._read import notebook
+from sapwood._read.filters import Filter
 from sapwood._read.key_listing import Listing
+from sapwood._tree.tree import Tree
 from sapwood.errors import NotFoundError, not_found
-from sapwood.filters import Filter
 from sapwood.model import Model
-from sapwood.tree import Tree
 
 if TYPE_CHECKING:
-    from sapwood.file import File
+    from sapwood._file.file import File
 
 _CYCLE = re.compile(r";\d+$")
 

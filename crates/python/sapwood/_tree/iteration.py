@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sapwood import session, sizes
+from sapwood._file import session, sizes
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, of_rows
 
 if TYPE_CHECKING:
-    from sapwood.branch import Branch
+    from sapwood._tree.branch import Branch
 
 Item = TypeVar("Item")
 Step = TypeVar("Step")

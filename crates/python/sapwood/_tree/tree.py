@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sapwood import _core, session, sizes
+from sapwood import _core
+from sapwood._file import session, sizes
 from sapwood._read import drawing, lazy_frame, notebook, reading
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
+from sapwood._read.filters import Filter
 from sapwood._read.friends import Friend
 from sapwood._read.libraries import need
 from sapwood._read.rows import Rows
 from sapwood._read.selection import select
-from sapwood.branch import Branch
+from sapwood._tree.branch import Branch
 from sapwood.errors import ExistsError, NotFoundError, SapwoodError, not_found
-from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.models.entry_list import as_numbers
 from sapwood.perf import PerfRecord
 
 if TYPE_CHECKING:
-    from sapwood.directory import Directory
-    from sapwood.file import File
+    from sapwood._file.directory import Directory
+    from sapwood._file.file import File
 
 Found = TypeVar("Found")
 

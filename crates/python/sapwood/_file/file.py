@@ -11,20 +11,21 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
-from sapwood import _core, network, session
+from sapwood import _core
+from sapwood._file import session
+from sapwood._file.directory import Directory
 from sapwood._read.compat_kwargs import ignore
-from sapwood._remote import filesystems, paths, urls
+from sapwood._remote import filesystems, network, paths, urls
+from sapwood._tree.ntuple import NTuple
+from sapwood._tree.tree import Tree
 from sapwood.compression import Compression, or_none
-from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
-from sapwood.ntuple import NTuple
 from sapwood.streamers import StreamerInfo, dependencies, gather
-from sapwood.tree import Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sapwood.network import Opening
+    from sapwood._remote.network import Opening
 
 #: More threads than any machine has use for.
 MOST_THREADS = 1024
@@ -361,7 +362,7 @@ def open(
     see :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no
     path is copied once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or
     ``az://``, of which only what is needed is read; for these there are more keyword arguments, see
-    :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
+    :class:`sapwood.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
     schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
     read through fsspec, by ranges too; ``storage_options={...}`` goes to its file system.
 

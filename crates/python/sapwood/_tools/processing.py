@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
-from sapwood import iteration
 from sapwood._read import chain as chain_module
 from sapwood._read import reading
 from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Selection
 from sapwood._remote import paths
+from sapwood._tree import iteration
 from sapwood.errors import NotFoundError, SapwoodError
 
 

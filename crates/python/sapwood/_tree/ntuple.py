@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sapwood import interpretation, session
-from sapwood.branch import Branch
+from sapwood import interpretation
+from sapwood._file import session
+from sapwood._tree.branch import Branch
+from sapwood._tree.tree import Tree
 from sapwood.errors import SapwoodError, UnsupportedError, near, not_found, place
 from sapwood.interpretation import Interpretation, Unknown
-from sapwood.tree import Tree
 
 
 class Field(Branch):
@@ -48,7 +49,7 @@ class Field(Branch):
 class NTuple(Tree):
     """An RNTuple (``ROOT::RNTuple``): a mapping from names to fields.
 
-    What reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, cuts, ``show``.
+    What reads a :class:`~sapwood.Tree` reads an RNTuple: ``arrays``, ``iterate``, cuts, ``show``.
     Members of records have paths with dots.
     """
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
-from sapwood import file as files_module
-from sapwood import processing, writing
+from sapwood import writing
+from sapwood._file import file as files_module
 from sapwood._read import chain
 from sapwood._remote import paths
+from sapwood._tools import processing
+from sapwood._tools.processing import Selector
 from sapwood.errors import ExistsError, MismatchError, MissingFileError, SapwoodError, UnsupportedError
 from sapwood.interpretation import Grouped, Unknown
-from sapwood.processing import Selector
 
 #: Names of files of C++, with what ACLiC takes behind them.
 _MACRO = re.compile(r"\.(c|cc|cpp|cxx|h|hh|hpp|hxx)\+*g?O?$", re.IGNORECASE)

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from sapwood._file.sizes import as_bytes
 from sapwood._read.compat_kwargs import Foreign
 from sapwood._remote import urls
-from sapwood.sizes import as_bytes
 
 
 class Opening(Foreign, total=False):

@@ -1,0 +1,1 @@
+"""Files that are open, and their directories."""

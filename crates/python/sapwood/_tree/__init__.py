@@ -1,0 +1,1 @@
+"""Trees, branches and RNTuples as the user sees them."""
