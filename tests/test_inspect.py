@@ -157,8 +157,8 @@ def test_a_doctor_knows_good_from_poor(files: dict[str, str]) -> None:
     good = sapwood.doctor(files["good"])
     assert good.healthy and good.rewrite == [] and str(good).endswith("nothing to fix\n")
     poor = sapwood.doctor(files["poor"], "tree")
-    troubles = {complaint["trouble"] for complaint in poor.trees[0]["complaints"]}
-    assert {"small-clusters", "small-baskets"} <= troubles, troubles
+    kinds = {issue["kind"] for issue in poor.trees[0]["issues"]}
+    assert {"small-clusters", "small-baskets"} <= kinds, kinds
     assert poor.trees[0]["options"] == ["--cluster-bytes", "30000000", "--basket-bytes", "524288"]
     full, three, fifth = poor.trees[0]["readings"]
     assert full["now"]["wanted_bytes"] == full["good"]["wanted_bytes"] == poor.trees[0]["zip_bytes"]
@@ -185,9 +185,9 @@ def test_compression_and_counters_are_looked_at(tmp_path: Path) -> None:
         ) as tree:
             tree.extend({"a": lists, "b": lists, "c": lists[::-1]})
     noise, found = (sapwood.doctor(path, name).trees[0] for name in ("noise", "lists"))
-    assert [complaint["trouble"] for complaint in noise["complaints"]] == ["useless-compression"]
+    assert [issue["kind"] for issue in noise["issues"]] == ["useless-compression"]
     assert noise["options"] == ["--compression", "zstd:5"]
-    words = {complaint["trouble"]: complaint["words"] for complaint in found["complaints"]}
+    words = {issue["kind"]: issue["message"] for issue in found["issues"]}
     assert "slow-compression" in words
     assert words["repeated-counters"].startswith("1 counters say what another says as well (na and nb ")
 

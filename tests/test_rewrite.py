@@ -156,7 +156,7 @@ answer([rows, clusters, file.Get("h").GetBinContent(6)])
     assert clusters == [0, 1000, 2000] and content == 1.0
     for i, row in enumerate(rows):
         assert row == [i % 7, [i + k / 8 for k in range(i % 7)], [float(i)] * (i % 4), f"title {i}"]
-    assert sapwood.doctor(target).healthy or not sapwood.doctor(target).complaints
+    assert sapwood.doctor(target).healthy or not sapwood.doctor(target).issues
     seeks = [
         basket
         for branch in sapwood.open(target)["deep/tree"].layout()["branches"]

@@ -272,7 +272,7 @@ fn a_file_that_is_cut_off_says_so() {
     assert_eq!(report.findings[0].message, "the file is shorter than its header says");
     assert!(report.findings.iter().all(|found| !found.message.contains("never")), "{:?}", report.findings);
     let diagnosis = diagnose(&open(cut).expect("a part"), None, &Reader::default()).expect("a diagnosis");
-    assert_eq!(diagnosis.complaints[0].trouble.as_str(), "cut-off");
+    assert_eq!(diagnosis.issues[0].kind.as_str(), "cut-off");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_list_of_free_segments_that_cannot_be_read_is_told() {
     assert!(file.free_segments().is_err());
     assert!(check(&bytes).is_damaged());
     let diagnosis = diagnose(&file, None, &Reader::default()).expect("a diagnosis");
-    assert!(diagnosis.complaints.iter().any(|one| one.words.contains("free segments")), "{:?}", diagnosis.complaints);
+    assert!(diagnosis.issues.iter().any(|one| one.message.contains("free segments")), "{:?}", diagnosis.issues);
     let path = sapwood_testkit::scratch("free-segments.root");
     std::fs::write(&path, &bytes).expect("a file");
     let found = sapwood::write::recover(&path, true, WriteOptions::default()).expect("a dry run");

@@ -16,12 +16,12 @@ mod common;
 use common::{Scrap, content, get, metric, options, quick, start, until};
 
 /// A link to a server that lets answers through when it is told to.
-struct Gate {
+struct PausingLink {
     address: SocketAddr,
     open: Arc<(Mutex<bool>, Condvar)>,
 }
 
-impl Gate {
+impl PausingLink {
     fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
@@ -33,13 +33,13 @@ impl Gate {
                 let Ok(server) = TcpStream::connect(server) else { continue };
                 let (Ok(mut from), Ok(mut to)) = (client.try_clone(), server.try_clone()) else { continue };
                 std::thread::spawn(move || std::io::copy(&mut from, &mut to));
-                let (gate, mut from, mut to) = (Arc::clone(&of_thread), server, client);
+                let (state, mut from, mut to) = (Arc::clone(&of_thread), server, client);
                 std::thread::spawn(move || {
                     let mut buffer = [0; 4096];
                     while let Ok(count @ 1..) = from.read(&mut buffer) {
-                        let mut open = gate.0.lock().expect("no panic under this lock");
+                        let mut open = state.0.lock().expect("no panic under this lock");
                         while !*open {
-                            open = gate.1.wait(open).expect("no panic under this lock");
+                            open = state.1.wait(open).expect("no panic under this lock");
                         }
                         drop(open);
                         if to.write_all(&buffer[..count]).is_err() {
@@ -63,12 +63,12 @@ fn what_many_clients_miss_at_once_is_asked_for_once() {
     let bytes = content(1_000_000);
     let scrap = Scrap::new("once");
     let server = HttpServer::start(bytes.clone(), ServerConfig::default());
-    let gate = Gate::before(server.address());
+    let link = PausingLink::before(server.address());
     let options = ProxyOptions {
         net: sapwood_store::NetOptions { timeout: Duration::from_secs(60), ..quick() },
         ..options("", &scrap)
     };
-    let proxy = Proxy::start(ProxyOptions { upstream: format!("http://{}", gate.address), ..options }).unwrap();
+    let proxy = Proxy::start(ProxyOptions { upstream: format!("http://{}", link.address), ..options }).unwrap();
     for with_token in [false, true] {
         // Each client has shown what the upstream lets in.
         let tokens: Vec<_> = (0..12)
@@ -78,7 +78,7 @@ fn what_many_clients_miss_at_once_is_asked_for_once() {
             assert_eq!(get(&proxy, "/f", &format!("{token}If-None-Match: *\r\n")).status, 304);
         }
         server.forget();
-        gate.set(false);
+        link.set(false);
         let first = if with_token { 600_000 } else { 100_000 };
         std::thread::scope(|scope| {
             let clients: Vec<_> = tokens
@@ -91,7 +91,7 @@ fn what_many_clients_miss_at_once_is_asked_for_once() {
                 })
                 .collect();
             until("all wait", || metric(&proxy, "waiting_reads") == 12);
-            gate.set(true);
+            link.set(true);
             for client in clients {
                 assert!(client.join().unwrap().body == bytes[first..first + 300_000]);
             }

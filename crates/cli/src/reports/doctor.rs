@@ -4,20 +4,20 @@ use std::io::Write;
 
 use sapwood::inspect::doctor::{Diagnosis, TreeDiagnosis};
 use sapwood::inspect::io_cost::{Cost, Reader};
-use sapwood::inspect::{Complaint, Trouble};
+use sapwood::inspect::{Issue, IssueKind};
 
 use crate::output::{self, Outcome};
 use crate::reports::shell::{quoted, target};
 
 /// A diagnosis in plain words, and the commands that mend the file.
 pub(crate) fn words(path: &str, diagnosis: &Diagnosis, reader: &Reader, out: &mut dyn Write) -> Outcome {
-    for complaint in &diagnosis.complaints {
-        writeln!(out, "- {}", complaint.words)?;
+    for issue in &diagnosis.issues {
+        writeln!(out, "- {}", issue.message)?;
     }
     for tree in &diagnosis.trees {
         writeln!(out, "{}: {} entries, {} bytes", tree.path, tree.layout.entries, tree.layout.zip_bytes())?;
-        for complaint in &tree.complaints {
-            writeln!(out, "- {}", complaint.words)?;
+        for issue in &tree.issues {
+            writeln!(out, "- {}", issue.message)?;
         }
         let rows: Vec<Vec<String>> = tree
             .readings
@@ -66,8 +66,8 @@ pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
         format!("sapwood rewrite {} {} {name}{}", quoted(path), quoted(&target(path, "mended")), tree.options.join(" "))
     };
     let lines: Vec<String> = diagnosis.trees.iter().filter(|tree| !tree.options.is_empty()).map(line).collect();
-    let copies = |complaint: &Complaint| matches!(complaint.trouble, Trouble::NeverClosed | Trouble::UnusedSpace);
-    if lines.is_empty() && diagnosis.complaints.iter().any(copies) {
+    let copies = |issue: &Issue| matches!(issue.kind, IssueKind::NeverClosed | IssueKind::UnusedSpace);
+    if lines.is_empty() && diagnosis.issues.iter().any(copies) {
         return vec![format!("sapwood rewrite {} {}", quoted(path), quoted(&target(path, "mended")))];
     }
     lines

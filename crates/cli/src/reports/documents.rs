@@ -1,7 +1,7 @@
 //! What the commands that inspect files find, as JSON documents.
 
 use sapwood::codec::Compression;
-use sapwood::inspect::Complaint;
+use sapwood::inspect::Issue;
 use sapwood::inspect::compression::{Advice, BranchStudy, Study, Transformations, Trial};
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::io_cost::{Cost, Reader};
@@ -122,7 +122,7 @@ pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
-    let complaint = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
+    let issue = |issue: &Issue| json!({ "kind": issue.kind.as_str(), "message": issue.message });
     let cost = |found: &Cost| cost(found, reader);
     let tree = |tree: &TreeDiagnosis| {
         let reading = |reading: &Reading| {
@@ -133,13 +133,13 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
         };
         json!({
             "tree": tree.path, "entries": tree.layout.entries, "zip_bytes": tree.layout.zip_bytes(),
-            "complaints": tree.complaints.iter().map(complaint).collect::<Vec<_>>(),
+            "issues": tree.issues.iter().map(issue).collect::<Vec<_>>(),
             "readings": tree.readings.iter().map(reading).collect::<Vec<_>>(), "options": tree.options,
         })
     };
     json!({
         "file": &*redact(path), "healthy": diagnosis.is_healthy(),
-        "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
+        "issues": diagnosis.issues.iter().map(issue).collect::<Vec<_>>(),
         "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(),
         "rewrite": reports::doctor::rewrites(path, diagnosis),
     })

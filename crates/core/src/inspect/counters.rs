@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::complaint::{Complaint, Trouble, bytes};
+use super::issue::{Issue, IssueKind, bytes};
 use super::layout::{Extent, Layout};
 use crate::tree::Tree;
 
 /// Checks the counters of other branches.
-pub(super) fn complaints(tree: &Tree, layout: &Layout, far_bytes: u64, found: &mut Vec<Complaint>) {
+pub(super) fn issues(tree: &Tree, layout: &Layout, far_bytes: u64, found: &mut Vec<Issue>) {
     let place_of: HashMap<usize, usize> =
         layout.branches.iter().enumerate().map(|(place, branch)| (branch.id, place)).collect();
     // Counter and list, by place.
@@ -24,7 +24,7 @@ pub(super) fn complaints(tree: &Tree, layout: &Layout, far_bytes: u64, found: &m
 
 /// Counters whose baskets are byte by byte as long as those of another, over all of the tree: they hold the same
 /// counts.
-fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint>) {
+fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Issue>) {
     /// As many lengths that agree by accident are not seen in practice.
     const LEAST_BASKETS: usize = 3;
     let mut counters: Vec<usize> = pairs.iter().map(|pair| pair.0).collect();
@@ -50,9 +50,9 @@ fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint
         let wasted: u64 = groups.iter().flatten().map(|&counter| layout.branches[counter].zip_bytes).sum();
         let example = groups.first().map_or(&[][..], |group| &group[..2]);
         let names: Vec<_> = example.iter().map(|&counter| layout.branches[counter].path.as_str()).collect();
-        found.push(Complaint {
-            trouble: Trouble::RepeatedCounters,
-            words: format!(
+        found.push(Issue {
+            kind: IssueKind::RepeatedCounters,
+            message: format!(
                 "{spare} counters say what another says as well ({} and so on, {} in all): lists of the same lengths could \
                  share one",
                 names.join(" and "),
@@ -63,7 +63,7 @@ fn repeated(layout: &Layout, pairs: &[(usize, usize)], found: &mut Vec<Complaint
 }
 
 /// Counters that a reader cannot fetch together with their lists.
-fn far(layout: &Layout, pairs: &[(usize, usize)], far_bytes: u64, found: &mut Vec<Complaint>) {
+fn far(layout: &Layout, pairs: &[(usize, usize)], far_bytes: u64, found: &mut Vec<Issue>) {
     let holds = |baskets: &[Extent], entry: u64| {
         let first = baskets.partition_point(|basket| basket.entries.end <= entry);
         baskets.get(first).map(|basket| basket.at)
@@ -82,9 +82,9 @@ fn far(layout: &Layout, pairs: &[(usize, usize)], far_bytes: u64, found: &mut Ve
         }
     }
     if let Some((distance, counter, list)) = worst {
-        found.push(Complaint {
-            trouble: Trouble::FarCounters,
-            words: format!(
+        found.push(Issue {
+            kind: IssueKind::FarCounters,
+            message: format!(
                 "{count} lists are stored far from their counters ({:?} is {} from {:?}): no window holds both",
                 layout.branches[list].path,
                 bytes(distance),

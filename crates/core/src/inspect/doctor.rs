@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::complaint::{Complaint, Trouble};
 use super::io_cost::{Reader, plan};
+use super::issue::{Issue, IssueKind};
 use super::layout::Layout;
 pub use super::reading::{Reading, ReadingKind};
 use super::rules;
@@ -27,7 +27,7 @@ use crate::tree::Tree;
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// What is wrong with the file itself.
-    pub complaints: Vec<Complaint>,
+    pub issues: Vec<Issue>,
     /// Its trees and RNTuples, the newest cycle of each.
     pub trees: Vec<TreeDiagnosis>,
 }
@@ -35,7 +35,7 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Whether nothing is wrong.
     pub fn is_healthy(&self) -> bool {
-        self.complaints.is_empty() && self.trees.iter().all(|tree| tree.complaints.is_empty())
+        self.issues.is_empty() && self.trees.iter().all(|tree| tree.issues.is_empty())
     }
 }
 
@@ -45,7 +45,7 @@ pub struct TreeDiagnosis {
     /// Path of the tree.
     pub path: String,
     /// What is wrong, what costs most first.
-    pub complaints: Vec<Complaint>,
+    pub issues: Vec<Issue>,
     /// What readings cost.
     pub readings: Vec<Reading>,
     /// Options of `sapwood rewrite` that repair it; none if there is nothing to repair.
@@ -59,7 +59,7 @@ pub struct TreeDiagnosis {
 /// # Errors
 ///
 /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree; those of [`File::tree`] where it was named.
-/// Trees that cannot be opened are complained of where none was.
+/// Trees that cannot be opened are issues where none was named.
 ///
 /// # Example
 ///
@@ -72,7 +72,7 @@ pub struct TreeDiagnosis {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diagnosis> {
-    let mut complaints = rules::of_file(file);
+    let mut issues = rules::of_file(file);
     let mut trees = Vec::new();
     if let Some(path) = tree {
         let key = file.key(path)?;
@@ -80,7 +80,7 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
             true => diagnose_ntuple(path, &*file.ntuple_at(&key)?, reader)?,
             false => diagnose_tree(path, &*file.tree_at(&key)?, reader),
         });
-        return Ok(Diagnosis { complaints, trees });
+        return Ok(Diagnosis { issues, trees });
     }
     let mut keys = file.keys(true)?;
     keys.retain(|found| found.key.is_tree() || found.key.is_ntuple());
@@ -94,15 +94,15 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
         };
         match diagnosed {
             Ok(diagnosis) => trees.push(diagnosis),
-            Err(error) => complaints.push(unreadable(&found.path, &error)),
+            Err(error) => issues.push(unreadable(&found.path, &error)),
         }
     }
-    Ok(Diagnosis { complaints, trees })
+    Ok(Diagnosis { issues, trees })
 }
 
-fn unreadable(path: &str, error: &Error) -> Complaint {
+fn unreadable(path: &str, error: &Error) -> Issue {
     let words = format!("{path:?} cannot be opened ({}): `sapwood verify` says more", error.message());
-    Complaint { trouble: Trouble::Unreadable, words }
+    Issue { kind: IssueKind::Unreadable, message: words }
 }
 
 /// Diagnoses one tree.
@@ -121,9 +121,9 @@ fn unreadable(path: &str, error: &Error) -> Complaint {
 pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis {
     let layout = Layout::of(tree);
     let readings = readings(&layout, reader);
-    let complaints = rules::of_tree(tree, &layout, &readings, reader);
-    let options = options(&complaints, reader.window_bytes);
-    TreeDiagnosis { path: path.to_owned(), complaints, readings, options, layout }
+    let issues = rules::of_tree(tree, &layout, &readings, reader);
+    let options = options(&issues, reader.window_bytes);
+    TreeDiagnosis { path: path.to_owned(), issues, readings, options, layout }
 }
 
 /// Diagnoses one RNTuple. Its options are empty: what repairs it is for its writer to set.
@@ -134,8 +134,8 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
 fn diagnose_ntuple(path: &str, ntuple: &NTuple, reader: &Reader) -> Result<TreeDiagnosis> {
     let layout = Layout::of_ntuple(ntuple)?;
     let readings = readings(&layout, reader);
-    let complaints = rules::of_ntuple(&layout, &readings, reader);
-    Ok(TreeDiagnosis { path: path.to_owned(), complaints, readings, options: Vec::new(), layout })
+    let issues = rules::of_ntuple(&layout, &readings, reader);
+    Ok(TreeDiagnosis { path: path.to_owned(), issues, readings, options: Vec::new(), layout })
 }
 
 /// Compares what readings cost in a layout with what they would cost in a good one.
@@ -189,26 +189,26 @@ fn fifth(entries: u64) -> Vec<Range<u64>> {
 }
 
 /// The options for `sapwood rewrite`; clusters should fill the window of a reader.
-fn options(complaints: &[Complaint], window_bytes: u64) -> Vec<String> {
-    let has = |troubles: &[Trouble]| complaints.iter().any(|complaint| troubles.contains(&complaint.trouble));
+fn options(issues: &[Issue], window_bytes: u64) -> Vec<String> {
+    let has = |kinds: &[IssueKind]| issues.iter().any(|issue| kinds.contains(&issue.kind));
     let mut options = Vec::new();
     if has(&[
-        Trouble::NoClusters,
-        Trouble::SmallClusters,
-        Trouble::LargeClusters,
-        Trouble::SpanningBaskets,
-        Trouble::SmallBaskets,
-        Trouble::ManyBranches,
+        IssueKind::NoClusters,
+        IssueKind::SmallClusters,
+        IssueKind::LargeClusters,
+        IssueKind::SpanningBaskets,
+        IssueKind::SmallBaskets,
+        IssueKind::ManyBranches,
     ]) {
         options.extend(["--cluster-bytes".to_owned(), window_bytes.to_string()]);
     }
-    if has(&[Trouble::SmallBaskets, Trouble::ManyBranches, Trouble::HugeBasket, Trouble::SpanningBaskets]) {
+    if has(&[IssueKind::SmallBaskets, IssueKind::ManyBranches, IssueKind::HugeBasket, IssueKind::SpanningBaskets]) {
         options.extend(["--basket-bytes".to_owned(), BASKET_BYTES.to_string()]);
     }
-    if has(&[Trouble::UselessCompression, Trouble::SlowCompression]) {
+    if has(&[IssueKind::UselessCompression, IssueKind::SlowCompression]) {
         options.extend(["--compression".to_owned(), "zstd:5".to_owned()]);
     }
-    if has(&[Trouble::ScatteredClusters, Trouble::BackwardSeeks, Trouble::FarCounters]) {
+    if has(&[IssueKind::ScatteredClusters, IssueKind::BackwardSeeks, IssueKind::FarCounters]) {
         options.extend(["--order".to_owned(), "entry".to_owned()]);
     }
     options

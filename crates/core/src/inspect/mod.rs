@@ -3,12 +3,12 @@
 //! Everything here reads metadata and plans; only [`verify`](verify::verify) and [`compression`] read what the file
 //! holds. [`perf`] says what others' reading cost, and keeps that in files.
 
-mod complaint;
 pub mod compression;
 mod counters;
 pub mod doctor;
 pub mod histogram;
 pub mod io_cost;
+mod issue;
 pub mod layout;
 pub mod optimize;
 pub mod perf;
@@ -22,4 +22,4 @@ mod svg;
 pub mod verify;
 
 pub use crate::file::walk;
-pub use complaint::{Complaint, Trouble};
+pub use issue::{Issue, IssueKind};

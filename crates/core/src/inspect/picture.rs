@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::complaint::bytes;
+use super::issue::bytes;
 use super::layout::Layout;
 use super::png::{Colour, Png};
 use super::svg::{Anchor, Svg, colour, scaled};

@@ -1,7 +1,7 @@
 //! Symptoms of a bad layout, each with the threshold from which it is one.
 
-use super::complaint::{Complaint, Trouble, bytes, complaint};
 use super::io_cost::Reader;
+use super::issue::{Issue, IssueKind, bytes, issue};
 use super::layout::Layout;
 use super::reading::{Reading, ReadingKind};
 use crate::codec::{Algorithm, Compression};
@@ -46,15 +46,15 @@ const UNBUFFERED: f64 = 0.5;
 const UNUSED_SHARE: f64 = 0.1;
 
 /// Of the file itself.
-pub(super) fn of_file(file: &File) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
+pub(super) fn of_file(file: &File) -> Vec<Issue> {
+    let mut issues = Vec::new();
     if file.is_cut_off() {
         let (end, found) = (bytes(file.header().end), bytes(file.identity().len));
         let words = format!("the file is cut off: its header says {end}, and {found} are there; copy it again");
-        complaints.push(complaint(Trouble::CutOff, words));
+        issues.push(issue(IssueKind::CutOff, words));
     } else if file.is_recovered() || file.header().seek_free == 0 {
-        complaints.push(complaint(
-            Trouble::NeverClosed,
+        issues.push(issue(
+            IssueKind::NeverClosed,
             "the file was never closed: it shows what was saved last, and every reader has to find that again",
         ));
     }
@@ -62,22 +62,22 @@ pub(super) fn of_file(file: &File) -> Vec<Complaint> {
     let segments = file.free_segments().unwrap_or_else(|error| {
         let words =
             format!("the list of free segments cannot be read ({}): no program may write into it", error.message());
-        complaints.push(complaint(Trouble::Unreadable, words));
+        issues.push(issue(IssueKind::Unreadable, words));
         Vec::new()
     });
     let inside = segments.iter().filter(|segment| segment.last < end);
     let unused: u64 = inside.map(|segment| segment.last.saturating_sub(segment.first).saturating_add(1)).sum();
     if unused > SMALL_TREE_BYTES && unused as f64 > UNUSED_SHARE * end as f64 {
-        complaints.push(complaint(
-            Trouble::UnusedSpace,
+        issues.push(issue(
+            IssueKind::UnusedSpace,
             format!("{} of its {} are unused gaps: a copy would be smaller by as much", bytes(unused), bytes(end)),
         ));
     }
-    complaints
+    issues
 }
 
 /// Of a tree.
-pub(super) fn of_tree(tree: &Tree, layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Complaint> {
+pub(super) fn of_tree(tree: &Tree, layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Issue> {
     let mut found = Vec::new();
     if layout.zip_bytes() <= SMALL_TREE_BYTES || layout.baskets.is_empty() {
         return found;
@@ -87,12 +87,12 @@ pub(super) fn of_tree(tree: &Tree, layout: &Layout, readings: &[Reading], reader
     order(layout, readings, costs, &mut found);
     baskets(layout, &mut found);
     compression(tree, layout, &mut found);
-    super::counters::complaints(tree, layout, FAR_BYTES, &mut found);
+    super::counters::issues(tree, layout, FAR_BYTES, &mut found);
     found
 }
 
 /// Of an RNTuple.
-pub(super) fn of_ntuple(layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Complaint> {
+pub(super) fn of_ntuple(layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Issue> {
     let mut found = Vec::new();
     if layout.zip_bytes() <= SMALL_TREE_BYTES || layout.baskets.is_empty() {
         return found;
@@ -104,7 +104,7 @@ pub(super) fn of_ntuple(layout: &Layout, readings: &[Reading], reader: &Reader) 
 }
 
 /// Sizes of pages, and whether those of a cluster are contiguous.
-fn pages(layout: &Layout, found: &mut Vec<Complaint>) {
+fn pages(layout: &Layout, found: &mut Vec<Issue>) {
     let count = layout.baskets.len() as u64;
     let mean = layout.zip_bytes() / count.max(1);
     if mean < SMALL_BASKET_BYTES {
@@ -114,7 +114,7 @@ fn pages(layout: &Layout, found: &mut Vec<Complaint>) {
              as the data",
             bytes(mean)
         );
-        found.push(complaint(Trouble::SmallPages, words));
+        found.push(issue(IssueKind::SmallPages, words));
     }
     let largest = layout.branches.iter().max_by_key(|column| column.max_bytes);
     if let Some(column) = largest.filter(|column| column.max_bytes > HUGE_BASKET_BYTES) {
@@ -123,7 +123,7 @@ fn pages(layout: &Layout, found: &mut Vec<Complaint>) {
             column.path,
             bytes(column.max_bytes)
         );
-        found.push(complaint(Trouble::HugePage, words));
+        found.push(issue(IssueKind::HugePage, words));
     }
     let mut places: Vec<(u64, u64)> =
         layout.baskets.iter().map(|page| (page.at, page.at.saturating_add(page.bytes))).collect();
@@ -136,18 +136,18 @@ fn pages(layout: &Layout, found: &mut Vec<Complaint>) {
              key, in the order in which they were filled",
             places.len()
         );
-        found.push(complaint(Trouble::UnbufferedPages, words));
+        found.push(issue(IssueKind::UnbufferedPages, words));
     }
 }
 
 /// Whether there are clusters, and of which size.
-fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Complaint>) {
+fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Issue>) {
     let total = layout.zip_bytes();
     if !layout.has_clusters {
         let many = layout.branches.iter().any(|branch| branch.baskets > 1);
         if many {
-            found.push(complaint(
-                Trouble::NoClusters,
+            found.push(issue(
+                IssueKind::NoClusters,
                 "the tree does not say where its clusters are (written before 2009, or with AutoFlush switched off): which \
                  baskets belong together is not known, and parallel readers cut them anywhere",
             ));
@@ -157,14 +157,14 @@ fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Compl
     let count = layout.clusters.len() as u64;
     let mean = total / count.max(1);
     if costs && count > 1 && mean < SMALL_CLUSTER_BYTES {
-        found.push(complaint(
-            Trouble::SmallClusters,
+        found.push(issue(
+            IssueKind::SmallClusters,
             format!("{count} clusters of {} each: readers wait more often than they need to", bytes(mean)),
         ));
     }
     if mean > LARGE_CLUSTER_WINDOWS * reader.window_bytes {
-        found.push(complaint(
-            Trouble::LargeClusters,
+        found.push(issue(
+            IssueKind::LargeClusters,
             format!(
                 "clusters of {} each do not fit what readers fetch at once ({}): baskets of the same entries come in \
                  different windows",
@@ -176,15 +176,15 @@ fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Compl
 }
 
 /// Whether baskets of the same entries are stored close to each other.
-fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Complaint>) {
+fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Issue>) {
     let clusters: Vec<_> = layout.clusters.iter().filter(|cluster| cluster.baskets > 0).collect();
     if layout.has_clusters && clusters.len() > 1 {
         let mut shares: Vec<f64> = clusters.iter().map(|cluster| cluster.contiguity()).collect();
         shares.sort_by(f64::total_cmp);
         let middle = shares.get(shares.len() / 2).copied().unwrap_or(1.0);
         if costs && middle < SCATTERED {
-            found.push(complaint(
-                Trouble::ScatteredClusters,
+            found.push(issue(
+                IssueKind::ScatteredClusters,
                 format!(
                     "the baskets of a cluster are spread over {:.0} times as many bytes as they have: other clusters lie between \
                      them",
@@ -195,8 +195,8 @@ fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Com
         let spanning: usize = layout.branches.iter().map(|branch| branch.spanning).sum();
         let share = spanning as f64 / layout.baskets.len().max(1) as f64;
         if share > SPANNING {
-            found.push(complaint(
-                Trouble::SpanningBaskets,
+            found.push(issue(
+                IssueKind::SpanningBaskets,
                 format!(
                     "{spanning} of {} baskets hold entries of more than one cluster: each is read for two, or kept meanwhile",
                     layout.baskets.len()
@@ -207,8 +207,8 @@ fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Com
     if let Some(full) = readings.iter().find(|reading| reading.kind == ReadingKind::Full) {
         let (backward, windows) = (full.now.backward, full.now.windows);
         if windows > 1 && backward as f64 > BACKWARD * windows as f64 && backward > full.good.backward {
-            found.push(complaint(
-                Trouble::BackwardSeeks,
+            found.push(issue(
+                IssueKind::BackwardSeeks,
                 format!("a full read in the order of entries goes backwards {backward} times, in {windows} windows"),
             ));
         }
@@ -216,7 +216,7 @@ fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Com
 }
 
 /// Sizes of baskets.
-fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
+fn baskets(layout: &Layout, found: &mut Vec<Issue>) {
     let count = layout.baskets.len() as u64;
     let mean = layout.zip_bytes() / count.max(1);
     let per_cluster = count as f64 / layout.clusters.len().max(1) as f64;
@@ -224,20 +224,17 @@ fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
         let branches = layout.branches.len();
         // One basket a cluster and branch is as few as there can be: then clusters are too small for so many branches.
         let few = per_cluster <= 1.5 * branches as f64 && layout.clusters.len() > 1;
-        let (trouble, why) = if branches >= MANY_BRANCHES && few {
-            (Trouble::ManyBranches, "clusters must be larger for so many branches")
+        let (kind, why) = if branches >= MANY_BRANCHES && few {
+            (IssueKind::ManyBranches, "clusters must be larger for so many branches")
         } else {
-            (Trouble::SmallBaskets, "keys, look-ups and calls of the codec cost as much as the data")
+            (IssueKind::SmallBaskets, "keys, look-ups and calls of the codec cost as much as the data")
         };
-        found.push(complaint(
-            trouble,
-            format!("{count} baskets of {} on average in {branches} branches: {why}", bytes(mean)),
-        ));
+        found.push(issue(kind, format!("{count} baskets of {} on average in {branches} branches: {why}", bytes(mean))));
     }
     let largest = layout.branches.iter().max_by_key(|branch| branch.max_bytes);
     if let Some(branch) = largest.filter(|branch| branch.max_bytes > HUGE_BASKET_BYTES) {
-        found.push(complaint(
-            Trouble::HugeBasket,
+        found.push(issue(
+            IssueKind::HugeBasket,
             format!(
                 "a basket of {:?} has {}: reading one of its entries inflates all of it, on one thread",
                 branch.path,
@@ -248,7 +245,7 @@ fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
 }
 
 /// What compression saves.
-fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
+fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Issue>) {
     let of_file = Compression::from_root(tree.file().header().compress).unwrap_or(Compression::NONE);
     let (mut useless, mut slow) = (Vec::new(), 0_u64);
     for branch in &layout.branches {
@@ -270,8 +267,8 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
         let names: Vec<_> = useless.iter().take(3).map(|branch| branch.path.as_str()).collect();
         let more = useless.len().saturating_sub(3);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        found.push(complaint(
-            Trouble::UselessCompression,
+        found.push(issue(
+            IssueKind::UselessCompression,
             format!(
                 "compression saves less than 5 % of {} ({}{more}): it costs time and saves nothing; Zstandard leaves such data as they are",
                 bytes(wasted),
@@ -280,8 +277,8 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
         ));
     }
     if slow as f64 > COMPRESSION_SHARE * total {
-        found.push(complaint(
-            Trouble::SlowCompression,
+        found.push(issue(
+            IssueKind::SlowCompression,
             format!(
                 "{} are packed with LZMA, which inflates about ten times as slowly as Zstandard and packs a little tighter",
                 bytes(slow)
@@ -342,19 +339,19 @@ mod tests {
         }
     }
 
-    fn troubles(layout: &Layout) -> Vec<Trouble> {
+    fn kinds(layout: &Layout) -> Vec<IssueKind> {
         let reader = Reader::default();
         let readings = super::super::doctor::readings(layout, &reader);
         let mut found = Vec::new();
         clusters(layout, &reader, true, &mut found);
         order(layout, &readings, true, &mut found);
         baskets(layout, &mut found);
-        found.into_iter().map(|complaint| complaint.trouble).collect()
+        found.into_iter().map(|issue| issue.kind).collect()
     }
 
     #[test]
     fn what_lies_in_order_has_no_trouble() {
-        assert_eq!(troubles(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 0)), [Trouble::SmallClusters]);
+        assert_eq!(kinds(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 0)), [IssueKind::SmallClusters]);
         let larger = |cluster: u64, branch: u64| 10 * cluster + branch + 1;
         let mut good = layout(200, larger, 0);
         good.clusters = good
@@ -367,31 +364,31 @@ mod tests {
                 span: group[0].span.start..group[19].span.end,
             })
             .collect();
-        assert_eq!(troubles(&good), []);
+        assert_eq!(kinds(&good), []);
     }
 
     #[test]
     fn branch_after_branch_is_scattered() {
-        let found = troubles(&layout(200, |cluster, branch| 200 * branch + cluster, 0));
-        assert!(found.contains(&Trouble::ScatteredClusters), "{found:?}");
+        let found = kinds(&layout(200, |cluster, branch| 200 * branch + cluster, 0));
+        assert!(found.contains(&IssueKind::ScatteredClusters), "{found:?}");
     }
 
     #[test]
     fn clusters_from_back_to_front_go_backwards() {
         // With room between them, so that no request holds two.
-        let found = troubles(&layout(200, |cluster, branch| 100 * (200 - cluster) + 10 * branch, 0));
-        assert!(found.contains(&Trouble::BackwardSeeks), "{found:?}");
+        let found = kinds(&layout(200, |cluster, branch| 100 * (200 - cluster) + 10 * branch, 0));
+        assert!(found.contains(&IssueKind::BackwardSeeks), "{found:?}");
     }
 
     #[test]
     fn baskets_of_two_clusters_are_seen() {
-        let found = troubles(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 50));
-        assert!(found.contains(&Trouble::SpanningBaskets), "{found:?}");
+        let found = kinds(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 50));
+        assert!(found.contains(&IssueKind::SpanningBaskets), "{found:?}");
     }
 
     #[test]
     fn pages_that_are_small_huge_or_alone_are_seen() {
-        let troubles = |bytes: u64, gap: u64| {
+        let kinds = |bytes: u64, gap: u64| {
             let mut layout = layout(200, |cluster, branch| 10 * cluster + branch + 1, 0);
             for page in &mut layout.baskets {
                 (page.at, page.bytes) = (page.at / BASKET * (bytes + gap), bytes);
@@ -401,12 +398,12 @@ mod tests {
             }
             let mut found = Vec::new();
             pages(&layout, &mut found);
-            found.into_iter().map(|complaint| complaint.trouble).collect::<Vec<_>>()
+            found.into_iter().map(|issue| issue.kind).collect::<Vec<_>>()
         };
-        assert_eq!(troubles(BASKET, 0), []);
-        assert_eq!(troubles(1_000, 0), [Trouble::SmallPages]);
-        assert_eq!(troubles(20 << 20, 0), [Trouble::HugePage]);
-        assert_eq!(troubles(BASKET, 42), [Trouble::UnbufferedPages]);
+        assert_eq!(kinds(BASKET, 0), []);
+        assert_eq!(kinds(1_000, 0), [IssueKind::SmallPages]);
+        assert_eq!(kinds(20 << 20, 0), [IssueKind::HugePage]);
+        assert_eq!(kinds(BASKET, 42), [IssueKind::UnbufferedPages]);
     }
 
     #[test]
@@ -417,10 +414,10 @@ mod tests {
             for branch in &mut layout.branches {
                 (branch.max_bytes, branch.zip_bytes) = (bytes, 200 * bytes);
             }
-            troubles(&layout)
+            kinds(&layout)
         };
-        assert!(sized(1_000).contains(&Trouble::SmallBaskets));
-        assert!(sized(20 << 20).contains(&Trouble::HugeBasket));
-        assert!(!sized(20_000).contains(&Trouble::SmallBaskets));
+        assert!(sized(1_000).contains(&IssueKind::SmallBaskets));
+        assert!(sized(20 << 20).contains(&IssueKind::HugeBasket));
+        assert!(!sized(20_000).contains(&IssueKind::SmallBaskets));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct ListedPage {
 }
 
 /// What is wrong with a column in a cluster.
-pub(crate) struct ColumnTrouble {
+pub(crate) struct ColumnFault {
     pub(crate) field: FieldId,
     pub(crate) cluster: usize,
     pub(crate) column: usize,
@@ -66,9 +66,9 @@ impl NTuple {
     /// # Errors
     ///
     /// What reading the page lists reports, where none can be read.
-    pub(crate) fn listed_pages(&self) -> Result<(Vec<ListedPage>, Vec<ColumnTrouble>)> {
+    pub(crate) fn listed_pages(&self) -> Result<(Vec<ListedPage>, Vec<ColumnFault>)> {
         let lists = self.lists()?;
-        let (mut pages, mut troubles) = (Vec::new(), Vec::new());
+        let (mut pages, mut faults) = (Vec::new(), Vec::new());
         for field in &self.fields {
             // A projected field shows the pages of another.
             if field.source.is_some() {
@@ -86,13 +86,13 @@ impl NTuple {
                 let mut live = 0;
                 for representation in &field.representations {
                     for (place, &column) in representation.iter().enumerate() {
-                        let trouble =
-                            |error, is_harmless| ColumnTrouble { field: field.id, cluster, column, error, is_harmless };
+                        let fault =
+                            |error, is_harmless| ColumnFault { field: field.id, cluster, column, error, is_harmless };
                         let listed = match of.column(list, column) {
                             Ok(Some(listed)) => listed,
                             Ok(None) => continue,
                             Err(error) => {
-                                troubles.push(trouble(error, false));
+                                faults.push(fault(error, false));
                                 continue;
                             }
                         };
@@ -100,7 +100,7 @@ impl NTuple {
                         live += usize::from(place == 0);
                         if live > 1 {
                             let message = "two representations of a field are in use in one cluster";
-                            troubles.push(trouble(Error::malformed(message), false));
+                            faults.push(fault(Error::malformed(message), false));
                         }
                         let per_entry = per_entry.filter(|_| place == 0);
                         let expected = match per_entry {
@@ -109,20 +109,20 @@ impl NTuple {
                         };
                         if let Some(expected) = expected.filter(|&expected| expected != offset) {
                             let message = "a column's first element in a cluster is not the sum of those before";
-                            troubles.push(trouble(Error::malformed(message).wanted(expected, offset), true));
+                            faults.push(fault(Error::malformed(message).wanted(expected, offset), true));
                         }
                         totals[place] = totals[place].map(|total| total.saturating_add(listed.elements()));
                         for (number, page) in listed.pages.iter().enumerate() {
                             match self.listed(field.id, cluster, column, number, page) {
                                 Ok(page) => pages.push(page),
-                                Err(error) => troubles.push(trouble(error, false)),
+                                Err(error) => faults.push(fault(error, false)),
                             }
                         }
                     }
                 }
             }
         }
-        Ok((pages, troubles))
+        Ok((pages, faults))
     }
 
     fn listed(&self, field: FieldId, cluster: usize, column: usize, number: usize, page: &Page) -> Result<ListedPage> {

@@ -57,12 +57,12 @@ class Diagnosis:
 
     def __init__(self, document: dict[str, Any], words: str) -> None:
         self.healthy = bool(document["healthy"])
-        """Is there nothing to complain of?"""
-        self.complaints: list[dict[str, str]] = document["complaints"]
-        """What is wrong with the file itself: dictionaries of ``trouble``, a word for machines, and
-        ``words``."""
+        """Are there no issues?"""
+        self.issues: list[dict[str, str]] = document["issues"]
+        """What is wrong with the file itself: dictionaries of ``kind``, a word for programs, and
+        ``message``."""
         self.trees: list[dict[str, Any]] = document["trees"]
-        """For each tree ``tree``, ``entries``, ``zip_bytes``, ``complaints``, ``options`` that mend it, and
+        """For each tree ``tree``, ``entries``, ``zip_bytes``, ``issues``, ``options`` that mend it, and
         ``readings``: what each of three readings costs ``now``, and would cost in a ``good`` layout."""
         self.rewrite: list[str] = document["rewrite"]
         """Commands that mend the file."""
@@ -72,8 +72,8 @@ class Diagnosis:
         return self._words
 
     def __repr__(self) -> str:
-        count = len(self.complaints) + sum(len(tree["complaints"]) for tree in self.trees)
-        return f"<Diagnosis: {count} complaints about {len(self.trees)} trees>"
+        count = len(self.issues) + sum(len(tree["issues"]) for tree in self.trees)
+        return f"<Diagnosis: {count} issues about {len(self.trees)} trees>"
 
 
 def verify(source: Any, *, threads: int = 0) -> Findings:

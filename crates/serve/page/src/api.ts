@@ -182,7 +182,7 @@ export interface Layout {
   branches: { path: string[]; type: (string | null)[]; baskets: number[]; zip_bytes: number[]; tot_bytes: number[] };
   clusters: { entry: number[]; bytes: number[]; offset: number[]; offset_end: number[] };
   doctor: {
-    complaints: { trouble: string; words: string }[];
+    issues: { kind: string; message: string }[];
     options: string[];
     readings: { reading: string; requests: [number, number]; seconds: [number, number] }[];
   };

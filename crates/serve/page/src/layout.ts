@@ -277,7 +277,7 @@ export class LayoutRoom implements Room {
     const name = this.app.name(file).split("/").pop() ?? "";
     this.now = { view, layout, run, picture: new Picture(this.app, layout, run, window, name, zoomed) };
     this.lay();
-    say(`${layout.num_baskets} baskets of ${layout.num_branches} branches; findings: ${layout.doctor.complaints.length}`);
+    say(`${layout.num_baskets} baskets of ${layout.num_branches} branches; findings: ${layout.doctor.issues.length}`);
   }
 
   /** The run that is drawn over it: one of this page, or one that a file holds. */
@@ -313,8 +313,8 @@ export class LayoutRoom implements Room {
 
   private doctor({ view, layout }: Shown): HTMLElement {
     const name = this.app.name(view.file).split("/").pop();
-    const { complaints, options, readings } = layout.doctor;
-    const list = complaints.map(({ words }) => h("li", {}, words));
+    const { issues, options, readings } = layout.doctor;
+    const list = issues.map(({ message }) => h("li", {}, message));
     const costs = readings.map(({ reading, requests, seconds }) =>
       h("tr", {}, h("th", { scope: "row" }, reading), h("td", {}, `${requests[0]}`), h("td", {}, `${requests[1]}`),
         h("td", {}, `${short(seconds[0], 3)} s`), h("td", {}, `${short(seconds[1], 3)} s`)),

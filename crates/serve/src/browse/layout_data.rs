@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sapwood::inspect::Complaint;
+use sapwood::inspect::Issue;
 use sapwood::inspect::doctor::{TreeDiagnosis, diagnose};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::{BranchLayout, Extent, Layout};
@@ -90,12 +90,12 @@ pub(super) fn layout(open_files: &OpenFiles, query: &PageQuery) -> Result<Value>
             "offset": clusters.iter().map(|cluster| cluster.span.start).collect::<Vec<_>>(),
             "offset_end": clusters.iter().map(|cluster| cluster.span.end).collect::<Vec<_>>(),
         },
-        "doctor": doctor(diagnosis, &found.complaints, &reader),
+        "doctor": doctor(diagnosis, &found.issues, &reader),
     }))
 }
 
-fn doctor(diagnosis: &TreeDiagnosis, of_file: &[Complaint], reader: &Reader) -> Value {
-    let words = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
+fn doctor(diagnosis: &TreeDiagnosis, of_file: &[Issue], reader: &Reader) -> Value {
+    let words = |issue: &Issue| json!({ "kind": issue.kind.as_str(), "message": issue.message });
     let readings = diagnosis.readings.iter().map(|reading| {
         json!({
             "reading": reading.kind.as_str(), "requests": [reading.now.requests, reading.good.requests],
@@ -103,7 +103,7 @@ fn doctor(diagnosis: &TreeDiagnosis, of_file: &[Complaint], reader: &Reader) -> 
         })
     });
     json!({
-        "complaints": of_file.iter().chain(&diagnosis.complaints).map(words).collect::<Vec<_>>(),
+        "issues": of_file.iter().chain(&diagnosis.issues).map(words).collect::<Vec<_>>(),
         "options": diagnosis.options, "readings": readings.collect::<Vec<_>>(),
     })
 }

@@ -3,7 +3,7 @@
 
 use super::{Study, Trial};
 use crate::codec::Algorithm;
-use crate::inspect::complaint::bytes;
+use crate::inspect::issue::bytes;
 use crate::inspect::svg::{Anchor, Svg, colour};
 
 /// Size of the plot, and room around it.

@@ -39,7 +39,7 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
         }
     }
     let listed = ntuple.unknown_clusters().and_then(|unknown| Ok((unknown, ntuple.listed_pages()?)));
-    let (unknown, (mut pages, troubles)) = match listed {
+    let (unknown, (mut pages, faults)) = match listed {
         Ok(found) => found,
         Err(error) => return report.add(Finding::of(severity(&error), &error).within(inside(ntuple, path, &error))),
     };
@@ -50,17 +50,17 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
         report.add(Finding::of(severity(&error), &error).within(format!("{path}/{object}")));
         bad.extend(ntuple.top().iter().map(|&id| (id, cluster)));
     }
-    for trouble in troubles {
-        let finding = match trouble.is_harmless {
-            true => Finding::of(super::Severity::Unusual, &trouble.error),
-            false => Finding::of(severity(&trouble.error), &trouble.error),
+    for fault in faults {
+        let finding = match fault.is_harmless {
+            true => Finding::of(super::Severity::Unusual, &fault.error),
+            false => Finding::of(severity(&fault.error), &fault.error),
         };
-        let field = ntuple.fields().get(trouble.field).map_or("", |field| &field.path);
-        let inner = trouble.error.place().object.as_deref().map_or_else(String::new, |inner| format!(", {inner}"));
-        let place = format!("{path}/{field}/cluster {}/column {}{inner}", trouble.cluster, trouble.column);
+        let field = ntuple.fields().get(fault.field).map_or("", |field| &field.path);
+        let inner = fault.error.place().object.as_deref().map_or_else(String::new, |inner| format!(", {inner}"));
+        let place = format!("{path}/{field}/cluster {}/column {}{inner}", fault.cluster, fault.column);
         report.add(finding.within(place));
-        if !trouble.is_harmless {
-            bad.insert((top_of(ntuple, trouble.field), trouble.cluster));
+        if !fault.is_harmless {
+            bad.insert((top_of(ntuple, fault.field), fault.cluster));
         }
     }
     pages.sort_by_key(|listed| (listed.place, listed.cluster, listed.column));

@@ -1,4 +1,4 @@
-//! What the doctor complains of.
+//! What the doctor finds.
 
 /// What can be wrong.
 ///
@@ -10,13 +10,13 @@
 /// use sapwood::inspect::io_cost::Reader;
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &Reader::default())?;
 /// println!("{}", diagnosis.is_healthy());
-/// for complaint in diagnosis.trees.iter().flat_map(|tree| &tree.complaints) {
-///     println!("{}", complaint.trouble.as_str());
+/// for issue in diagnosis.trees.iter().flat_map(|tree| &tree.issues) {
+///     println!("{}", issue.kind.as_str());
 /// }
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
+pub enum IssueKind {
     /// The file was never closed.
     NeverClosed,
     /// The file is shorter than its header says.
@@ -59,8 +59,8 @@ pub enum Trouble {
     UnbufferedPages,
 }
 
-impl Trouble {
-    /// The trouble in short, for machines.
+impl IssueKind {
+    /// The kind in short, for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NeverClosed => "never-closed",
@@ -89,15 +89,15 @@ impl Trouble {
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
+pub struct Issue {
     /// What.
-    pub trouble: Trouble,
+    pub kind: IssueKind,
     /// What, how much of it, and why it matters, in plain words.
-    pub words: String,
+    pub message: String,
 }
 
-pub(super) fn complaint(trouble: Trouble, words: impl Into<String>) -> Complaint {
-    Complaint { trouble, words: words.into() }
+pub(super) fn issue(kind: IssueKind, message: impl Into<String>) -> Issue {
+    Issue { kind, message: message.into() }
 }
 
 /// Bytes in words.
