@@ -426,8 +426,8 @@ impl Entry for Twice {
         1_u8.push_to(column);
         2_u8.push_to(column);
     }
-    fn from_row(_: &Column, _: usize) -> Self {
-        Self
+    fn from_row(_: &Column, _: usize) -> sapwood::Result<Self> {
+        Ok(Self)
     }
     fn absent() -> Self {
         Self

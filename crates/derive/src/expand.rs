@@ -74,8 +74,8 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
     let (first, values, absent) = if of_class.default {
         let values = idents.iter().zip(&kinds).zip(indices).map(|((ident, kind), index)| {
             quote! {
-                #ident: if ::sapwood::entry::has_row(columns, #index, row) {
-                    ::sapwood::entry::member::<#kind>(columns, #index, row)
+                #ident: if ::sapwood::entry::has_member(columns, #index) {
+                    ::sapwood::entry::member::<#kind>(columns, #index, row)?
                 } else {
                     default.#ident
                 }
@@ -86,7 +86,7 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
         (first, quote!(#(#values,)* #skipped), quote!(<Self as ::core::default::Default>::default()))
     } else {
         let values = quote! {
-            #(#idents: ::sapwood::entry::member::<#kinds>(columns, #indices, row),)*
+            #(#idents: ::sapwood::entry::member::<#kinds>(columns, #indices, row)?,)*
             #(#skips: ::core::default::Default::default(),)*
         };
         let absent = quote! {
@@ -120,13 +120,13 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
                 }
             }
 
-            fn from_row(column: &::sapwood::write::Column, row: usize) -> Self {
+            fn from_row(column: &::sapwood::write::Column, row: usize) -> ::sapwood::Result<Self> {
                 match column {
                     ::sapwood::write::Column::Record(len, columns) if row < *len => {
                         #first
-                        Self { #values }
+                        ::core::result::Result::Ok(Self { #values })
                     }
-                    _ => <Self as ::sapwood::entry::Entry>::absent(),
+                    _ => ::core::result::Result::Err(::sapwood::entry::no_row::<Self>(column, row)),
                 }
             }
 

@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Entry, EntryClass};
+use super::{Entry, EntryClass, no_row};
+use crate::Result;
 use crate::schema::{Mapping, Sequence};
 use crate::write::{Class, Column, Type};
 
@@ -18,12 +19,12 @@ fn push_list(column: &mut Column, items: impl FnOnce(&mut Column)) {
     }
 }
 
-/// What a list holds; none where there is no such list.
+/// What a list holds.
 #[inline]
-fn list(column: &Column, row: usize) -> Option<(&Column, Range<usize>)> {
+fn list<T: Entry>(column: &Column, row: usize) -> Result<(&Column, Range<usize>)> {
     match column {
-        Column::Lists(ends, items) if row < ends.len() => Some((items, Column::span(ends, &(row..row + 1)))),
-        _ => None,
+        Column::Lists(ends, items) if row < ends.len() => Ok((items, Column::span(ends, &(row..row + 1)))),
+        _ => Err(no_row::<T>(column, row)),
     }
 }
 
@@ -37,9 +38,11 @@ impl Entry for String {
     }
 
     /// Bytes that are no UTF-8 count as Latin-1: ROOT gives no encoding.
-    fn from_row(column: &Column, row: usize) -> Self {
-        let Some((Column::Numbers(_, bytes), span)) = list(column, row) else { return Self::new() };
-        crate::wire::text(bytes.get(span).unwrap_or_default())
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
+        let (items, span) = list::<Self>(column, row)?;
+        let Column::Numbers(_, bytes) = items else { return Err(no_row::<Self>(items, span.start)) };
+        let bytes = bytes.get(span.clone()).ok_or_else(|| no_row::<Self>(items, span.end))?;
+        Ok(crate::wire::text(bytes))
     }
 
     fn absent() -> Self {
@@ -60,9 +63,9 @@ macro_rules! sequences {
                 push_list(column, |items| push(self, items));
             }
 
-            fn from_row(column: &Column, row: usize) -> Self {
-                let items = list(column, row).map(|(items, span)| T::from_rows(items, span));
-                items.unwrap_or_default().into_iter().collect()
+            fn from_row(column: &Column, row: usize) -> Result<Self> {
+                let (items, span) = list::<Self>(column, row)?;
+                Ok(T::from_rows(items, span)?.into_iter().collect())
             }
 
             fn absent() -> Self {
@@ -102,13 +105,10 @@ fn push_pairs<'m, K: Entry + 'm, V: Entry + 'm>(column: &mut Column, pairs: impl
     });
 }
 
-fn pairs<K: Entry, V: Entry, M: FromIterator<(K, V)> + Default>(column: &Column, row: usize) -> M {
-    match list(column, row) {
-        Some((Column::Record(_, columns), span)) => {
-            span.map(|row| (super::member(columns, 0, row), super::member(columns, 1, row))).collect()
-        }
-        _ => M::default(),
-    }
+fn pairs<K: Entry, V: Entry, M: Entry + FromIterator<(K, V)>>(column: &Column, row: usize) -> Result<M> {
+    let (items, span) = list::<M>(column, row)?;
+    let Column::Record(_, columns) = items else { return Err(no_row::<M>(items, span.start)) };
+    span.map(|row| Ok((super::member(columns, 0, row)?, super::member(columns, 1, row)?))).collect()
 }
 
 impl<K: Entry + Ord, V: Entry> Entry for BTreeMap<K, V> {
@@ -120,7 +120,7 @@ impl<K: Entry + Ord, V: Entry> Entry for BTreeMap<K, V> {
         push_pairs(column, self.iter());
     }
 
-    fn from_row(column: &Column, row: usize) -> Self {
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
         pairs(column, row)
     }
 
@@ -141,7 +141,7 @@ impl<K: Entry + Ord + Hash, V: Entry, S: BuildHasher + Default> Entry for HashMa
         push_pairs(column, sorted.into_iter());
     }
 
-    fn from_row(column: &Column, row: usize) -> Self {
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
         pairs(column, row)
     }
 
@@ -159,9 +159,9 @@ impl<T: EntryClass> Entry for Option<T> {
         push_list(column, |objects| self.iter().for_each(|object| object.push_to(objects)));
     }
 
-    fn from_row(column: &Column, row: usize) -> Self {
-        let (objects, span) = list(column, row)?;
-        (!span.is_empty()).then(|| T::from_row(objects, span.start))
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
+        let (objects, span) = list::<Self>(column, row)?;
+        (!span.is_empty()).then(|| T::from_row(objects, span.start)).transpose()
     }
 
     fn absent() -> Self {
@@ -178,8 +178,8 @@ impl<T: Entry> Entry for Box<T> {
         T::push_to(self, column);
     }
 
-    fn from_row(column: &Column, row: usize) -> Self {
-        Self::new(T::from_row(column, row))
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
+        T::from_row(column, row).map(Self::new)
     }
 
     fn absent() -> Self {

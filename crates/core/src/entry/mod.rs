@@ -21,6 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::write::{Class, Column, Type};
+use crate::{Error, Result};
 pub use ntuple_writer::NTupleEntryWriter;
 pub use numbers::ArrayItem;
 pub use reader::{Columns, Entries};
@@ -93,8 +94,8 @@ pub use writer::EntryWriter;
 ///     fn push_to(&self, column: &mut Column) {
 ///         self.0.push_to(column);
 ///     }
-///     fn from_row(column: &Column, row: usize) -> Self {
-///         Self(f32::from_row(column, row))
+///     fn from_row(column: &Column, row: usize) -> sapwood::Result<Self> {
+///         f32::from_row(column, row).map(Self)
 ///     }
 ///     fn absent() -> Self {
 ///         Self(f32::absent())
@@ -103,7 +104,9 @@ pub use writer::EntryWriter;
 ///
 /// let mut column = Column::of(&GeV::kind());
 /// GeV::push_all(&[GeV(1.5), GeV(2.5)], &mut column);
-/// assert_eq!(GeV::from_rows(&column, 0..2), [GeV(1.5), GeV(2.5)]);
+/// assert_eq!(GeV::from_rows(&column, 0..2)?, [GeV(1.5), GeV(2.5)]);
+/// assert!(GeV::from_row(&column, 2).is_err(), "there are two rows");
+/// # Ok::<(), sapwood::Error>(())
 /// ```
 pub trait Entry: Sized {
     /// The type, as C++ has it. A class that holds itself has none.
@@ -112,8 +115,12 @@ pub trait Entry: Sized {
     /// Appends this value, as one row, to a column of [`kind`](Self::kind).
     fn push_to(&self, column: &mut Column);
 
-    /// The value of a row; [`absent`](Self::absent) where the column lacks it.
-    fn from_row(column: &Column, row: usize) -> Self;
+    /// The value of a row. Members that a record has no values for are [`absent`](Self::absent).
+    ///
+    /// # Errors
+    ///
+    /// A column of another kind than [`kind`](Self::kind), or one without this row.
+    fn from_row(column: &Column, row: usize) -> Result<Self>;
 
     /// The value of what is not there: zero, empty, null, and of a class all members so.
     fn absent() -> Self;
@@ -124,7 +131,11 @@ pub trait Entry: Sized {
     }
 
     /// The values of consecutive rows.
-    fn from_rows(column: &Column, rows: Range<usize>) -> Vec<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_row`](Self::from_row).
+    fn from_rows(column: &Column, rows: Range<usize>) -> Result<Vec<Self>> {
         rows.map(|row| Self::from_row(column, row)).collect()
     }
 }
@@ -149,14 +160,26 @@ pub trait EntryClass: Entry {
     fn class() -> Arc<Class>;
 }
 
-/// Whether member `index` of a class has a row, for derived code.
+/// Whether a record has values of member `index`, for derived code: a class that was stored without the member leaves
+/// its column empty.
 #[doc(hidden)]
-pub fn has_row(columns: &[Column], index: usize, row: usize) -> bool {
-    columns.get(index).is_some_and(|column| row < column.len())
+pub fn has_member(columns: &[Column], index: usize) -> bool {
+    columns.get(index).is_some_and(|column| column.len() > 0)
 }
 
 /// The value of member `index` of a class, for derived code.
 #[doc(hidden)]
-pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> T {
-    columns.get(index).map_or_else(T::absent, |column| T::from_row(column, row))
+pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> Result<T> {
+    match columns.get(index) {
+        Some(column) if column.len() > 0 => T::from_row(column, row),
+        _ => Ok(T::absent()),
+    }
+}
+
+/// The error of a column that has no such row of a type, also for derived code.
+#[doc(hidden)]
+#[cold]
+pub fn no_row<T: Entry>(column: &Column, row: usize) -> Error {
+    let (what, rows) = (std::any::type_name::<T>(), column.len());
+    Error::internal(format_args!("row {row} of {what} is not in its column, which has {rows} rows or another kind"))
 }

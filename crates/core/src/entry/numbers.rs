@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::Entry;
+use super::{Entry, no_row};
+use crate::Result;
 use crate::column::Number;
 use crate::write::{Column, Type};
 
@@ -21,10 +22,10 @@ macro_rules! numbers {
             }
 
             #[inline]
-            fn from_row(column: &Column, row: usize) -> Self {
-                let Column::Numbers(_, bytes) = column else { return Self::absent() };
+            fn from_row(column: &Column, row: usize) -> Result<Self> {
+                let Column::Numbers(_, bytes) = column else { return Err(no_row::<Self>(column, row)) };
                 let value = bytes.get(row * size_of::<Self>()..).and_then(|rest| rest.first_chunk());
-                value.map_or(Self::absent(), |value| Self::from_ne_bytes(*value))
+                value.map(|value| Self::from_ne_bytes(*value)).ok_or_else(|| no_row::<Self>(column, row))
             }
 
             #[inline]
@@ -37,17 +38,19 @@ macro_rules! numbers {
                 if let Column::Numbers(_, bytes) = column {
                     let old = bytes.len();
                     bytes.resize(old + size_of_val(values), 0);
-                    let (into, _) = bytes.get_mut(old..).unwrap_or_default().as_chunks_mut();
+                    let (_, new) = bytes.split_at_mut(old);
+                    let (into, _) = new.as_chunks_mut();
                     into.iter_mut().zip(values).for_each(|(into, value)| *into = value.to_ne_bytes());
                 }
             }
 
             #[inline]
-            fn from_rows(column: &Column, rows: Range<usize>) -> Vec<Self> {
-                let Column::Numbers(_, bytes) = column else { return Vec::new() };
+            fn from_rows(column: &Column, rows: Range<usize>) -> Result<Vec<Self>> {
+                let Column::Numbers(_, bytes) = column else { return Err(no_row::<Self>(column, rows.start)) };
                 let (start, end) = (rows.start * size_of::<Self>(), rows.end * size_of::<Self>());
-                let (values, _) = bytes.get(start..end).unwrap_or_default().as_chunks();
-                values.iter().map(|value| Self::from_ne_bytes(*value)).collect()
+                let bytes = bytes.get(start..end).ok_or_else(|| no_row::<Self>(column, rows.end))?;
+                let (values, _) = bytes.as_chunks();
+                Ok(values.iter().map(|value| Self::from_ne_bytes(*value)).collect())
             }
         }
 
@@ -68,8 +71,8 @@ impl Entry for bool {
     }
 
     #[inline]
-    fn from_row(column: &Column, row: usize) -> Self {
-        u8::from_row(column, row) != 0
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
+        Ok(u8::from_row(column, row)? != 0)
     }
 
     fn absent() -> Self {
@@ -107,8 +110,12 @@ impl<T: ArrayItem, const N: usize> Entry for [T; N] {
     }
 
     #[inline]
-    fn from_row(column: &Column, row: usize) -> Self {
-        std::array::from_fn(|item| T::from_row(column, row * N + item))
+    fn from_row(column: &Column, row: usize) -> Result<Self> {
+        let mut items = Self::absent();
+        for (index, item) in items.iter_mut().enumerate() {
+            *item = T::from_row(column, row * N + index)?;
+        }
+        Ok(items)
     }
 
     fn absent() -> Self {

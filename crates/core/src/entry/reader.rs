@@ -156,7 +156,7 @@ impl Tree {
         let kind = T::kind();
         let layout = Layout::new(self, branch, &kind)?;
         let column = of_tree(self, &layout, &kind, branch, entries)?;
-        Ok(T::from_rows(&column, 0..column.len()))
+        T::from_rows(&column, 0..column.len())
     }
 
     /// The same of all entries, in steps of clusters.
@@ -264,7 +264,7 @@ impl NTuple {
         let kind = T::kind();
         let fields = Fields::new(self, field, &kind)?;
         let column = of_ntuple(self, &fields, &kind, field, entries)?;
-        Ok(T::from_rows(&column, 0..column.len()))
+        T::from_rows(&column, 0..column.len())
     }
 
     /// The same of all entries, in steps of clusters.
@@ -423,7 +423,7 @@ impl<T: Entry> Iterator for Entries<T> {
             }
         }
         self.row += 1;
-        Some(Ok(T::from_row(&self.column, self.row - 1)))
+        Some(T::from_row(&self.column, self.row - 1))
     }
 }
 
