@@ -173,6 +173,17 @@ def test_branches_and_files_have_settings_of_their_own(tmp_path: Path) -> None:
     counts = {name: len(blocks(path, f"own/{name}")[0]) for name in columns()}
     assert counts == {"x": 4, "i": 4, "list": 1, "s": 3}
     assert len(blocks(path, "file/x")[0]) == 10
+    by_name = {"li*": None, "x": 500, "elsewhere": 10, "*": 250}
+    with sapwood.recreate(path, compression="zlib:6", random_access=by_name) as file:
+        file.mktree("file", columns(), auto_flush=1_000)
+        file.mktree("own", columns(), auto_flush=1_000, random_access=100)
+    counts = {name: len(blocks(path, f"file/{name}")[0]) for name in columns()}
+    assert counts == {"x": 2, "i": 4, "list": 1, "s": 5}
+    assert len(blocks(path, "own/x")[0]) == 10
+    whole = path.read_bytes()
+    with pytest.raises(sapwood.errors.MismatchError, match="random access"):
+        sapwood.recreate(path, random_access={"x": "some"})
+    assert path.read_bytes() == whole, "the file is untouched"
     with sapwood.recreate(path) as file, pytest.raises(sapwood.errors.NotFoundError, match="no branch 'y'"):
         file.mktree("own", columns(), random_access={"y": 1})
     for wrong in (0, -1, "some", "1.5"):

@@ -32,7 +32,6 @@ from sapwood.compression import (
     by_name,
     from_text,
     names_of,
-    of_branches,
     of_names,
 )
 
@@ -70,7 +69,8 @@ def recreate(
     branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves
     dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
     bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
-    ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one.
+    ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one; in
+    a mapping, names and globs need not be in each tree.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -83,7 +83,7 @@ def recreate(
     """
     ignore(others, "recreate")
     tables = _format(format)  # before the file that is there goes
-    options = (threads, reproducible, sync, storage_options, as_random_access(random_access))
+    options = (threads, reproducible, sync, storage_options, random_access)
     made = WritableFile("recreate", file_path, compression, *options)
     made._format = tables
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
@@ -155,8 +155,7 @@ def update(
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
     tables = _format(format)
-    blocks = as_random_access(random_access)
-    options = (threads, reproducible, sync, storage_options, blocks)
+    options = (threads, reproducible, sync, storage_options, random_access)
     made = WritableFile("update", file_path, compression, *options)
     made._format = tables
     return made
@@ -198,7 +197,7 @@ class WritableFile(WritableDirectory):
         reproducible: bool,
         sync: bool,
         options: Mapping[str, Any] | None = None,
-        random_access: str = "off",
+        random_access: Any = None,
     ) -> None:
         super().__init__(None)
         place = _place(path)
@@ -210,6 +209,9 @@ class WritableFile(WritableDirectory):
         setting, self._by_name = self._settings(compression)
         for text in self._by_name.values():
             _core.check_compression(text)  # before the file is touched
+        blocks, self._blocks_by_name = by_name(random_access, as_random_access)
+        for text in self._blocks_by_name.values():
+            _core.check_random_access(text)
         check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):
@@ -224,7 +226,7 @@ class WritableFile(WritableDirectory):
         self._place: str | None = place
         try:
             self._core = _core.FileWriter.open(
-                mode, self._place, setting, threads, reproducible, sync, random_access
+                mode, self._place, setting, threads, reproducible, sync, blocks or "off"
             )
         except BaseException:
             if self._upload is not None:
@@ -265,6 +267,13 @@ class WritableFile(WritableDirectory):
         if isinstance(compression, str) and compression == "file":
             return None, of_names(self._by_name, names, all_used=False)[1]
         return of_names(compression, names)
+
+    def _random_access(self, setting: Any, schema: Schema) -> tuple[str | None, dict[str, str]]:
+        """The blocks of a tree, nothing where they are the file's, and those of branches with their own."""
+        if isinstance(setting, str) and setting == "file":
+            given = self._blocks_by_name
+            return None, of_names(given, names_of(schema), as_text=as_random_access, all_used=False)[1]
+        return of_names(setting, names_of(schema), as_text=as_random_access)
 
     # ---- trees
 
@@ -308,7 +317,7 @@ class WritableFile(WritableDirectory):
         """The engine's tree of these branches."""
         self._make_way(name)
         setting, own = self._compressions(compression, names_of(schema))
-        blocks, own_blocks = of_branches(random_access, "file", schema, as_random_access)
+        blocks, own_blocks = self._random_access(random_access, schema)
         return self._core.tree(
             how,
             name,

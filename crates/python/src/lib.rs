@@ -83,7 +83,7 @@ mod _core {
     #[pymodule_export]
     use super::tree_writer::TreeWriter;
     #[pymodule_export]
-    use super::writer::{FileWriter, check_compression, recover, rewrite};
+    use super::writer::{FileWriter, check_compression, check_random_access, recover, rewrite};
 
     use super::*;
 

@@ -379,3 +379,9 @@ impl FileWriter {
 pub(crate) fn check_compression(text: &str) -> PyResult<String> {
     text.parse::<Compression>().map(|found| found.to_string()).map_err(raise)
 }
+
+/// Refuses texts that stand for no setting of random access.
+#[pyfunction]
+pub(crate) fn check_random_access(text: &str) -> PyResult<()> {
+    text.parse::<sapwood::codec::RandomAccess>().map(drop).map_err(raise)
+}
