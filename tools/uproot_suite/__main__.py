@@ -85,9 +85,17 @@ def _sources(path: Path) -> tuple[str, dict[str, str]]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uproot."):
             names += "".join(f"{one.asname or one.name} {node.module}.\n" for one in node.names)
+        if isinstance(node, ast.Import):
+            names += "".join(f"{one.asname} {one.name}.\n" for one in node.names if one.asname)
     kinds = (ast.FunctionDef, ast.ClassDef)
+    lines = text.splitlines()
+    # With their decorators, which may name what a test is given.
     return names, {
-        node.name: ast.get_source_segment(text, node) or "" for node in nodes if isinstance(node, kinds)
+        node.name: "\n".join(
+            lines[min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1 : node.end_lineno]
+        )
+        for node in nodes
+        if isinstance(node, kinds)
     }
 
 
@@ -96,9 +104,10 @@ def kind(uproot: Path, path: str, test: str) -> str:
     names, parts = _sources(uproot / path)
     name = test.split("[")[0].split("::")[-1]
     text = parts.get(name, "")
-    text += "".join(
-        part for other, part in parts.items() if other != name and re.search(rf"\b{other}\b", text)
-    )
+    # With the functions and fixtures that it calls, and what these call.
+    left = {other: part for other, part in parts.items() if other != name and not other.startswith("test")}
+    while called := [other for other in left if re.search(rf"\b{other}\b", text)]:
+        text += "".join(left.pop(other) for other in called)
     for line in names.splitlines():
         imported, module = line.split()
         if re.search(rf"\b{imported}\b", text):

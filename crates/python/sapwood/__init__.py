@@ -36,6 +36,7 @@ from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings
 from sapwood.model import Model
+from sapwood.models.behavior import classes
 from sapwood.objects import as_TGraph
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.writing import WritableFile, create, recreate, update
@@ -85,6 +86,7 @@ __all__ = [
     "WritableTree",
     "__version__",
     "as_TGraph",
+    "classes",
     "compression_study",
     "concatenate",
     "convert",

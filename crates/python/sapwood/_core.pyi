@@ -255,7 +255,6 @@ def in_lumi_mask(
     stop: int,
     entries: Any = None,
 ) -> list[tuple[int, int]]: ...
-
 def formula(text: str, names: list[str], values: list[float]) -> str: ...
 
 class Query:
@@ -362,6 +361,9 @@ class Readable:
 class Tree(Readable):
     """A tree."""
 
+    def basket(
+        self, id: int, number: int
+    ) -> tuple[bytes, list[int] | None, tuple[int, int, int, int, int, int] | None]: ...
     @property
     def cycle(self) -> int: ...
     @property

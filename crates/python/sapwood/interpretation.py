@@ -68,7 +68,7 @@ class Interpretation:
     def inplace(self, array: np.ndarray[Any, Any]) -> InPlace:
         """The same, read into an array that is there: ``branch.array(branch.interpretation.inplace(array))``.
 
-        Raises ``TypeError`` for an array that does not hold its numbers.
+        Raises ``TypeError`` for an array whose type does not hold all of its numbers.
         """
         return InPlace(self, array)
 
@@ -135,9 +135,11 @@ class InPlace(Interpretation):
     __slots__ = ("array",)
 
     def __init__(self, of: Interpretation, array: np.ndarray[Any, Any]) -> None:
+        import numpy as np
+
         super().__init__(of.typename, of.kind)
         dtype = of.numpy_dtype
-        if dtype.hasobject or array.dtype.newbyteorder("=") != dtype.base:
+        if dtype.hasobject or not np.can_cast(dtype.base, array.dtype, "safe"):
             raise TypeError(f"{of.typename} cannot be read into an array of {array.dtype}")
         self.array = array
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -60,7 +61,10 @@ class Model:
     @property
     def bases(self) -> list[Any]:
         """The base classes, each with its own members."""
-        return [Model(base) for base in self._value.bases]
+        from sapwood.models.scalar import Numbers
+
+        is_array = re.compile("TArray(C|S|I|L|L64|F|D)").fullmatch
+        return [(Numbers if is_array(base.classname) else Model)(base) for base in self._value.bases]
 
     def base(self, classname: str) -> Any:
         """The base class of that name, however far up; ``None`` where there is none."""

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyBytes, PyCapsule, PyDict};
 use sapwood::read::Plan;
 
 use crate::arrow::{self, Source};
@@ -152,6 +152,19 @@ impl Tree {
             sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
         });
         rows.collect()
+    }
+
+    /// A basket: bytes of its entries, where each begins, and of its key nbytes, objlen, keylen, cycle, seek, parent.
+    #[expect(clippy::type_complexity, reason = "a tuple of Python")]
+    fn basket<'py>(
+        &self,
+        py: Python<'py>,
+        id: usize,
+        number: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<Vec<u32>>, Option<(u32, u32, u16, u16, u64, u64)>)> {
+        let found = run(py, || sapwood::read::RawBasket::read(&self.0, id, number))?;
+        let key = found.key.map(|key| (key.nbytes, key.objlen, key.keylen, key.cycle, key.seek_key, key.seek_pdir));
+        Ok((PyBytes::new(py, &found.data), found.starts, key))
     }
 
     /// Whether it brings an index along.

@@ -32,6 +32,7 @@ class Foreign(TypedDict, total=False):
 
     array_cache: Any
     begin_chunk_size: Any
+    custom_classes: Any
     decompression_executor: Any
     file_handler: Any
     handler: Any

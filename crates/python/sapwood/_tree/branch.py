@@ -9,6 +9,7 @@ from sapwood import interpretation
 from sapwood._read import reading
 from sapwood._read.branches import HasBranches
 from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._tree.basket import Basket, BasketKey
 from sapwood.compression import Compression, or_none
 from sapwood.errors import SapwoodError
 from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
@@ -227,6 +228,19 @@ class Branch(HasBranches):
     def basket_seek(self, basket_num: int) -> int | None:
         """Where a basket's record begins in the file; ``None`` for one in the tree's own record."""
         return self._basket(basket_num)[2]
+
+    def basket(self, basket_num: int) -> Basket:
+        """A basket as bytes, inflated and not decoded.
+
+        Raises ``IndexError`` where there is none, and :class:`~sapwood.errors.UnsupportedError` where its
+        writer left out the offsets.
+        """
+        self._basket(basket_num)
+        return Basket(self, basket_num, self._tree._core.basket(self._id, basket_num))
+
+    def basket_key(self, basket_num: int) -> BasketKey | None:
+        """The key of a basket; ``None`` for one in the tree's own record."""
+        return self.basket(basket_num).key
 
     def _basket(self, basket_num: int) -> tuple[int, int, int | None, int]:
         rows = self._baskets

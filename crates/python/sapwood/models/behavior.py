@@ -13,11 +13,17 @@ from sapwood.models.function import Formula, Function
 from sapwood.models.graph import Graph, Graph2D, GraphAsymmErrors, GraphErrors, GraphMultiErrors, MultiGraph
 from sapwood.models.hist import Hist, Hist1D, Hist2D, Hist3D, PolyHist
 from sapwood.models.profile import Profile1D, Profile2D, Profile3D
-from sapwood.models.scalar import Datime, Named, ObjString, Parameter
+from sapwood.models.roofit import RooCurve, RooHist
+from sapwood.models.scalar import Datime, Named, Numbers, ObjString, Parameter
 from sapwood.models.sparse import SparseHist
 
+#: Python classes that users add for C++ classes; they come before Sapwood's own.
+classes: dict[str, type[Model]] = {}
 #: The class nearest to the object's own wins; of a class that is not here, its bases are looked up.
 _CLASSES: dict[str, type[Model]] = {
+    "RooCurve": RooCurve,
+    "RooHist": RooHist,
+    **{f"TArray{letters}": Numbers for letters in ("C", "S", "I", "L", "L64", "F", "D")},
     "TAxis": Axis,
     "TChain": Chain,
     "TClonesArray": Collection,
@@ -58,6 +64,8 @@ _KNOWN: dict[str, type[Model]] = {}
 
 def behaviors(value: Any, classname: str) -> type[Model]:
     """The Python class for a record of a C++ class."""
+    if classname in classes:
+        return classes[classname]
     known = _KNOWN.get(classname)
     if known is None:
         found = _nearest(value, classname)
@@ -86,4 +94,4 @@ def make_model(value: Any, identity: Any) -> Any:
     return behaviors(value, classname)(value, identity)
 
 
-__all__ = ["Hist", "behaviors", "make_model"]
+__all__ = ["Hist", "behaviors", "classes", "make_model"]

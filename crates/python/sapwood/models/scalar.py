@@ -12,6 +12,20 @@ class Named(Model):
     """TNamed: a name and a title."""
 
 
+class Numbers(Model):
+    """TArrayF and its like: an array of numbers, as which NumPy takes it."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        numbers = self.member("fArray")
+        return numbers if dtype is None else numbers.astype(dtype)
+
+    def __len__(self) -> int:
+        return len(self.member("fArray"))
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.member("fArray")[where]
+
+
 class ObjString(Model, str):
     """TObjString: a ``str`` that is also an object of the file."""
 
