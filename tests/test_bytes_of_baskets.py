@@ -53,6 +53,7 @@ def test_baskets_are_those_of_uproot(tmp_path: Path) -> None:
                 assert basket.entry_start_stop == reference.entry_start_stop
                 assert basket.uncompressed_bytes == reference.uncompressed_bytes
                 assert basket.compressed_bytes == reference.compressed_bytes
+                assert ours.basket_uncompressed_bytes(number) == reference.uncompressed_bytes
                 assert basket.is_embedded == reference.is_embedded
                 if not basket.is_embedded:
                     key, known = ours.basket_key(number), theirs.basket_key(number)
@@ -64,6 +65,14 @@ def test_baskets_are_those_of_uproot(tmp_path: Path) -> None:
             values = np.concatenate([ours.basket(i).data for i in range(ours.num_baskets)])
             if name == "x":
                 assert values.view(">i4").tolist() == list(range(700))
+
+
+def test_fields_have_no_baskets() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory, format="rntuple") as file:
+        file["n"] = {"x": [1, 2]}
+    with sapwood.open(memory) as file, pytest.raises(sapwood.errors.UnsupportedError, match="pages instead"):
+        file["n/x"].basket(0)
 
 
 def test_a_basket_that_is_not_there_or_damaged_is_an_error(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from sapwood._read.branches import HasBranches
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._tree.basket import Basket, BasketKey
 from sapwood.compression import Compression, or_none
-from sapwood.errors import SapwoodError
+from sapwood.errors import SapwoodError, UnsupportedError
 from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
 from sapwood.models.entry_list import as_numbers
 
@@ -236,7 +236,13 @@ class Branch(HasBranches):
         writer left out the offsets.
         """
         self._basket(basket_num)
+        if not hasattr(self._tree._core, "basket"):
+            raise UnsupportedError(f"{self.path!r} is a field of an RNTuple, which has pages instead of baskets")
         return Basket(self, basket_num, self._tree._core.basket(self._id, basket_num))
+
+    def basket_uncompressed_bytes(self, basket_num: int) -> int:
+        """Bytes of a basket's record once inflated."""
+        return self.basket(basket_num).uncompressed_bytes
 
     def basket_key(self, basket_num: int) -> BasketKey | None:
         """The key of a basket; ``None`` for one in the tree's own record."""
