@@ -377,8 +377,8 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
         convert([tmp_path / "i.csv", tmp_path / "other.csv"], tmp_path / "z.root")
     with pytest.raises(TypeError, match="convert"):
         convert(flat_file, tmp_path / "b.csv", nothing=1)
-    with pytest.raises(errors.UnsupportedError, match="s3://bucket/a.parquet is on a server"):
-        convert(flat_file, "s3://bucket/a.parquet")
+    with pytest.raises(errors.UnsupportedError, match="files of dcap:// are read, and cannot be written"):
+        convert(flat_file, "dcap://127.0.0.1:9/a.parquet")
     with pytest.raises(errors.UnsupportedError, match="a.parquet is on a server, from where files of ROOT"):
         convert("https://127.0.0.1:9/a.parquet", tmp_path / "b.root")
     pq.write_table(pa.table({"t": pa.array([1, 2], pa.timestamp("us"))}), tmp_path / "t.parquet")

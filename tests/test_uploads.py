@@ -117,12 +117,7 @@ def test_what_breaks_off_leaves_nothing(tmp_path: Path, staging: Path) -> None:
         assert not published and not (tmp_path / "broken.root").exists(), protocol
 
 
-def test_urls_that_are_only_read_say_so(staging: Path) -> None:
-    for url in ("https://user:secret@127.0.0.1:1/a.root", "dcap://127.0.0.1:1/a.root"):
-        for make in (sapwood.recreate, sapwood.create, sapwood.update):
-            with pytest.raises(NotImplementedError, match="are read, and cannot be written") as caught:
-                make(url)
-            assert "secret" not in str(caught.value)
+def test_updates_of_missing_files_leave_nothing(staging: Path) -> None:
     with pytest.raises(FileNotFoundError, match="memory://none.root"):
         sapwood.update("memory://none.root")
     assert os.listdir(staging) == []

@@ -76,6 +76,14 @@ pub(crate) fn check_output(path: impl AsRef<Path>) -> Outcome<()> {
     Ok(sapwood_store::check_output(&path.as_ref().to_string_lossy())?)
 }
 
+/// The name of an output as it may be shown.
+pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
+    match path.to_str() {
+        Some(url) if sapwood_store::is_url(url) => sapwood_store::redact(url),
+        _ => path.to_string_lossy(),
+    }
+}
+
 /// Opens a file, near or far, with so many decoding threads.
 pub(crate) fn open(path: &str, threads: usize, remote: &Remote) -> Outcome<File> {
     open_in(path, Session::with_threads(threads), remote)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sapwood::io::{OtherFiles, Store};
+use sapwood::io::{AtomicFile, OtherFiles, Store};
 use sapwood::{Error, Result};
 use sapwood_store::{Listed, NetOptions, Notices, environment};
 
@@ -56,6 +56,11 @@ impl Remote {
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
         let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
         environment::open_replicas(&all, options)
+    }
+
+    /// Prepares to write a file to a path or a URL.
+    pub(crate) fn target(&self, place: &Path, replaces: bool) -> Result<AtomicFile> {
+        environment::target(place, replaces, self.options()?)
     }
 
     /// What is in a folder of a server.

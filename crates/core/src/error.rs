@@ -216,6 +216,20 @@ impl Error {
         self
     }
 
+    /// The same error in other words.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let error = sapwood::Error::not_found("no such file").in_file("a.root");
+    /// let error = error.in_words(format!("cannot merge: {}", error.message()));
+    /// assert_eq!(error.to_string(), "not found: cannot merge: no such file (file a.root)");
+    /// ```
+    #[must_use]
+    pub fn in_words(&self, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Detail { message: message.into(), ..(*self.0).clone() }))
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

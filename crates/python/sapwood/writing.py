@@ -16,12 +16,13 @@ from sapwood._file import session
 from sapwood._file.file import check_options
 from sapwood._file.file import open as _open
 from sapwood._file.sizes import as_bytes, every
-from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import urls
+from sapwood._remote.network import take_options
 from sapwood._write import branch_schema
 from sapwood._write.branch_schema import Schema
 from sapwood._write.parallel_tree import ParallelTree
-from sapwood._write.upload import Upload, make_folders
+from sapwood._write.upload import FsspecUpload, Upload, make_folders, upload
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
@@ -37,6 +38,8 @@ from sapwood.compression import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from sapwood._remote.network import Opening
 
 
 class _Usual(str):
@@ -54,16 +57,17 @@ def recreate(
     threads: int = 0,
     reproducible: bool = False,
     sync: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
     format: str = "ttree",
     random_access: Any = None,
-    **others: Unpack[Foreign],
+    **others: Unpack[Opening],
 ) -> WritableFile:
     """A new file in place of what is there.
 
     ``file_path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets
-    the bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
-    ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
+    the bytes when the file is closed. A URL gets them then, too: the file is written on this machine, sent,
+    checked, and only then has its name. The engine writes ``http(s)://``, ``root(s)://`` and clouds, with the
+    arguments that :func:`sapwood.open` takes for them (``token``, ``timeout``, ``storage_options`` ...);
+    fsspec writes what else it has a file system for (``memory://``, ``simplecache::...``). ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
     ``None`` for none; the default is ROOT's. A mapping from names or globs to such settings is for the
     branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves
@@ -81,10 +85,30 @@ def recreate(
 
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
-    ignore(others, "recreate")
+    return _begin(
+        "recreate", file_path, compression=compression, threads=threads, reproducible=reproducible, sync=sync,
+        format=format, random_access=random_access, **others,
+    )  # fmt: skip
+
+
+def _begin(
+    mode: str,
+    file_path: Any,
+    *,
+    compression: Any = USUAL,
+    threads: int = 0,
+    reproducible: bool = False,
+    sync: bool = False,
+    format: str = "ttree",
+    random_access: Any = None,
+    **others: Any,
+) -> WritableFile:
+    """A new file, as :func:`recreate` or :func:`create` makes it."""
+    over = take_options(others)
+    ignore(others, mode, stacklevel=4)
     tables = _format(format)  # before the file that is there goes
-    options = (threads, reproducible, sync, storage_options, random_access)
-    made = WritableFile("recreate", file_path, compression, *options)
+    options = (threads, reproducible, sync, over, random_access)
+    made = WritableFile(mode, file_path, compression, *options)
     made._format = tables
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
@@ -103,15 +127,11 @@ def create(file_path: Any, **options: Any) -> WritableFile:
     name.
     """
     place = _place(file_path)
-    if place is not None and urls.is_url(place):
-        upload = Upload(place, options.get("storage_options"))
-        upload.refuse_existing()
-        upload.discard()
-    elif place is not None and os.path.exists(place):
+    if place is not None and not urls.is_url(place) and os.path.exists(place):
         raise errors.ExistsError(
             f"there is a file {place!r}: sapwood.recreate would replace it, sapwood.update would add to it"
         )
-    return recreate(file_path, **options)
+    return _begin("create", file_path, **options)
 
 
 def update(
@@ -121,10 +141,9 @@ def update(
     threads: int = 0,
     reproducible: bool = False,
     sync: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
     format: str = "ttree",
     random_access: Any = None,
-    **others: Unpack[Foreign],
+    **others: Unpack[Opening],
 ) -> WritableFile:
     """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
     replaced and deleted in place. Of a URL the file is fetched first, and brought back when it is closed.
@@ -148,14 +167,16 @@ def update(
     Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError`
     where it was never closed: ``sapwood recover`` brings back what it holds.
     """
-    ignore(others, "update")
+    said: dict[str, Any] = dict(others)
+    over = take_options(said)
+    ignore(said, "update")
     place = _place(file_path)
     if place is None:
         raise TypeError(f"a file is updated at a path, not in {type(file_path).__name__}")
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
     tables = _format(format)
-    options = (threads, reproducible, sync, storage_options, random_access)
+    options = (threads, reproducible, sync, over, random_access)
     made = WritableFile("update", file_path, compression, *options)
     made._format = tables
     return made
@@ -196,7 +217,7 @@ class WritableFile(WritableDirectory):
         threads: int,
         reproducible: bool,
         sync: bool,
-        options: Mapping[str, Any] | None = None,
+        network: Mapping[str, Any] | None = None,
         random_access: Any = None,
     ) -> None:
         super().__init__(None)
@@ -213,14 +234,16 @@ class WritableFile(WritableDirectory):
         for text in self._blocks_by_name.values():
             _core.check_random_access(text)
         check_options(threads=threads)
-        self._upload: Upload | None = None
+        self._upload: Upload | FsspecUpload | None = None
         if place is not None and urls.is_url(place):
-            self._upload = Upload(
-                place, options if options is not None else getattr(path, "storage_options", None)
-            )
+            own = getattr(path, "storage_options", None)
+            over = {**({"storage_options": dict(own)} if own else {}), **(network or {})}
+            self._upload = upload(place, over, replaces=mode != "create")
             place = self._upload.path
             if mode == "update":
                 self._upload.fetch()
+            else:
+                mode = "recreate"
         elif place is not None and mode != "update":
             make_folders(place)
         self._place: str | None = place

@@ -27,6 +27,7 @@ mod reading;
 mod remote;
 mod sessions;
 mod steps;
+mod target;
 mod tree;
 mod tree_writer;
 mod writer;
@@ -78,6 +79,8 @@ mod _core {
     use super::reader::Reader;
     #[pymodule_export]
     use super::steps::Steps;
+    #[pymodule_export]
+    use super::target::Target;
     #[pymodule_export]
     use super::tree::Tree;
     #[pymodule_export]

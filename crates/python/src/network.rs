@@ -110,17 +110,28 @@ impl Network {
         if let Some(store) = found.map_err(|error| error.in_file(redact(&url)))? {
             return Ok(store);
         }
-        let mut options = options.clone();
-        if Provider::of(&url).is_some() {
-            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (&*url, &self.said))?.extract();
-            options.clouds = with_python(said)?;
-        }
+        let options = self.with_settings(&url, options)?;
         let store = environment::open_stored(path, options.clone())?;
         if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Ok(store);
         }
         let (network, url) = (Arc::clone(self), url.into_owned());
         Ok(Arc::new(Otherwise::new(store, move |error| network.proved_by_others(&url, &options, error))))
+    }
+
+    /// Options for the engine's own way to a URL.
+    pub(crate) fn options_of(&self, url: &str) -> Result<NetOptions> {
+        self.with_settings(url, &self.options)
+    }
+
+    /// With what was said of the cloud of a URL.
+    fn with_settings(&self, url: &str, options: &NetOptions) -> Result<NetOptions> {
+        let mut options = options.clone();
+        if Provider::of(url).is_some() {
+            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (url, &self.said))?.extract();
+            options.clouds = with_python(said)?;
+        }
+        Ok(options)
     }
 
     fn remote(&self, remote: &Bound<'_, PyAny>, options: &NetOptions) -> PyResult<Arc<dyn Store>> {

@@ -1,4 +1,5 @@
-//! Where files are read from beyond plain files: a [`Store`](sapwood::io::Store) for each way to reach them.
+//! Where files are read from beyond plain files: a [`Store`](sapwood::io::Store) for each way to reach them. Finished
+//! files are [sent](target) to the same places.
 //!
 //! All of the network is in here, and nothing of it shows: the surface is synchronous, as the engine is. Threads that
 //! move bytes belong to this crate; callers wait in their own.
@@ -22,6 +23,8 @@ mod provider;
 mod replicas;
 mod secrets;
 mod stopped;
+mod target;
+mod upload;
 mod url;
 mod xrootd;
 
@@ -45,5 +48,6 @@ pub use packed::{
 pub use provider::Provider;
 pub use replicas::Replicas;
 pub use secrets::redact;
+pub use target::{fetch, is_writable, target};
 pub use url::{file_path, is_url, path_start};
 pub use xrootd::{XrootdStore, unknown_proofs};

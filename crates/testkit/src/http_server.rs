@@ -47,6 +47,8 @@ pub struct ServerConfig {
     pub strict: bool,
     /// Ends the connection after each answer.
     pub closes: bool,
+    /// Takes `PUT` and `DELETE`.
+    pub writable: bool,
 }
 
 /// What a server makes of the header `Range`.
@@ -103,6 +105,7 @@ impl Default for ServerConfig {
             token: None,
             strict: false,
             closes: false,
+            writable: false,
         }
     }
 }
@@ -124,12 +127,16 @@ pub enum Fault {
     Endless,
     /// Parts that hold the first byte of the file, without an end, whatever was asked for.
     Unasked,
+    /// Of what is put so many bytes are kept.
+    KeepsOnly(usize),
+    /// The connection ends when so many bytes of a body came; they are kept.
+    CutPut(usize),
 }
 
 /// What a server has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// `GET` or `HEAD`.
+    /// `GET`, `HEAD` ...
     pub method: String,
     /// The value of `Range`.
     pub range: Option<String>,
@@ -172,6 +179,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     content: Bytes,
+    /// It was deleted.
+    missing: bool,
     version: u32,
     /// After so many more requests the content is another one.
     next: Option<(usize, Bytes)>,
@@ -234,6 +243,12 @@ impl HttpServer {
         self.shared.body_bytes.load(Ordering::Relaxed)
     }
 
+    /// What it has now; none of what was deleted.
+    pub fn content(&self) -> Option<Bytes> {
+        let state = self.shared.state();
+        (!state.missing).then(|| state.content.clone())
+    }
+
     /// What goes wrong with the next answers.
     pub fn spoil(&self, faults: &[Fault]) {
         self.shared.state().faults.extend(faults);
@@ -266,6 +281,8 @@ struct Asked {
     range: Option<String>,
     authorization: Option<String>,
     closes: bool,
+    /// Length of the body.
+    body: u64,
 }
 
 impl Shared {
@@ -295,7 +312,7 @@ impl Shared {
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         let (mut input, mut output) = (BufReader::new(stream.try_clone()?), stream);
         while let Some(asked) = read_request(&mut input, self.config.strict)? {
-            let (content, version, fault) = {
+            let (content, version, fault, missing) = {
                 let mut state = self.state();
                 let seen = Seen {
                     method: asked.method.clone(),
@@ -312,8 +329,14 @@ impl Shared {
                     None => {}
                 }
                 let fault = state.faults.pop_front().unwrap_or(Fault::None);
-                (state.content.clone(), state.version, fault)
+                (state.content.clone(), state.version, fault, state.missing)
             };
+            let mut put = input.by_ref().take(match fault {
+                Fault::CutPut(bytes) => asked.body.min(bytes as u64),
+                _ => asked.body,
+            });
+            let mut given = Vec::new();
+            put.read_to_end(&mut given)?;
             let endless = match fault {
                 Fault::Endless => Some(("200 X\r\n".to_owned(), content.to_vec())),
                 Fault::Unasked => {
@@ -338,6 +361,25 @@ impl Shared {
                 Fault::Region(region) => {
                     Answer { status: 301, head: format!("x-amz-bucket-region: {region}\r\n"), body: Vec::new() }
                 }
+                Fault::CutPut(_) => {
+                    self.put(given);
+                    return Ok(());
+                }
+                _ if self.config.writable && asked.method == "PUT" => {
+                    if let Fault::KeepsOnly(bytes) = fault {
+                        given.truncate(bytes);
+                    }
+                    self.put(given);
+                    Answer { status: 201, head: String::new(), body: Vec::new() }
+                }
+                _ if self.config.writable && asked.method == "DELETE" => {
+                    self.state().missing = true;
+                    Answer { status: 204, head: String::new(), body: Vec::new() }
+                }
+                _ if !matches!(&*asked.method, "GET" | "HEAD") => {
+                    Answer { status: 405, head: String::new(), body: Vec::new() }
+                }
+                _ if missing => Answer { status: 404, head: String::new(), body: Vec::new() },
                 _ => self.answer(&asked, &content, version),
             };
             let mut length = answer.body.len();
@@ -373,6 +415,13 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    fn put(&self, content: Vec<u8>) {
+        let mut state = self.state();
+        state.content = content.into();
+        state.version += 1;
+        state.missing = false;
     }
 
     fn send(&self, output: &mut &TcpStream, body: &[u8]) -> io::Result<()> {
@@ -501,7 +550,7 @@ struct Answer {
     body: Vec<u8>,
 }
 
-/// The next request; none at the end of the connection. A body is not expected.
+/// The next request, without its body; none at the end of the connection.
 fn read_request(input: &mut BufReader<TcpStream>, strict: bool) -> io::Result<Option<Asked>> {
     let mut asked = Asked::default();
     let mut line = String::new();
@@ -525,6 +574,7 @@ fn read_request(input: &mut BufReader<TcpStream>, strict: bool) -> io::Result<Op
                 "range" | "authorization" if strict && !capital => {}
                 "range" => asked.range = Some(value),
                 "authorization" => asked.authorization = Some(value),
+                "content-length" => asked.body = value.parse().unwrap_or(0),
                 "connection" => asked.closes = value.eq_ignore_ascii_case("close"),
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sapwood::codec::{Compression, RandomAccess};
 use sapwood::io::Flow;
@@ -29,10 +29,11 @@ use crate::reports::merged::Report;
                         sapwood merge all.root run1.root run2.root\n  \
                         sapwood merge -f505 all.root @runs.txt\n  \
                         sapwood merge --force --recluster all.root part-*.root\n  \
-                        sapwood merge -k --report all.root https://example.org/a.root b.root"
+                        sapwood merge -k --report all.root https://example.org/a.root b.root\n  \
+                        sapwood merge root://example.org//all.root run1.root run2.root"
 )]
 pub(crate) struct Arguments {
-    /// The file that is written.
+    /// The file that is written, a path or a URL.
     output: PathBuf,
     /// Files that are read, paths or URLs; @LIST for those that a text file names, one a line.
     #[arg(required = true)]
@@ -267,15 +268,28 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         Flow::Go
     };
-    let merged = how.run(&arguments.output, &inputs, &open, &mut watch).map_err(|error| match error.kind() {
+    let sum_of = |path: &Path| arguments.adler32.then(|| sapwood::merge::adler32(path)).transpose();
+    let mut merge = || {
+        if arguments.append {
+            check_appendable(&arguments.output)?;
+            let merged = how.run(&arguments.output, &inputs, &open, &mut watch)?;
+            return Ok((merged, sum_of(&arguments.output)?));
+        }
+        let target = arguments.remote.target(&arguments.output, arguments.force)?;
+        let merged = how.run_into(&target, &inputs, &open, &mut watch)?;
+        let sum = sum_of(target.path())?;
+        target.publish()?;
+        Ok((merged, sum))
+    };
+    let (merged, adler32) = merge().map_err(|error: Error| match error.kind() {
         ErrorKind::Exists if !arguments.append && error.place().object.is_none() => {
             let words = "there is a file of that name: --force replaces it, --append adds to it";
-            Error::new(ErrorKind::Exists, words).in_file(arguments.output.to_string_lossy())
+            Error::new(ErrorKind::Exists, words).in_file(output::shown(&arguments.output))
         }
         _ => error,
     })?;
-    let adler32 = arguments.adler32.then(|| sapwood::merge::adler32(&arguments.output)).transpose()?;
-    let report = Report { output: &arguments.output, merged: &merged, adler32 };
+    let output = output::shown(&arguments.output);
+    let report = Report { output: Path::new(&*output), merged: &merged, adler32 };
     if arguments.json {
         return output::json(out, &report.document());
     }
@@ -285,6 +299,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         writeln!(out, "{adler32:08x}")?;
     }
     Ok(())
+}
+
+/// Refuses to add to a file on a server.
+fn check_appendable(output: &Path) -> sapwood::Result<()> {
+    let url = output.to_str().filter(|text| sapwood_store::is_url(text) && sapwood_store::file_path(text).is_none());
+    let Some(url) = url else { return Ok(()) };
+    let words = "nothing is added to a file on a server: merge it with the others into a new one";
+    Err(Error::unsupported(words).in_file(sapwood_store::redact(url)))
 }
 
 /// Inputs that are done, in one line of the terminal.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
-use sapwood::io::AtomicFile;
 use sapwood::query::{LumiMask, Query, Source};
 use sapwood::write::{
     Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, Unsupported, WriteOptions,
@@ -39,7 +38,7 @@ use crate::source::LumiMaskOption;
 pub(crate) struct Arguments {
     /// The file that is read.
     input: String,
-    /// The file that is written; there must be none of that name, unless --force is given.
+    /// The file that is written, a path or a URL; there must be none of that name, unless --force is given.
     output: PathBuf,
     /// Only these trees are rewritten, and the others copied as they are; once for each.
     #[arg(long)]
@@ -254,10 +253,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let mut how = Remake { baskets, order, trees, branches, entries, to, unsupported, pages, ..Remake::default() };
     let compression = CompressionByName::parse(&arguments.compression)?;
     how.compress(&from, &compression)?;
-    let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
+    let staged = arguments.remote.target(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";
-            Error::new(ErrorKind::Exists, words).in_file(arguments.output.to_string_lossy())
+            Error::new(ErrorKind::Exists, words).in_file(output::shown(&arguments.output))
         }
         _ => error,
     })?;
@@ -269,7 +268,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     };
     let writer = FileWriter::staged(&staged, options)?;
     let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
+    // Before it leaves this machine.
+    let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
+    let report = report.named(output::shown(&arguments.output));
     staged.publish()?;
-    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

@@ -34,6 +34,12 @@ impl Rewritten {
         Ok(Self { files, trees, reader })
     }
 
+    /// The same, where the written file gets this name.
+    pub(crate) fn named(mut self, name: impl Into<String>) -> Self {
+        self.files[1].0 = name.into();
+        self
+    }
+
     /// As tables.
     pub(crate) fn words(&self, out: &mut dyn Write) -> Outcome {
         let mut rows = Vec::new();

@@ -1,14 +1,64 @@
 //! A file that is published under its name once it is complete.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::LocalFile;
 use super::local::not_made;
 use crate::error::{Error, ErrorKind, Result};
 
+/// A place that is not on this machine, which finished files are sent to.
+///
+/// # Example
+///
+/// ```
+/// use std::path::Path;
+/// use sapwood::io::{AtomicFile, Destination};
+/// # let drawer = std::env::temp_dir().join(format!("sapwood-drawer-{}", std::process::id()));
+///
+/// /// Keeps finished files in a folder.
+/// #[derive(Debug)]
+/// struct Drawer(std::path::PathBuf);
+///
+/// impl Destination for Drawer {
+///     fn name(&self) -> &str {
+///         "drawer://notes.txt"
+///     }
+///     fn publish(&self, finished: &Path) -> sapwood::Result<()> {
+///         std::fs::copy(finished, &self.0)?;
+///         Ok(())
+///     }
+/// }
+///
+/// let file = AtomicFile::elsewhere(Box::new(Drawer(drawer.clone())))?;
+/// std::fs::write(file.path(), "whole")?;
+/// file.publish()?;
+/// assert_eq!(std::fs::read(&drawer)?, b"whole");
+/// # std::fs::remove_file(drawer)?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub trait Destination: fmt::Debug + Send + Sync {
+    /// Its URL or the like, as errors show it.
+    fn name(&self) -> &str;
+
+    /// The name of the file there: what is behind the last slash.
+    fn file_name(&self) -> &str {
+        self.name().rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Sends the finished file, checks what arrived, and gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// What the place reports. No incomplete file has the name then.
+    fn publish(&self, finished: &Path) -> Result<()>;
+}
+
 /// A file that is written next to its target, and replaces it atomically when it is complete. Until then the target is
-/// unchanged; an unpublished file is removed.
+/// unchanged; an unpublished file is removed. For a target on [another machine](Destination) it is written in the
+/// folder for temporary files.
 ///
 /// # Example
 ///
@@ -30,6 +80,8 @@ pub struct AtomicFile {
     unfinished: PathBuf,
     /// The locked target, so that no other writer opens it meanwhile.
     replaced: Option<LocalFile>,
+    /// Where it is sent; none if it stays on this machine.
+    destination: Option<Box<dyn Destination>>,
 }
 
 impl AtomicFile {
@@ -51,7 +103,7 @@ impl AtomicFile {
         };
         remove_abandoned(&target);
         let unfinished = begin(&target)?;
-        let staged = Self { target, unfinished, replaced };
+        let staged = Self { target, unfinished, replaced, destination: None };
         if staged.replaced.is_some() {
             // Keep the permissions, so that the new file is readable by the same users.
             std::fs::set_permissions(&staged.unfinished, staged.target.metadata()?.permissions())?;
@@ -59,22 +111,43 @@ impl AtomicFile {
         Ok(staged)
     }
 
+    /// Prepares to write a file that is sent to `destination` when it is complete.
+    ///
+    /// # Errors
+    ///
+    /// What making a folder among the temporary files reports.
+    pub fn elsewhere(destination: Box<dyn Destination>) -> Result<Self> {
+        let name = destination.file_name();
+        let is_usual = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
+        let target = PathBuf::from(if is_usual { name } else { "file.root" });
+        let folder = temporary_folder().map_err(|error| error.in_file(destination.name()))?;
+        Ok(Self { unfinished: folder.join(&target), target, replaced: None, destination: Some(destination) })
+    }
+
     /// The path to write to.
     pub fn path(&self) -> &Path {
         &self.unfinished
     }
 
-    /// The path that the file gets.
+    /// The path that the file gets; of a file that is sent elsewhere, its name.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Replaces the target by the finished file.
+    /// Replaces the target by the finished file, or sends it to its destination.
     ///
     /// # Errors
     ///
-    /// What the system reports; the target is unchanged then.
-    pub fn publish(self) -> Result<()> {
+    /// What the system or the destination reports; the target is unchanged then. A file that could not be sent is kept,
+    /// and the error names its path.
+    pub fn publish(mut self) -> Result<()> {
+        if let Some(destination) = &self.destination {
+            let sent = destination.publish(&self.unfinished);
+            let Err(error) = sent else { return Ok(()) };
+            let kept = std::mem::take(&mut self.unfinished);
+            let words = format!("{}; the finished file is kept as {}", error.message(), kept.display());
+            return Err(error.in_words(words).in_file(destination.name()));
+        }
         let publish = || {
             if self.replaced.is_some() {
                 // After a power loss the name must not lead to an incomplete file.
@@ -136,10 +209,42 @@ fn begin(target: &Path) -> Result<PathBuf> {
     Err(Error::new(ErrorKind::Exists, "too many unfinished files beside it").in_file(target.to_string_lossy()))
 }
 
+/// A new folder among the temporary files, for this user alone.
+fn temporary_folder() -> Result<PathBuf> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const MOST: u32 = 10_000;
+    let parent = std::env::temp_dir();
+    for _ in 0..MOST {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("sapwood-{}-{number}", std::process::id()));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let error = Error::system("cannot make a folder for the file on its way", error);
+                return Err(error.in_words(format!("{} in {}", error.message(), parent.display())));
+            }
+            Ok(()) => return Ok(folder),
+        }
+    }
+    Err(Error::new(ErrorKind::Exists, format!("too many folders of files on their way in {}", parent.display())))
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
+        if self.unfinished.as_os_str().is_empty() {
+            return; // it is kept
+        }
         // Already renamed if it was published.
         let _ = std::fs::remove_file(&self.unfinished);
+        if self.destination.is_some()
+            && let Some(folder) = self.unfinished.parent()
+        {
+            // With what writers put beside the file: the folder was made for it.
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
 }
 
@@ -172,6 +277,51 @@ mod tests {
         assert!(kept.iter().all(|path| path.exists()), "young ones, other files, and those of writers that are alive");
         drop(writer);
         std::fs::remove_dir_all(&folder)?;
+        Ok(())
+    }
+
+    #[derive(Debug)]
+    struct Post(ErrorKind);
+
+    impl Destination for Post {
+        fn name(&self) -> &str {
+            "post://a.org/dir/a.root"
+        }
+
+        fn publish(&self, finished: &Path) -> Result<()> {
+            assert_eq!(std::fs::read(finished)?, b"whole");
+            match self.0 {
+                ErrorKind::Cancelled => Ok(()),
+                kind => Err(Error::new(kind, "no way").because("snow")),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_sent_is_kept() -> Result<()> {
+        let begun = |kind| -> Result<AtomicFile> {
+            let file = AtomicFile::elsewhere(Box::new(Post(kind)))?;
+            assert_eq!(file.path().file_name(), Some("a.root".as_ref()));
+            std::fs::write(file.path(), "whole")?;
+            Ok(file)
+        };
+        let folder_of = |file: &AtomicFile| file.path().parent().map(Path::to_owned).unwrap_or_default();
+        let sent = begun(ErrorKind::Cancelled)?;
+        let folder = folder_of(&sent);
+        sent.publish()?;
+        assert!(!folder.exists());
+        let dropped = begun(ErrorKind::Denied)?;
+        let folder = folder_of(&dropped);
+        drop(dropped);
+        assert!(!folder.exists());
+        let refused = begun(ErrorKind::Denied)?;
+        let (path, folder) = (refused.path().to_owned(), folder_of(&refused));
+        let error = refused.publish().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let words = format!("no way; the finished file is kept as {}", path.display());
+        assert_eq!(error.to_string(), format!("denied: {words} (file post://a.org/dir/a.root): snow"));
+        assert_eq!(std::fs::read(path)?, b"whole");
+        std::fs::remove_dir_all(folder)?;
         Ok(())
     }
 

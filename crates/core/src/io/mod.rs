@@ -20,7 +20,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::{Error, ErrorKind, Result};
 
-pub use atomic_file::AtomicFile;
+pub use atomic_file::{AtomicFile, Destination};
 #[doc(hidden)]
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
 #[doc(hidden)]

@@ -184,37 +184,80 @@ impl Merge {
     ) -> Result<Merged> {
         let (began, output) = (std::time::Instant::now(), output.as_ref());
         let named = |error: Error| error.in_file(output.to_string_lossy());
-        if inputs.is_empty() {
-            return Err(named(Error::mismatch("there is nothing to merge")));
-        }
-        if self.append && self.recluster.is_some() {
-            return Err(named(Error::mismatch("a file that is appended to keeps its clusters")));
+        self.check(inputs).map_err(named)?;
+        if !(self.append && output.exists()) {
+            let staged = AtomicFile::new(output, self.replaces)?;
+            let merged = self.run_into(&staged, inputs, open, watch)?;
+            staged.publish()?;
+            return Ok(merged);
         }
         let target = Target::of(output);
-        let mut names = HashSet::new();
-        let twice: Vec<String> = inputs.iter().filter(|name| !names.insert(*name)).cloned().collect();
-        let is_there = output.exists();
-        let mut merged = if self.append && is_there {
-            let writer = FileWriter::update(output, self.options(None))?;
-            self.join(inputs, open, &target, watch, |_| Ok(writer))?
-        } else {
-            let staged = AtomicFile::new(output, self.replaces)?;
-            let file_name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let create = |path: &Path, compression| {
-                FileWriter::to_sink(LocalFile::create(path)?, file_name.clone(), self.options(compression))
-            };
-            let merged = match &self.recluster {
-                None => self.join(inputs, open, &target, watch, |first| create(staged.path(), first)),
-                Some(wish) => self.reclustered(inputs, open, &target, watch, &staged, wish, &create),
-            }?;
-            staged.publish()?;
-            merged
-        };
-        merged.verified = self.verify;
+        let writer = FileWriter::update(output, self.options(None))?;
+        let mut merged = self.join(inputs, open, &target, watch, |_| Ok(writer))?;
         merged.output_bytes = output.metadata().map_err(|error| named(error.into()))?.len();
-        merged.notices.extend(twice.iter().map(|name| format!("{name} was merged more than once, as was asked for")));
+        Ok(self.finished(merged, inputs, began))
+    }
+
+    /// [`run`](Self::run) into a file that the caller publishes; `append` and `replaces` have no meaning here.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::{AtomicFile, Flow};
+    /// use sapwood::merge::Merge;
+    /// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// # let output = std::env::temp_dir().join(format!("sapwood-merge-into-{}.root", std::process::id()));
+    /// let target = AtomicFile::new(&output, true)?;
+    /// let inputs = [input.to_owned()];
+    /// Merge::default().run_into(&target, &inputs, &|path| sapwood::File::open(path), &mut |_| Flow::Go)?;
+    /// target.publish()?;
+    /// assert_eq!(sapwood::File::open(&output)?.tree("t")?.entries, 60);
+    /// # std::fs::remove_file(output)?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn run_into(
+        &self,
+        output: &AtomicFile,
+        inputs: &[String],
+        open: &Open<'_>,
+        watch: &mut dyn FnMut(Progress) -> Flow,
+    ) -> Result<Merged> {
+        let began = std::time::Instant::now();
+        self.check(inputs)?;
+        let target = Target::of(output.target());
+        let file_name = output.target().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let create = |path: &Path, compression| {
+            FileWriter::to_sink(LocalFile::create(path)?, file_name.clone(), self.options(compression))
+        };
+        let mut merged = match &self.recluster {
+            None => self.join(inputs, open, &target, watch, |first| create(output.path(), first)),
+            Some(wish) => self.reclustered(inputs, open, &target, watch, output, wish, &create),
+        }?;
+        merged.output_bytes = output.path().metadata()?.len();
+        Ok(self.finished(merged, inputs, began))
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<()> {
+        if inputs.is_empty() {
+            return Err(Error::mismatch("there is nothing to merge"));
+        }
+        if self.append && self.recluster.is_some() {
+            return Err(Error::mismatch("a file that is appended to keeps its clusters"));
+        }
+        Ok(())
+    }
+
+    fn finished(&self, mut merged: Merged, inputs: &[String], began: std::time::Instant) -> Merged {
+        let mut names = HashSet::new();
+        let twice = inputs.iter().filter(|name| !names.insert(*name));
+        merged.notices.extend(twice.map(|name| format!("{name} was merged more than once, as was asked for")));
+        merged.verified = self.verify;
         merged.took = began.elapsed();
-        Ok(merged)
+        merged
     }
 
     fn options(&self, compression: Option<Compression>) -> WriteOptions {

@@ -30,6 +30,7 @@ class Task(NamedTuple):
     setting: str | None
     parts: list[tuple[Any, str]]
     """Files that it is made of, and their formats."""
+    overwrite: bool
 
 
 def wanted_of(
@@ -62,16 +63,12 @@ def tasks(
 ) -> list[Task]:
     """The files that are to be written."""
     inputs = _inputs(files, wanted.options["network"])
-    if urls.is_url(os.fspath(target)):
-        raise UnsupportedError(
-            f"{urls.shown(os.fspath(target))} is on a server: convert to a file here, and copy that (sapwood cp)"
-        )
     made = [
-        Task(place, tree, to, targets.check_setting(place, to, compression), parts)
+        Task(place, tree, to, targets.check_setting(place, to, compression), parts, overwrite)
         for place, tree, to, parts in _plans(inputs, os.fspath(target), format, source_format)
     ]
     for task in made:
-        if os.path.exists(task.place) and not overwrite:
+        if not urls.is_url(task.place) and os.path.exists(task.place) and not overwrite:
             raise ExistsError(f"{task.place} is there already: overwrite=True (--force) replaces it")
     return made
 
@@ -136,7 +133,8 @@ def _plans(inputs: list[Any], target: str, format: str | None, source_format: st
         raise MismatchError(f"{target} is a folder: name the format of the files in it (format=, --to)")
     to = formats.format_of("", format)
     ends = next(end for end, name in formats.SUFFIXES.items() if name == ("ttree" if to == "rntuple" else to))
-    os.makedirs(target, exist_ok=True)
+    if not urls.is_url(target):
+        os.makedirs(target, exist_ok=True)
     plans = [(os.path.join(target, f"{_stem(one)}{ends}"), None, to, [(one, kind)]) for one, kind in parts]
     places = [place for place, *_ in plans]
     twice = next((place for place in places if places.count(place) > 1), None)
@@ -172,8 +170,8 @@ def convert(
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
     ]
     rows = sources.one_after_another(openers)
-    count, total, base = 0, rows.total or 0, os.path.basename(task.place)
-    with staged(task.place) as made:
+    count, total, base = 0, rows.total or 0, os.path.basename(urls.shown(task.place))
+    with staged(task.place, wanted.options["network"], task.overwrite) as made:
         writer = targets.writer(
             made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable
         )

@@ -14,6 +14,7 @@ from sapwood._file.file import check_options
 from sapwood._file.sizes import as_bytes, every
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import network, paths, urls
+from sapwood._write.staged import sent
 from sapwood.compression import as_compression, as_random_access
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def merge(
     ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their
     paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to what the output
     has. The output has its name only once it is whole; a file that has it is replaced then, unless
-    ``replace=False`` or another writer has it. ``progress`` is called after each input with their number, the
+    ``replace=False`` or another writer has it. It may be a URL that :func:`recreate` takes: it is sent there
+    when it is whole. ``progress`` is called after each input with their number, the
     number of all, and the bytes so far. What remote inputs take is what :func:`open` takes.
 
     >>> import os, sapwood, tempfile
@@ -161,11 +163,14 @@ def merge(
     files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
     check_options(threads)
     target = os.path.expanduser(os.fspath(output))
+    target = urls.local_path(target)
+    is_remote = urls.is_url(target)
     try:
-        document, notices = _core.merge(
-            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads,
-            adler32, verify, connection or None, progress,
-        )  # fmt: skip
+        with sent(target, connection, replace or append, fetches=append) as path:
+            document, notices = _core.merge(
+                path, files, setting, append, replace or is_remote, skip, trees, listed, clusters, open_files,
+                threads, adler32, verify, connection or None, progress,
+            )  # fmt: skip
     except errors.NotFoundError as error:
         if error.file in files and error.object is None and not os.path.exists(error.file):
             raise (
@@ -177,6 +182,8 @@ def merge(
     for words in notices:
         warnings.warn(words, RuntimeWarning, stacklevel=2)
     found = json.loads(document)
+    if is_remote:
+        found["output"] = urls.shown(target)
     found["trees"] = {tree["tree"]: MergedTree(**tree) for tree in found["trees"]}
     found["skipped"] = {each["input"]: each["why"] for each in found["skipped"]}
     for name, why in found["skipped"].items():

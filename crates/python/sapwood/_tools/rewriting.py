@@ -6,14 +6,22 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, errors
 from sapwood._file import file
 from sapwood._file.sizes import as_bytes, every
 from sapwood._read import reading
+from sapwood._read.compat_kwargs import ignore
 from sapwood._read.filters import as_match
+from sapwood._remote import network, urls
+from sapwood._write.staged import sent
 from sapwood.compression import as_compression, as_random_access
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood._remote.network import Opening
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ def rewrite(
     to: str | None = None,
     unsupported: str = "refuse",
     random_access: Any = None,
+    **others: Unpack[Opening],
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
     figures before and after.
@@ -59,7 +68,8 @@ def rewrite(
     (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
     :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to
     settings. The target has its name only once it is whole; a file that has it is replaced then, unless
-    another writer has it.
+    another writer has it. It may be a URL that :func:`recreate` takes. ``others`` are the arguments that
+    :func:`open` takes for remote files, for the source and the target.
 
     ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most
     branches; ``"branch"``, all baskets of a branch and then those of the next, good for reading few branches
@@ -111,7 +121,12 @@ def rewrite(
         raise errors.MismatchError(f"entries are stored as 'rntuple' or 'ttree', not {to!r}")
     if to is not None and (order is not None or baskets is not None):
         raise errors.MismatchError("order and baskets cannot be given where entries are stored otherwise")
-    opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
+    said: dict[str, Any] = dict(others)
+    over = network.take_options(said)
+    ignore(said, "rewrite")
+    opened = source
+    if isinstance(source, (str, os.PathLike)):
+        opened = file.open(source, threads=threads, **over)
     by_branch = isinstance(compression, Mapping)
     setting = None if by_branch or compression == "tree" else as_compression(compression)
     settings: dict[str, dict[int, str]] = {}
@@ -141,24 +156,25 @@ def rewrite(
     size = None if basket_bytes is None else as_bytes(basket_bytes)
     flush = None if auto_flush is None else every(auto_flush)
     order = order or ("offset" if kept_whole else "entry")
-    made = _core.rewrite(
-        opened._engine(),
-        os.fspath(target),
-        trees,
-        branches,
-        entries,
-        setting,
-        settings,
-        flush,
-        size,
-        order,
-        kept_whole,
-        threads,
-        verify,
-        to,
-        unsupported,
-        as_random_access(random_access),
-    )
+    with sent(urls.local_path(os.fspath(target)), over) as path:
+        made = _core.rewrite(
+            opened._engine(),
+            path,
+            trees,
+            branches,
+            entries,
+            setting,
+            settings,
+            flush,
+            size,
+            order,
+            kept_whole,
+            threads,
+            verify,
+            to,
+            unsupported,
+            as_random_access(random_access),
+        )
     for path, _, _, reason, _, notes in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sapwood import writing
 from sapwood._read.multi_file import iterate
+from sapwood._remote import network
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
 from sapwood.errors import MismatchError
@@ -35,7 +36,8 @@ def skim(
     read; ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
     ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
     ``format="rntuple"`` the file holds an RNTuple, which has no blocks. The output gets its name when all is
-    written: what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
+    written: what fails leaves nothing. It may be a URL that :func:`sapwood.recreate` takes. Further options
+    are those of :func:`sapwood.iterate`; those of the network are for the output, too.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -68,7 +70,8 @@ def skim(
     passed = 0
     into: Any = None
     steps = iterate(files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options)
-    with staged(target) as partial, writing.recreate(partial, compression=setting) as file:
+    over = network.take_options(dict(options))
+    with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
         for step in steps:
             values = {name: step[text] for name, text in named.items()} if named is not None else step
             passed += len(next(iter(values.values()), ()))

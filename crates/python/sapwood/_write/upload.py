@@ -1,4 +1,4 @@
-"""Files that are written to a URL: written on this machine first, and brought there when they are closed."""
+"""Files that are written to a URL: written on this machine first, and sent there when they are closed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,64 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from sapwood import _core
 from sapwood._remote import filesystems, urls
-from sapwood.errors import ExistsError, IOError, MissingFileError, UnsupportedError
+from sapwood.errors import ExistsError, IOError, MissingFileError, NotFoundError, UnsupportedError
 
-#: Schemes that are only read.
+#: Schemes that fsspec only reads.
 _READ_ONLY = ("http", "https", "dcap", "gsidcap")
 
 
+def upload(url: str, network: Mapping[str, Any] | None, replaces: bool = True) -> Upload | FsspecUpload:
+    """A file for a URL: the engine sends it where it can, else fsspec does.
+
+    Raises :class:`~sapwood.errors.ExistsError` where there is a file that must not be replaced.
+    """
+    if urls.is_ours(url) and not urls.by_fsspec(url, network):
+        return Upload(url, network, replaces)
+    made = FsspecUpload(url, (network or {}).get("storage_options"))
+    if not replaces:
+        made.refuse_existing()
+    return made
+
+
 class Upload:
+    """A file that is written in a folder of its own on this machine, and then sent to a URL by the engine."""
+
+    def __init__(self, url: str, network: Mapping[str, Any] | None, replaces: bool) -> None:
+        self._target = _core.Target(url, replaces, dict(network or {}))
+        self.shown = urls.shown(url)
+        """Its URL without a password."""
+        self.path = os.fspath(self._target.path)
+        """Where it is on this machine."""
+
+    def fetch(self) -> None:
+        """Copies the file that is there to this machine.
+
+        Raises :class:`~sapwood.errors.MissingFileError` where there is none.
+        """
+        try:
+            self._target.fetch()
+        except (FileNotFoundError, NotFoundError) as error:
+            self.discard()
+            raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from error
+
+    def send(self) -> None:
+        """Sends the file, checks what arrived, names it, and removes it here. Where that fails, it stays
+        here, and the error says where."""
+        self._target.publish()
+
+    def discard(self) -> None:
+        """Removes what is on this machine."""
+        self._target.discard()
+
+
+class FsspecUpload:
     """A file that is written in a folder of its own on this machine, and then brought to a URL through
     fsspec.
 
     >>> import os
-    >>> upload = Upload("memory://runs/a.root", None)
+    >>> upload = FsspecUpload("memory://runs/a.root", None)
     >>> with open(upload.path, "wb") as staged:
     ...     _ = staged.write(b"content")
     >>> upload.send()
@@ -33,7 +78,7 @@ class Upload:
     def __init__(self, url: str, options: Mapping[str, Any] | None) -> None:
         if urls.scheme(url) in _READ_ONLY:
             raise UnsupportedError(
-                f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written"
+                f"{urls.shown(url)!r}: fsspec reads files of {urls.scheme(url)}://, and cannot write them"
             )
         network = {"storage_options": dict(options or {}), "handler": "fsspec"}
         self.url, self._options = url, dict(options or {})

@@ -4,17 +4,21 @@ use std::error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions};
 use reqwest::{Client, Request, Url};
 use sapwood::Error;
 
-use crate::http::host;
+use crate::http::{answer, code, host};
 use crate::net::RequestError;
 
 /// The longest response to a request for credentials.
@@ -105,21 +109,26 @@ impl Service {
             // Not a kind of error that it tries again.
             return Err(told(HttpErrorKind::Unknown, "the request is sent by others"));
         }
-        *request.body_mut() = Some(body.as_bytes().cloned().unwrap_or_default().into());
+        let sent = Arc::new(AtomicU64::new(0));
+        *request.body_mut() = Some(reqwest::Body::wrap(Counted { body, sent: Arc::clone(&sent) }));
         let late = |_| failed(&RequestError::late(&host, timeout).error);
         let broken = |error| failed(&RequestError::network(&host, error).error);
-        let sent = tokio::time::timeout(timeout, self.connector.client.execute(request));
-        let mut reply = sent.await.map_err(late)?.map_err(broken)?;
+        let sending = self.connector.client.execute(request);
+        let mut reply = answer(sending, &host, timeout, Some(&sent)).await.map_err(|failure| failed(&failure.error))?;
+        if !reply.status().is_success() {
+            let (status, headers) = (reply.status(), reply.headers().clone());
+            // The rest of a refusal may repeat what was sent: it is not shown.
+            let code = code(reply, timeout).await.unwrap_or_default();
+            let mut answer = HttpResponse::new(code.into());
+            (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
+            return Ok(answer);
+        }
         let mut content = Vec::new();
         while let Some(piece) = tokio::time::timeout(timeout, reply.chunk()).await.map_err(late)?.map_err(broken)? {
             if content.len() + piece.len() > PROOF_BYTES {
                 return Err(told(HttpErrorKind::Unknown, format!("{host} sent too much")));
             }
             content.extend_from_slice(&piece);
-        }
-        // The body of a refusal may repeat what was sent: it is not shown.
-        if !reply.status().is_success() {
-            content.clear();
         }
         let mut answer = HttpResponse::new(content.into());
         *answer.status_mut() = reply.status();
@@ -139,6 +148,38 @@ impl HttpService for Service {
         Self: 'async_trait,
     {
         Box::pin(self.answer(request))
+    }
+}
+
+/// A body whose bytes are counted as they are sent.
+#[derive(Debug)]
+struct Counted {
+    body: HttpRequestBody,
+    sent: Arc<AtomicU64>,
+}
+
+impl Body for Counted {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &frame {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -4,6 +4,7 @@
 //! answers and retries.
 
 mod connector;
+mod upload;
 mod url;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use crate::listed::{Listed, is_name};
 use crate::net::{Link, RequestError, block_on, link};
 use crate::{NetOptions, Provider, cache};
 use connector::{Connector, Taken};
+pub(crate) use upload::CloudUpload;
 use url::{CloudUrl, words};
 
 /// So many times its time may a request take that lists a folder: it is one for each thousand names.

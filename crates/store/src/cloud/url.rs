@@ -130,7 +130,7 @@ pub(super) fn words(error: &object_store::Error) -> String {
     while let Some(beneath) = cause.source() {
         cause = beneath;
     }
-    cause.to_string()
+    cause.to_string().trim_end_matches([':', ' ']).to_owned()
 }
 
 #[cfg(test)]

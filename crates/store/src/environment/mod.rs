@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sapwood::io::{LocalFile, Store};
+use sapwood::io::{AtomicFile, LocalFile, Store};
 use sapwood::{Error, Result};
 
 use crate::url::{is_private, is_root};
@@ -60,6 +60,45 @@ pub fn open_stored(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<d
         Some(url) => crate::open_stored(url, &network(url, options)?),
         None => Ok(Arc::new(LocalFile::find(place)?)),
     }
+}
+
+/// Prepares to write a file to a path or a URL, as [`crate::target`] does, with what the environment adds.
+///
+/// # Errors
+///
+/// Those of [`crate::target`] and [`network`].
+///
+/// # Example
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("sapwood-doc-target-{}", std::process::id()));
+/// let target = sapwood_store::environment::target(&path, true, Default::default())?;
+/// std::fs::write(target.path(), "whole")?;
+/// target.publish()?;
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn target(place: impl AsRef<Path>, replaces: bool, options: NetOptions) -> Result<AtomicFile> {
+    match place.as_ref().to_str().filter(|text| is_url(text)) {
+        Some(url) => crate::target(url, replaces, &network(url, options)?),
+        None => AtomicFile::new(place, replaces),
+    }
+}
+
+/// Copies a file that is to be updated, as [`crate::fetch`] does, with what the environment adds.
+///
+/// # Errors
+///
+/// Those of [`crate::fetch`] and [`network`].
+///
+/// # Example
+///
+/// ```
+/// assert!(sapwood_store::environment::fetch("gopher://a/b", "copy".as_ref(), Default::default()).is_err());
+/// ```
+pub fn fetch(url: &str, to: &Path, options: NetOptions) -> Result<()> {
+    crate::fetch(url, to, &network(url, options)?)
 }
 
 /// What is in a folder of a server, as [`crate::list`] tells it, with what the environment adds.

@@ -49,7 +49,9 @@ impl RequestError {
             _ => ErrorKind::Io,
         };
         let busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
-        let again = if (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED) || busy {
+        // What a server cannot do or has no room for is no better the second time.
+        let passes = status.is_server_error() && !matches!(status.as_u16(), 501 | 507);
+        let again = if passes || busy {
             let asked = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
             asked.map_or(RetryWhen::Later, |seconds| RetryWhen::After(Duration::from_secs(seconds).min(LONGEST_ASKED)))
         } else {

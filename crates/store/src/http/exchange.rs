@@ -1,10 +1,12 @@
 //! One request and its response, through all redirections.
 
 use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, RANGE};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, LOCATION, RANGE};
 use reqwest::{Method, Response, StatusCode, Url};
 use sapwood::{Error, ErrorKind};
 use tokio::sync::OwnedSemaphorePermit;
@@ -14,7 +16,7 @@ use super::target::{Signer, Target, host};
 use crate::net::{Link, Pace, RequestError, RetryWhen};
 
 /// As many as curl and browsers follow, about.
-const REDIRECTIONS: usize = 16;
+pub(super) const REDIRECTIONS: usize = 16;
 
 /// So much of a refusal is read.
 const REFUSAL_BYTES: usize = 16 << 10;
@@ -35,7 +37,7 @@ pub(crate) struct Reply {
 
 /// Waits until this host has few enough requests to answer. Each hop of a redirection has its own: a server that does
 /// not answer must not take the permits of the one that named it.
-async fn permit(link: &Link, host: &str) -> Option<OwnedSemaphorePermit> {
+pub(super) async fn permit(link: &Link, host: &str) -> Option<OwnedSemaphorePermit> {
     link.permits(host).acquire_owned().await.ok()
 }
 
@@ -50,6 +52,24 @@ pub(crate) async fn ask(
     if let Some(signer) = &target.signer {
         return ask_signed(link, &**signer, &method, ranges, timeout).await;
     }
+    let range = ranges.map(|ranges| (RANGE, ranges));
+    ask_with(link, target, method, range, timeout).await
+}
+
+/// Asks for the head of an answer that says a checksum of the file, as servers of the grid do.
+pub(super) async fn ask_digest(link: &Link, target: &Target, timeout: Duration) -> Result<Reply, RequestError> {
+    let wanted = (HeaderName::from_static("want-digest"), "adler32");
+    ask_with(link, target, Method::HEAD, Some(wanted), timeout).await
+}
+
+/// Asks for the file, with one header more.
+async fn ask_with(
+    link: &Link,
+    target: &Target,
+    method: Method,
+    header: Option<(HeaderName, &str)>,
+    timeout: Duration,
+) -> Result<Reply, RequestError> {
     let (mut url, elsewhere) = target.place();
     // The target of a redirection may have become invalid: a ticket expired, a server went away. The origin knows the
     // current one.
@@ -64,13 +84,13 @@ pub(crate) async fn ask(
     };
     for _ in 0..=REDIRECTIONS {
         let mut request = link.client.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
-        if let Some(ranges) = ranges {
-            request = request.header(RANGE, ranges);
+        if let Some((name, value)) = &header {
+            request = request.header(name, *value);
         }
         let host = host(&url);
         let permit = permit(link, &host).await;
         let sent = Instant::now();
-        let answer = answer(target.dress(&url, request).send(), &host, timeout).await.map_err(back)?;
+        let answer = answer(target.dress(&url, request).send(), &host, timeout, None).await.map_err(back)?;
         let status = answer.status();
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
             let to = next(&url, &answer).ok_or_else(|| back(RequestError::refused(&host, status, answer.headers())))?;
@@ -103,7 +123,7 @@ async fn ask_signed(
     let host = host(request.url());
     let permit = permit(link, &host).await;
     let sent = Instant::now();
-    let answer = answer(link.client.execute(request), &host, timeout).await?;
+    let answer = answer(link.client.execute(request), &host, timeout, None).await?;
     let status = answer.status();
     if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
         let mut failure = RequestError::refused(&host, status, answer.headers());
@@ -120,7 +140,7 @@ async fn ask_signed(
 
 /// The word by which a cloud says why it refuses, such as `NoSuchKey`. The rest of what it says may repeat what was
 /// signed.
-async fn code(mut answer: Response, timeout: Duration) -> Option<String> {
+pub(crate) async fn code(mut answer: Response, timeout: Duration) -> Option<String> {
     let mut body = Vec::new();
     let reading = async {
         while let Ok(Some(piece)) = answer.chunk().await {
@@ -138,21 +158,31 @@ async fn code(mut answer: Response, timeout: Duration) -> Option<String> {
     (is_word && !code.is_empty()).then(|| code.to_owned())
 }
 
-/// The head of an answer.
-async fn answer(
+/// The head of an answer. Of a request with a body, `sent` counts its bytes: while they go out the server may be silent.
+pub(crate) async fn answer(
     sending: impl Future<Output = reqwest::Result<Response>>,
     host: &str,
     timeout: Duration,
+    sent: Option<&AtomicU64>,
 ) -> Result<Response, RequestError> {
-    match tokio::time::timeout(timeout, sending).await {
-        Err(_) => Err(RequestError::late(host, timeout)),
-        Ok(Err(error)) => Err(RequestError::network(host, error)),
-        Ok(Ok(answer)) => Ok(answer),
+    let (mut sending, mut before) = (pin!(sending), 0);
+    loop {
+        match tokio::time::timeout(timeout, sending.as_mut()).await {
+            Err(_) => {
+                let now = sent.map_or(0, |sent| sent.load(Ordering::Relaxed));
+                if now == before {
+                    return Err(RequestError::late(host, timeout));
+                }
+                before = now;
+            }
+            Ok(Err(error)) => return Err(RequestError::network(host, error)),
+            Ok(Ok(answer)) => return Ok(answer),
+        }
     }
 }
 
 /// Where a redirection leads: to http and https alone.
-fn next(from: &Url, answer: &Response) -> Option<Url> {
+pub(super) fn next(from: &Url, answer: &Response) -> Option<Url> {
     let place = answer.headers().get(LOCATION)?;
     let mut to = from.join(std::str::from_utf8(place.as_bytes()).ok()?).ok()?;
     to.set_fragment(None);
@@ -160,11 +190,11 @@ fn next(from: &Url, answer: &Response) -> Option<Url> {
 }
 
 /// Whether a redirection leaves TLS: what was asked for, and what comes, could then be read and changed on the way.
-fn is_downgrade(from: &Url, to: &Url) -> bool {
+pub(super) fn is_downgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "https" && to.scheme() == "http"
 }
 
-fn downgrade(from: &str, to: &Url) -> RequestError {
+pub(super) fn downgrade(from: &str, to: &Url) -> RequestError {
     let words = format!(
         "{from} redirects from https to http ({}), which is refused; the option insecure_redirects allows it",
         host(to)
@@ -201,7 +231,7 @@ impl Reply {
     }
 
     /// The value of a header, if it is text.
-    pub(crate) fn header(&self, name: reqwest::header::HeaderName) -> Option<&[u8]> {
+    pub(crate) fn header(&self, name: HeaderName) -> Option<&[u8]> {
         self.response.headers().get(name).map(|value| value.as_bytes())
     }
 

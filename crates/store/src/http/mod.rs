@@ -1,5 +1,6 @@
 //! Files on http and https servers.
 
+mod change;
 mod content_range;
 mod errors;
 mod exchange;
@@ -10,6 +11,7 @@ mod read;
 mod request_split;
 mod server_caps;
 mod target;
+mod upload;
 mod whole;
 
 use std::cell::RefCell;
@@ -24,12 +26,15 @@ use sapwood::{Error, Result};
 use crate::NetOptions;
 use crate::net::{Assembly, Link, PARALLEL, RequestError, Retry, RetryWhen, block_on, link, unless_stopped};
 use crate::stopped::stopped;
+#[cfg(feature = "clouds")]
+pub(crate) use exchange::{answer, code};
 use identity::{Facts, Known};
 use read::Outcome;
 use server_caps::{REQUEST_BYTES, ServerCaps};
 use target::Target;
 #[cfg(feature = "clouds")]
 pub(crate) use target::{Signer, host};
+pub(crate) use upload::HttpUpload;
 
 /// A file on an http or https server, read by ranges.
 ///

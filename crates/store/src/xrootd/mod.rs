@@ -13,6 +13,7 @@ mod session;
 mod sss;
 mod store;
 mod streams;
+mod upload;
 mod url;
 mod wire;
 
@@ -32,9 +33,11 @@ use crate::net::{
 use crate::secrets::Secrets;
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
+use pool::Wanted;
 use read::Reading;
 use refusal::elsewhere;
 pub use store::XrootdStore;
+pub(crate) use upload::XrootdUpload;
 use url::{Tried, XrootdUrl};
 use wire::Stat;
 
@@ -137,7 +140,7 @@ impl XrootdStore {
             block_on(async {
                 let mut retry = Retry::new(self.options.retries);
                 loop {
-                    match opener.list().await {
+                    match opener.ask_for(Wanted::Folder).await {
                         Ok(body) => return Ok(wire::names(&body)),
                         Err(failure) => tokio::time::sleep(retry.after(failure, 0)?).await,
                     }

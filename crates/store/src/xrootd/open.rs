@@ -1,5 +1,6 @@
 //! Opening a file, from server to server until one has it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub(super) struct Opened {
     pub(super) latency: Option<Duration>,
     /// When it was compared with what is known of it.
     checked: Mutex<Instant>,
+    /// It was closed, and its handle may be another file's.
+    closed: AtomicBool,
 }
 
 impl Opened {
@@ -54,6 +57,11 @@ impl Opened {
         self.is_ours() && self.session().connection.lives()
     }
 
+    /// It was closed.
+    pub(super) fn is_closed(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
     /// Whether this process made it: what a parent opened is not touched.
     pub(super) fn is_ours(&self) -> bool {
         self.session().process == std::process::id()
@@ -62,7 +70,7 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        if self.lives() {
+        if !self.closed.load(Ordering::Relaxed) && self.lives() {
             // The answer is not awaited.
             drop(self.session().connection.ask(&Request::Close { handle: self.handle }));
         }
@@ -72,11 +80,11 @@ impl Drop for Opened {
 /// What was asked for.
 pub(super) enum Found {
     File(Opened),
-    /// The names in a folder, as they were sent.
-    Names(Bytes),
+    /// The answer, as it was sent.
+    Answer(Bytes),
 }
 
-/// What is needed to open a file, or to list a folder.
+/// What is needed to open a file, or to ask something else about a path.
 pub(super) struct Opener<'a> {
     pub(super) link: &'a Link,
     pub(super) options: &'a NetOptions,
@@ -101,21 +109,30 @@ impl Opener<'_> {
     /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for
     /// others.
     pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, RequestError> {
-        match self.find(avoid, Wanted::File).await? {
+        self.find_file(avoid, Wanted::File).await
+    }
+
+    /// Makes a file that is not there yet, wherever the server wants it.
+    pub(super) async fn create(&self) -> Result<Opened, RequestError> {
+        self.find_file(&[], Wanted::NewFile).await
+    }
+
+    async fn find_file(&self, avoid: &[Tried], wanted: Wanted<'_>) -> Result<Opened, RequestError> {
+        match self.find(avoid, wanted).await? {
             Found::File(opened) => Ok(opened),
-            Found::Names(_) => Err(RequestError::never(Error::internal("names where a file was asked for"))),
+            Found::Answer(_) => Err(RequestError::never(Error::internal("an answer where a file was asked for"))),
         }
     }
 
-    /// The names in a folder, of the server that is found first.
-    pub(super) async fn list(&self) -> Result<Bytes, RequestError> {
-        match self.find(&[], Wanted::Folder).await? {
-            Found::Names(names) => Ok(names),
-            Found::File(_) => Err(RequestError::never(Error::internal("a file where names were asked for"))),
+    /// What the server that is found first answers.
+    pub(super) async fn ask_for(&self, wanted: Wanted<'_>) -> Result<Bytes, RequestError> {
+        match self.find(&[], wanted).await? {
+            Found::Answer(body) => Ok(body),
+            Found::File(_) => Err(RequestError::never(Error::internal("a file where an answer was asked for"))),
         }
     }
 
-    async fn find(&self, avoid: &[Tried], wanted: Wanted) -> Result<Found, RequestError> {
+    async fn find(&self, avoid: &[Tried], wanted: Wanted<'_>) -> Result<Found, RequestError> {
         let pool = self.link.keep::<Pool>();
         let mut tried = avoid.to_vec();
         let mut place = self.named.without(&tried);
@@ -184,7 +201,7 @@ impl Opener<'_> {
         place: &XrootdUrl,
         ticket: &str,
         token: bool,
-        wanted: Wanted,
+        wanted: Wanted<'_>,
     ) -> Result<(Said, bool), RequestError> {
         let name = place.server.name();
         let (lease, mut pending) = match pool.open(self.link, self.options, place, ticket, token, wanted).await? {
@@ -194,7 +211,7 @@ impl Opener<'_> {
         let tls = lease.0.tls;
         let (status, body) = pending.whole(self.options.timeout).await?;
         let said = match status {
-            Status::Ok if wanted == Wanted::Folder => Said::Here(Found::Names(body)),
+            Status::Ok if !wanted.is_file() => Said::Here(Found::Answer(body)),
             Status::Ok => {
                 let open = OpenFile::read(&body).map_err(|broken| nonsense(&name, broken))?;
                 let latency = pending.alone.then(|| pending.sent.elapsed());
@@ -253,6 +270,7 @@ impl Opener<'_> {
             host: name.to_owned(),
             latency,
             checked: Mutex::new(Instant::now()),
+            closed: AtomicBool::new(false),
         })
     }
 }

@@ -49,12 +49,40 @@ const CAREFUL: u8 = 1;
 /// With TLS, so that the token can be shown.
 const WITH_TOKEN: u8 = 2;
 
-/// What is asked for by its path.
+/// What is asked for by a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Wanted<'a> {
     File,
+    /// A file that is not there yet.
+    NewFile,
     /// The names in a folder.
     Folder,
+    /// What is known of it.
+    Stat,
+    Checksum,
+    /// That it goes away.
+    Removal,
+    /// Another name.
+    Rename(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    /// Whether the answer is an open file.
+    pub(super) fn is_file(self) -> bool {
+        matches!(self, Self::File | Self::NewFile)
+    }
+
+    fn request(self, path: &'a str) -> Request<'a> {
+        match self {
+            Self::File => Request::Open { path },
+            Self::NewFile => Request::Create { path },
+            Self::Folder => Request::List { path },
+            Self::Stat => Request::StatPath { path },
+            Self::Checksum => Request::Checksum { path },
+            Self::Removal => Request::Remove { path },
+            Self::Rename(to) => Request::Rename { from: path, to },
+        }
+    }
 }
 
 /// A request to open a file that is under way.
@@ -75,7 +103,7 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// Asks a server to open a file or to list a folder: on a session that stands, or on a new one.
+    /// Asks a server for what is wanted of a path: on a session that stands, or on a new one.
     pub(super) async fn open(
         &self,
         link: &Link,
@@ -83,17 +111,14 @@ impl Pool {
         place: &XrootdUrl,
         ticket: &str,
         with_token: bool,
-        wanted: Wanted,
+        wanted: Wanted<'_>,
     ) -> Result<Opening, RequestError> {
         let key = Key { server: place.server.clone(), with_token, ticket: ticket.to_owned() };
         let known = self.known(key);
         let mut sessions = known.sessions.take().await?;
         sessions.retain(|session| session.connection.lives());
         let path = place.path_with_cgi();
-        let asks = match wanted {
-            Wanted::File => Request::Open { path: &path },
-            Wanted::Folder => Request::List { path: &path },
-        };
+        let asks = wanted.request(&path);
         let insists = known.manner.load(Ordering::Relaxed) == WITH_TOKEN;
         let fits =
             |session: &&Arc<Session>| (session.tls || !insists) && session.users().load(Ordering::Relaxed) < FILES;

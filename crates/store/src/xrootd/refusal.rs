@@ -17,6 +17,8 @@ pub(super) const NOT_FOUND: u32 = 3011;
 const SERVER: u32 = 3012;
 pub(super) const UNSUPPORTED: u32 = 3013;
 const NO_SERVER: u32 = 3014;
+pub(super) const ALREADY_THERE: u32 = 3018;
+
 const NOT_A_FILE: u32 = 3015;
 const IS_DIRECTORY: u32 = 3016;
 const IN_PROGRESS: u32 = 3020;

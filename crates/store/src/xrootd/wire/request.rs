@@ -21,8 +21,16 @@ const EXPECT_BIND: u8 = 1;
 const ABILITY: u8 = 1 | 8;
 /// Answers may come later by themselves; the newest form of a login.
 const CAPABILITY: u8 = 128 | 5;
+const OPEN_NEW: u16 = 0x8;
 const OPEN_READ: u16 = 0x10;
+const OPEN_UPDATE: u16 = 0x20;
+const OPEN_MAKE_PATH: u16 = 0x100;
 const OPEN_STAT: u16 = 0x400;
+/// The file goes away unless it is closed.
+const OPEN_PERSIST_ON_CLOSE: u16 = 0x1000;
+/// Of files: all may read, the owner may write.
+const MODE: u16 = 0o644;
+const QUERY_CHECKSUM: u16 = 3;
 const LIST_STAT: u8 = 2;
 const QUERY_CONFIG: u16 = 7;
 
@@ -45,6 +53,20 @@ pub(crate) enum Request<'a> {
     Auth { protocol: &'a str, proof: &'a [u8] },
     /// A file to be read, and what is known of it.
     Open { path: &'a str },
+    /// A new file, to be written, in folders that are made.
+    Create { path: &'a str },
+    /// What is known of a file or a folder.
+    StatPath { path: &'a str },
+    /// A file is to go away.
+    Remove { path: &'a str },
+    /// A file gets another name.
+    Rename { from: &'a str, to: &'a str },
+    /// The checksum of a file.
+    Checksum { path: &'a str },
+    /// Bytes of an open file.
+    Write { handle: Handle, at: u64, bytes: &'a [u8] },
+    /// What was written is to be on storage.
+    Sync { handle: Handle },
     /// The names in a folder, and what is known of each.
     List { path: &'a str },
     /// What is known of an open file.
@@ -100,6 +122,32 @@ impl Request<'_> {
                 body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
                 (3010, body, path.as_bytes().to_vec())
             }
+            Self::Create { path } => {
+                let mut body = [0; 16];
+                body[..2].copy_from_slice(&MODE.to_be_bytes());
+                let options = OPEN_NEW | OPEN_UPDATE | OPEN_MAKE_PATH | OPEN_STAT | OPEN_PERSIST_ON_CLOSE;
+                body[2..4].copy_from_slice(&options.to_be_bytes());
+                (3010, body, path.as_bytes().to_vec())
+            }
+            Self::StatPath { path } => (3017, [0; 16], path.as_bytes().to_vec()),
+            Self::Remove { path } => (3014, [0; 16], path.as_bytes().to_vec()),
+            Self::Rename { from, to } => {
+                let mut body = [0; 16];
+                // A URL is far shorter.
+                body[14..].copy_from_slice(&u16::try_from(from.len()).unwrap_or(0).to_be_bytes());
+                (3009, body, format!("{from} {to}").into_bytes())
+            }
+            Self::Checksum { path } => {
+                let mut body = [0; 16];
+                body[..2].copy_from_slice(&QUERY_CHECKSUM.to_be_bytes());
+                (3001, body, path.as_bytes().to_vec())
+            }
+            Self::Write { handle, at, bytes } => {
+                let mut body = with_handle(*handle);
+                body[4..12].copy_from_slice(&at.to_be_bytes());
+                (3019, body, bytes.to_vec())
+            }
+            Self::Sync { handle } => (3016, with_handle(*handle), Vec::new()),
             Self::List { path } => {
                 let mut body = [0; 16];
                 body[15] = LIST_STAT;
@@ -131,7 +179,7 @@ impl Request<'_> {
         to.extend_from_slice(&stream.to_be_bytes());
         to.extend_from_slice(&number.to_be_bytes());
         to.extend_from_slice(&body);
-        // What is sent is far shorter: a URL, a token, a thousand ranges.
+        // What is sent is far shorter: a URL, a token, a thousand ranges, a few MB of a file.
         to.extend_from_slice(&u32::try_from(data.len()).unwrap_or(0).to_be_bytes());
         to.extend_from_slice(&data);
     }
@@ -202,6 +250,20 @@ mod tests {
         assert_eq!(login[2..], *b"\x0B\xBF\0\0\0\x07someone-\0\x09\x85\0\0\0\0\x01t");
         let open = bytes(&Request::Open { path: "/a?b" });
         assert_eq!(open[2..], *b"\x0B\xC2\0\0\x04\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04/a?b");
+        let new = bytes(&Request::Create { path: "/a" });
+        assert_eq!(new[2..], *b"\x0B\xC2\x01\xA4\x15\x28\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02/a");
+        let write = bytes(&Request::Write { handle: *b"abcd", at: 256, bytes: b"xyz" });
+        assert_eq!(write[2..], *b"\x0B\xCBabcd\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\x03xyz");
+        let sync = bytes(&Request::Sync { handle: *b"abcd" });
+        assert_eq!(sync[2..], *b"\x0B\xC8abcd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let rename = bytes(&Request::Rename { from: "/a", to: "/bc" });
+        assert_eq!(rename[2..], *b"\x0B\xC1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x06/a /bc");
+        let stat = bytes(&Request::StatPath { path: "/a" });
+        assert_eq!(stat[2..], *b"\x0B\xC9\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02/a");
+        let remove = bytes(&Request::Remove { path: "/a" });
+        assert_eq!(remove[2..], *b"\x0B\xC6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02/a");
+        let sum = bytes(&Request::Checksum { path: "/a" });
+        assert_eq!(sum[2..], *b"\x0B\xB9\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02/a");
         let list = bytes(&Request::List { path: "/a" });
         assert_eq!(list[2..], *b"\x0B\xBC\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x02/a");
         let auth = bytes(&Request::Auth { protocol: "ztn", proof: b"xy" });
