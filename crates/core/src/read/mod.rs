@@ -18,6 +18,7 @@ pub(crate) use embedded::{embedded, is_displaced};
 mod plan;
 mod scan;
 pub(crate) mod selection;
+mod steps;
 mod window;
 mod windows;
 mod workspaces;
@@ -32,6 +33,7 @@ pub use plan::{Plan, Progress};
 pub use reader::Reader;
 pub(crate) use row_source::{RowSource, Spot};
 pub use selection::Selection;
+pub use steps::Steps;
 pub(crate) use windows::{Windows, is_ahead};
 pub(crate) use workspaces::Workspaces;
 
