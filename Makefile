@@ -11,7 +11,7 @@ CARGO_TEST := cargo test --workspace --exclude sapwood-python
 PAGE := npm --prefix crates/serve/page
 JSROOT := crates/serve/page/jsroot/jsroot.min.js
 
-.PHONY: demo test test-rust test-python bench bench-micro check torture clean
+.PHONY: demo test test-rust test-python bench bench-micro check install-c torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
@@ -54,6 +54,11 @@ check: $(VENV)/.tests $(JSROOT)
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
 	if command -v cargo-deny >/dev/null; then cargo deny check; else echo "cargo-deny is missing: CI runs it"; fi
+
+# The library for C and C++, with headers, pkg-config and CMake files (docs/c.md).
+PREFIX ?= /usr/local
+install-c:
+	crates/c/install.sh $(PREFIX)
 
 # What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, all orders of parallel
 # commits, each fuzz target for ten minutes.

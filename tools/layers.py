@@ -34,6 +34,7 @@ USES = {
     "store": {"core"},
     "serve": {"core", "store"},
     "cli": {"core", "store", "serve"},
+    "c": {"core", "store"},
     "python": {"core", "store", "cli"},
     "testkit": {"core"},
 }

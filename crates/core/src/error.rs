@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What went wrong, for callers that decide by it.
@@ -331,6 +332,27 @@ impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
         Self::system("a system call failed", source)
     }
+}
+
+/// Runs something, and makes a panic in it an error of kind [`Internal`](ErrorKind::Internal): for callers that are not
+/// written in Rust.
+///
+/// # Errors
+///
+/// Those of `work`.
+///
+/// # Example
+///
+/// ```
+/// let error = sapwood::caught::<()>(|| panic!("a bug")).unwrap_err();
+/// assert_eq!(error.kind(), sapwood::ErrorKind::Internal);
+/// ```
+pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words");
+        Err(Error::internal(format!("panicked ({text})")))
+    })
 }
 
 /// Edit distance, for names that look alike.

@@ -228,7 +228,7 @@ pub mod wire;
 pub mod write;
 
 pub use entry::Entry;
-pub use error::{Error, ErrorKind, Place, Result};
+pub use error::{Error, ErrorKind, Place, Result, caught};
 pub use file::{File, KeyPath, OpenOptions};
 pub use object::{Items, Members, Object, Value};
 #[cfg(feature = "derive")]

@@ -7,11 +7,12 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use sapwood::Error;
+use sapwood::query::batch_of;
+use sapwood::{Error, caught};
 
-use crate::arrow::{STREAM, batch_of};
+use crate::arrow::STREAM;
 use crate::column::Column;
-use crate::errors::{caught, run};
+use crate::errors::run;
 
 /// Batches of columns that an iterator of Python's gives: pairs of a number of rows and a list of columns.
 struct Given {

@@ -3,14 +3,13 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::exceptions::{
     PyException, PyFileNotFoundError, PyImportError, PyIsADirectoryError, PyKeyboardInterrupt, PyNotImplementedError,
     PyPermissionError, PyTimeoutError,
 };
 use pyo3::prelude::*;
-use sapwood::{Error, ErrorKind};
+use sapwood::{Error, ErrorKind, caught};
 
 /// The words of an error that stands for an interrupt in a thread of the engine, which Python did not call.
 const INTERRUPTED: &str = "interrupted";
@@ -101,15 +100,6 @@ fn lowered(py: Python<'_>, error: PyErr) -> Error {
     let words_of_it = if said.is_empty() { class } else { format!("{class}: {said}") };
     let raised = Raised { words: words_of_it, error };
     Error::new(kind, words).because(raised)
-}
-
-/// Makes a panic in the engine an error: it must not end Python's process.
-pub(crate) fn caught<T>(work: impl FnOnce() -> sapwood::Result<T>) -> sapwood::Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words");
-        Err(Error::internal(format!("panicked ({text})")))
-    })
 }
 
 /// Turns an error into the exception that `sapwood.errors` has for its kind.

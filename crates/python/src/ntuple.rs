@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use sapwood::ntuple::{Field, NTuple as Engine, Role};
 
-use crate::arrow::{self, Source};
+use crate::arrow;
 use crate::column::{Column, kind};
 use crate::errors::{raise, run};
 use crate::model::{Columns, Model};
@@ -228,8 +228,7 @@ impl NTuple {
         ids: Vec<usize>,
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (source, ids) = (Source::NTuple(Arc::clone(&self.engine)), self.ids(&ids)?);
-        arrow::schema_capsule(py, &run(py, || source.schema(&ids, &names))?)
+        arrow::schema_capsule(py, &arrow::plain(&self.engine, &self.ids(&ids)?), &names)
     }
 
     /// Stream of fields under names, for Arrow: a batch for each step. `by_python` says that Python reads the file.
@@ -241,9 +240,8 @@ impl NTuple {
         steps: PyRef<'_, Steps>,
         by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (source, ids) = (Source::NTuple(Arc::clone(&self.engine)), self.ids(&ids)?);
-        let schema = Arc::new(run(py, || source.schema(&ids, &names))?);
-        arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
+        let query = arrow::plain(&self.engine, &self.ids(&ids)?);
+        arrow::stream_capsule(py, query, &names, steps.0.clone(), by_python)
     }
 
     /// Reads fields for entries `start..stop`, or for ascending `entries`, in one plan. `progress` is called with the

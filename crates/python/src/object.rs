@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use sapwood::schema::Registry;
 use sapwood::wire::Limits;
-use sapwood::{Error, ErrorKind, Members, Value};
+use sapwood::{Error, ErrorKind, Members, Value, caught};
 
 use crate::buffer::Buffer;
 use crate::draft::Draft;
-use crate::errors::{caught, raise, run};
+use crate::errors::{raise, run};
 
 /// An object of a file.
 #[pyclass(frozen, module = "sapwood._core")]

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 use sapwood::read::Plan;
 
-use crate::arrow::{self, Source};
+use crate::arrow;
 use crate::column::{Column, kind};
 use crate::errors::run;
 use crate::model::{Columns, Model};
@@ -231,8 +231,7 @@ impl Tree {
         ids: Vec<usize>,
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let source = Source::Tree(Arc::clone(&self.0));
-        arrow::schema_capsule(py, &run(py, || source.schema(&ids, &names))?)
+        arrow::schema_capsule(py, &arrow::plain(&self.0, &ids), &names)
     }
 
     /// Stream of branches under names, for Arrow: a batch for each step. `by_python` says that Python reads the file.
@@ -244,8 +243,6 @@ impl Tree {
         steps: PyRef<'_, Steps>,
         by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let source = Source::Tree(Arc::clone(&self.0));
-        let schema = Arc::new(run(py, || source.schema(&ids, &names))?);
-        arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
+        arrow::stream_capsule(py, arrow::plain(&self.0, &ids), &names, steps.0.clone(), by_python)
     }
 }

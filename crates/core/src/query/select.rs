@@ -46,7 +46,7 @@ pub struct Query {
     pub(super) values: Vec<Named>,
     pub(super) cut: Option<Named>,
     /// Columns that are read as they are.
-    plain: Vec<usize>,
+    pub(super) plain: Vec<usize>,
     /// Columns by their places in the expressions.
     pub(super) needed: Vec<usize>,
     pub(super) lengths: Lengths,

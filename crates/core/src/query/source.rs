@@ -137,6 +137,11 @@ impl Source {
         (is_alone || Arc::ptr_eq(&self.friends, &other.friends)) && self.table.is(&other.table)
     }
 
+    /// Entries that were written together; none where nothing says so.
+    pub(super) fn clusters(&self) -> Result<Vec<Range<u64>>> {
+        self.table.clusters()
+    }
+
     /// Entries in steps whose columns take at most about so many bytes of memory. Steps end with clusters where these
     /// fit, so that no basket is read twice. Where a request costs nothing and one thread does everything, they are
     /// single clusters, if these have enough bytes: their columns stay in the processor's cache.
@@ -310,6 +315,14 @@ impl Source {
         }
     }
 
+    /// The type of a column with its pointers followed, as far as it does not depend on the values.
+    pub(super) fn declared(&self, id: usize) -> Result<Kind> {
+        match self.owner(id)? {
+            Owner::Own(id) => self.table.declared(id),
+            Owner::Of(friend, id) => friend.first().ok_or_else(|| Error::not_found("no such column"))?.declared(id),
+        }
+    }
+
     /// Whether the values of a column say how many items the columns below it have.
     pub(super) fn is_count(&self, id: usize) -> bool {
         match self.owner(id) {
@@ -325,7 +338,7 @@ impl Source {
     }
 
     /// Bytes of memory that an entry of some columns takes, about.
-    fn entry_bytes(&self, ids: &[usize]) -> u64 {
+    pub(super) fn entry_bytes(&self, ids: &[usize]) -> u64 {
         let (ids, of_friends) = self.by_owner(ids);
         let friends = of_friends.iter().filter_map(|(friend, ids)| Some(friend.first()?.entry_bytes(ids)));
         friends.fold(self.table.entry_bytes(&ids), u64::saturating_add)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::{FieldId, NTuple};
-use crate::read::{Column, Progress, Selection};
+use crate::read::{Column, Progress, Selection, declared};
 use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
 
 /// What has columns.
@@ -129,6 +129,19 @@ impl Table {
             Self::Columns(columns) => {
                 columns.get(id).map(|(_, column)| column.kind.clone()).ok_or_else(|| Error::internal("no such column"))
             }
+        }
+    }
+
+    /// The type of a column with its pointers followed, as far as it does not depend on the values.
+    pub(super) fn declared(&self, id: usize) -> Result<Kind> {
+        let kind = self.kind(id)?;
+        match self {
+            Self::Tree(tree) => declared(&kind, tree.registry()).map_err(|error| {
+                let path = tree.branches().get(id).map_or("", |branch| &branch.path);
+                self.place(error.in_object(path))
+            }),
+            Self::NTuple(ntuple) if kind.has_pointers() => declared(&kind, &*ntuple.classes()?),
+            Self::NTuple(_) | Self::Columns(_) => Ok(kind),
         }
     }
 

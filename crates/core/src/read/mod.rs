@@ -19,6 +19,7 @@ mod plan;
 mod raw_basket;
 mod scan;
 pub(crate) mod selection;
+mod steps;
 mod window;
 mod windows;
 mod workspaces;
@@ -34,6 +35,7 @@ pub use raw_basket::RawBasket;
 pub use reader::Reader;
 pub(crate) use row_source::{RowSource, Spot};
 pub use selection::Selection;
+pub use steps::Steps;
 pub(crate) use windows::{Windows, is_ahead};
 pub(crate) use workspaces::Workspaces;
 
