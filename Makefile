@@ -11,7 +11,7 @@ CARGO_TEST := cargo test --workspace --exclude sapwood-python
 PAGE := npm --prefix crates/serve/page
 JSROOT := crates/serve/page/jsroot/jsroot.min.js
 
-.PHONY: demo test test-rust test-python bench bench-micro check install-c torture clean
+.PHONY: demo test test-rust test-python bench papers bench-micro check install-c torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
@@ -38,6 +38,12 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.treecache
 	$(BIN)/python -m bench.ntuple.run
 	$(BIN)/python -m bench.look.look --write
+
+# The tables of the papers, measured again beside ROOT and written side by side: docs/benchmarks/papers.md. SCALE=1 is
+# their full size, and takes hours.
+SCALE ?= 0.25
+papers: $(VENV)/.tests
+	$(BIN)/python -m bench.papers --measure --scale $(SCALE)
 
 # The hot loops alone, in memory: which one became slower.
 bench-micro:

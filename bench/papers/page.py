@@ -1,0 +1,106 @@
+"""Writes `docs/benchmarks/papers.md`: each figure of the papers beside ROOT 6.40's and ours, with a judgement."""
+
+from __future__ import annotations
+
+from bench.papers.claims import SECTIONS, Change, Claim
+from bench.papers.tables import DOCS
+
+PAGE = DOCS / "benchmarks" / "papers.md"
+#: What differs by less is the same: of a measurement that is repeated.
+NOISE = 1.03
+
+HEAD = """# The tables of the papers
+
+Written by `make papers` (`python -m bench.papers` writes it from the pages of the measurements, without measuring).
+Each row has what a paper measured, what ROOT 6.40 does today and what Sapwood does: before → after what the paper
+proposes, and in brackets how many times less that is. Less is better in every row. Machines, files and their sizes are
+those of the pages that are named at each section, not those of the papers: what can be compared is the gain, and ROOT
+6.40 with Sapwood, which had the same files, machine and day.
+
+"""
+
+PAGES = {
+    "The tree cache": "[calls of files](treecache.md), `rows` of Sapwood; a call of ours is up to 16 ranges of bytes, whose "
+    "number stands there, too",
+    "Networks": "[files that are far away](remote.md)",
+    "A cache that stays": "[the cache of blocks](remote.md#the-cache-of-blocks)",
+    "Streaming": "[member by member](../benchmarks.md#member-by-member-and-object-by-object), "
+    "[compiled programs](../benchmarks.md#compiled-programs)",
+    "The Event benchmark": "[all its rows](../benchmarks.md#the-event-benchmark-of-1997)",
+    "Parallel writing": "[filling one tree](parallel.md); the talk shows curves, and no numbers",
+    "Merging while others produce": "[merging](incremental.md)",
+    "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
+}
+
+
+def shown(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1_000 or value == int(value) else f"{value:.3g}"
+
+
+def described(change: Change | None) -> str:
+    if change is None:
+        return ""
+    before, after = change.values()
+    gain = gain_of(change)
+    times = f" ({gain:,.1f})" if gain is not None else ""
+    return f"{shown(before)} → {shown(after)}{times}" if before is not None else shown(after)
+
+
+def gain_of(change: Change) -> float | None:
+    before, after = change.values()
+    return before / after if before is not None and after else None
+
+
+def compared(times: float, other: str) -> str:
+    """In words: so many times less than another one."""
+    if 1 / NOISE <= times <= NOISE:
+        return f"as {other}"
+    return f"{times:.3g} times better than {other}" if times > 1 else f"{1 / times:.3g} times worse than {other}"
+
+
+def judged(claim: Claim) -> str:
+    """What a row says. A row that is worse than the paper's or ROOT's has to say why.
+
+    Raises:
+        ValueError: it does not, or says why of a row that is not.
+    """
+    words, is_worse = [], False
+    (_, ours), gain = claim.ours.values(), gain_of(claim.ours)
+    paper = gain_of(claim.paper)
+    theirs = claim.root.values()[1] if claim.root is not None else None
+    if theirs is not None and ours is not None:
+        ratio = theirs / ours
+        is_worse |= ratio < 1 / NOISE
+        words.append(compared(ratio, "ROOT"))
+    if paper is not None and gain is not None:
+        is_worse |= gain < paper / NOISE
+        share = gain / paper
+        words.append("gains as much as the paper" if share >= 1 / NOISE else f"gains {share:.2g} of the paper's")
+    elif (was := claim.paper.values()[1]) is not None and paper is None and ours is not None:
+        is_worse |= was / ours < 1 / NOISE
+        words.append(compared(was / ours, "the paper"))
+    if is_worse and not claim.why:
+        raise ValueError(f"{claim.what}: {', '.join(words)}, and does not say why")
+    if claim.why and not is_worse:
+        raise ValueError(f"{claim.what}: {', '.join(words)}, and says why it is not")
+    return "; ".join([", ".join(words), *([claim.why] if is_worse else [])])
+
+
+def page() -> str:
+    parts = [HEAD]
+    for title, claims in SECTIONS.items():
+        sources = ", ".join(dict.fromkeys(claim.source for claim in claims))
+        parts.append(f"## {title}\n\n{sources}; numbers of {PAGES[title]}.\n\n")
+        parts.append("| what | unit | paper | ROOT 6.40 | Sapwood | judgement |\n|---|---|---:|---:|---:|---|\n")
+        for claim in claims:
+            cells = [described(claim.paper), described(claim.root), described(claim.ours), judged(claim)]
+            parts.append(f"| {claim.what} | {claim.unit} | {' | '.join(cells)} |\n")
+        parts.append("\n")
+    parts.append(
+        "Codecs stand side by side with those of 2017 on [their own page](compression.md), SquashFS and packed files on "
+        "[theirs](packed.md), and the Event benchmark's other rows, of which the page of 1997 is at hand without its "
+        "table, [here](../benchmarks.md#the-event-benchmark-of-1997).\n"
+    )
+    return "".join(parts).rstrip() + "\n"

@@ -1,0 +1,41 @@
+"""The page of the papers: it draws from the tables as they are, and leaves nothing unexplained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY))
+
+from bench.papers import claims, page, tables  # noqa: E402
+
+
+def test_the_page_is_that_of_the_measurements() -> None:
+    assert page.PAGE.read_text() == page.page(), "python -m bench.papers writes it"
+
+
+def test_numbers_are_found_by_their_headings() -> None:
+    assert tables.columns(["", "calls: ROOT", "rows", "MB"]) == ["", "calls: ROOT", "calls: rows", "MB"]
+    assert tables.number("2,907 (6,129)") == 2907 and tables.number("cannot") is None
+    missing = tables.Cell("benchmarks/treecache.md", "Everything", ("no such file", "0"), "calls: rows")
+    with pytest.raises(LookupError, match="no row"):
+        missing.value()
+    with pytest.raises(LookupError, match="no column"):
+        tables.Cell("benchmarks/treecache.md", "Everything", (), "none").value()
+
+
+def test_what_is_worse_says_why() -> None:
+    def claim(root: float, ours: float, why: str = "") -> claims.Claim:
+        change = claims.Change
+        return claims.Claim("", "a row", "s", change(10.0, 5.0), change(10.0, root), change(10.0, ours), why)
+
+    assert page.judged(claim(5, 5)) == "as ROOT, gains as much as the paper"
+    assert page.judged(claim(5, 2.5)) == "2 times better than ROOT, gains as much as the paper"
+    assert page.judged(claim(5, 8, "of a reason")).endswith("gains 0.62 of the paper's; of a reason")
+    with pytest.raises(ValueError, match="does not say why"):
+        page.judged(claim(5, 8))
+    with pytest.raises(ValueError, match="says why it is not"):
+        page.judged(claim(5, 5, "of a reason"))
