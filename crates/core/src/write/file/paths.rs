@@ -77,7 +77,7 @@ impl Output {
         }
         keys.sort_by_key(|key| Reverse(key.cycle));
         if keys.is_empty() {
-            let names = state.folders[folder].keys().iter().map(|key| (&*key.name, &*key.name));
+            let names = state.folders[folder].keys().map(|key| (&*key.name, &*key.name));
             return Err(missing(nearest(name, names)));
         }
         Ok((folder, keys))

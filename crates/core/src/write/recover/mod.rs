@@ -299,7 +299,7 @@ impl Output {
         }
         for folder in 0..state.folders.len() {
             let mut newest: HashMap<Arc<str>, Key> = HashMap::new();
-            for key in state.folders[folder].keys().iter().filter(|key| key.is_tree()) {
+            for key in state.folders[folder].keys().filter(|key| key.is_tree()) {
                 let known = newest.entry(Arc::clone(&key.name)).or_insert_with(|| key.clone());
                 if known.cycle < key.cycle {
                     *known = key.clone();

@@ -18,7 +18,7 @@ impl Output {
         }
         let mut anchors = Vec::new();
         for folder in &state.folders {
-            let ntuples = folder.keys().iter().filter(|key| key.is_ntuple());
+            let ntuples = folder.keys().filter(|key| key.is_ntuple());
             let newest = ntuples.filter(|key| folder.newest(&key.name) == Some(key));
             anchors.extend(newest.map(|key| (folder.path_of(&key.name), key.clone())));
         }

@@ -235,7 +235,7 @@ impl Output {
         let before = self.before.as_ref();
         let before = before.ok_or_else(|| Error::internal("an RNTuple of a new file was there before"))?;
         let from = before.ntuple_at(key)?;
-        let folder = state.folders.iter().position(|folder| folder.keys().contains(key));
+        let folder = state.folders.iter().position(|folder| folder.keys().any(|known| known == key));
         let folder = folder.ok_or_else(|| from.place(Error::internal("an RNTuple is in no directory")))?;
         let columns = from.schema().columns.len();
         let (header, link) = (from.header().clone(), from.anchor().header);

@@ -46,7 +46,7 @@ impl Output {
                 let Some(inside) = self.find_folder(state, &path, false)? else { continue };
                 let record = &state.folders[inside].record;
                 rooms.push(record.seek_keys..record.seek_keys + u64::from(record.nbytes_keys));
-                let below = state.folders[inside].keys().to_vec();
+                let below = state.folders[inside].keys().cloned().collect::<Vec<_>>();
                 self.rooms_of(state, inside, &below, rooms)?;
             } else if key.is_tree() {
                 let goes = |other: &Key| keys.iter().any(|gone| gone.seek_key == other.seek_key);
