@@ -2,8 +2,8 @@
 
     python -m bench.papers [--measure] [--scale 0.25] [--only treecache ...]
 
-At scale 1 all of it takes several hours and 20 GB below `bench/data`; at the usual 0.25 about one. Each script rewrites its
-own page in `docs/benchmarks`, which says at which scale it was measured.
+At scale 1 all of it takes several hours and 20 GB below `bench/data`; at the usual 0.25 about one. Each script
+rewrites its own page in `docs/benchmarks`, which says at which scale it was measured.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--measure", action="store_true", help="run the measurements first")
     parser.add_argument("--scale", type=float, default=0.25, help="the share of the sizes of the papers")
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS))

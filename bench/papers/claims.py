@@ -48,7 +48,9 @@ def treecache(heading: str, before: tuple[str, str], after: tuple[str, str], who
     return Change(Cell(page, heading, before, column), Cell(page, heading, after, column))
 
 
-def calls(what: str, heading: str, rows: tuple[tuple[str, str], tuple[str, str]], paper: Change, why: str = "") -> Claim:
+def calls(
+    what: str, heading: str, rows: tuple[tuple[str, str], tuple[str, str]], paper: Change, why: str = ""
+) -> Claim:
     root, ours = (treecache(heading, *rows, who) for who in ("ROOT", "rows"))
     return Claim(TALK, what, "calls", paper, root, ours, why)
 
@@ -56,11 +58,21 @@ def calls(what: str, heading: str, rows: tuple[tuple[str, str], tuple[str, str]]
 LESS_SICK = (
     "gains less than the paper because our file is less sick before: about 80 reads for each MB, theirs about 1,050"
 )
-EVERY, FEW, FIFTH, OTHERS = "Everything", "Every 33rd branch, as 33 MB of 1,100", "A fifth of the events", "Other files"
+EVERY, FEW, FIFTH, OTHERS = (
+    "Everything",
+    "Every 33rd branch, as 33 MB of 1,100",
+    "A fifth of the events",
+    "Other files",
+)
 OLD, NEW, UNSPLIT = "32 KB baskets", "reclustered", "unsplit"
 
 TREECACHE = [
-    calls("the file of 9,705 branches, cache 0 and 10 MB", EVERY, ((OLD, "0"), (OLD, "10")), Change(1_328_586, 24_842)),
+    calls(
+        "the file of 9,705 branches, cache 0 and 10 MB",
+        EVERY,
+        ((OLD, "0"), (OLD, "10")),
+        Change(1_328_586, 24_842),
+    ),
     calls(
         "the same, cache 0 and 30 MB", EVERY, ((OLD, "0"), (OLD, "30")), Change(1_328_586, 13_885), LESS_SICK
     ),
@@ -91,7 +103,12 @@ TREECACHE = [
         "ROOT reads the whole of a cluster that is larger than its cache, and held 38 MB; here 20 MB are the bound",
     ),
     calls("CMS, cache 0 and 30 MB", OTHERS, (("cms", "0"), ("cms", "30")), Change(143_533, 996)),
-    calls("CMS, cache 0, and flushed with 60 MB", OTHERS, (("cms", "0"), ("cms flushed", "60")), Change(143_533, 253)),
+    calls(
+        "CMS, cache 0, and flushed with 60 MB",
+        OTHERS,
+        (("cms", "0"), ("cms flushed", "60")),
+        Change(143_533, 253),
+    ),
 ]
 
 
@@ -99,9 +116,13 @@ def link(name: str, ours: str, before: float, after: float, why: str = "") -> Cl
     page, heading = "benchmarks/remote.md", "By size of the cache: Over http (Apache)"
 
     def change(who: str) -> Change:
-        return Change(Cell(page, heading, (ours,), f"{who}, 0"), Cell(page, heading, (ours,), f"{who}, 10 MB"))
+        return Change(
+            Cell(page, heading, (ours,), f"{who}, 0"), Cell(page, heading, (ours,), f"{who}, 10 MB")
+        )
 
-    return Claim(TALK, f"{name}, cache 0 and 10 MB", "s", Change(before, after), change("ROOT"), change("Sapwood"), why)
+    return Claim(
+        TALK, f"{name}, cache 0 and 10 MB", "s", Change(before, after), change("ROOT"), change("Sapwood"), why
+    )
 
 
 LINKS = [
@@ -127,9 +148,13 @@ def cache_of_blocks(column: str, what: str, paper: Change) -> Claim:
 
 
 CACHE = [
-    cache_of_blocks("first / none", "persistent cache: first run, to one without", Change(None, 142.4 / 123.7)),
     cache_of_blocks(
-        "(second - 2 trips) / local", "persistent cache: second run, to a local file", Change(None, 118.7 / 116)
+        "first / none", "persistent cache: first run, to one without", Change(None, 142.4 / 123.7)
+    ),
+    cache_of_blocks(
+        "(second - 2 trips) / local",
+        "persistent cache: second run, to a local file",
+        Change(None, 118.7 / 116),
     ),
 ]
 
@@ -177,7 +202,9 @@ EVENT = [
         "MB",
         Change(None, paper),
         Change(None, Cell("benchmarks.md", "The Event benchmark of 1997", (f"ROOT, comp 0, {split}",), "MB")),
-        Change(None, Cell("benchmarks.md", "The Event benchmark of 1997", (f"Sapwood, comp 0, {split}",), "MB")),
+        Change(
+            None, Cell("benchmarks.md", "The Event benchmark of 1997", (f"Sapwood, comp 0, {split}",), "MB")
+        ),
     )
     for split, paper in (("unsplit", 48.7), ("split", 47.17))
 ]
@@ -186,13 +213,19 @@ EVENT = [
 def parallel(kind: str, contexts: str) -> Claim:
     def change(who: str) -> Change:
         page = "benchmarks/parallel.md"
-        return Change(*(Cell(page, "Filling one tree from many threads", (kind, n), who) for n in ("1", contexts)))
+        return Change(
+            *(Cell(page, "Filling one tree from many threads", (kind, n), who) for n in ("1", contexts))
+        )
 
     what = f"{kind} branches, 1 and {contexts} contexts on 2 cores"
     return Claim(MERGER, what, "s", Change(None, None), change("TBufferMerger"), change("Sapwood"))
 
 
-PARALLEL = [parallel(kind, contexts) for kind in ("flat 20", "flat 10,000", "jagged 1,000") for contexts in ("2", "64")]
+PARALLEL = [
+    parallel(kind, contexts)
+    for kind in ("flat 20", "flat 10,000", "jagged 1,000")
+    for contexts in ("2", "64")
+]
 
 MERGE = [
     Claim(
@@ -201,7 +234,12 @@ MERGE = [
         "ratio",
         Change(None, paper),
         None,
-        Change(None, Cell("benchmarks/incremental.md", "Merging while others produce", (row,), "against producing alone")),
+        Change(
+            None,
+            Cell(
+                "benchmarks/incremental.md", "Merging while others produce", (row,), "against producing alone"
+            ),
+        ),
     )
     for what, row, paper in (
         ("merged afterwards", "merged afterwards", (100 + 320) / 100),
@@ -212,7 +250,9 @@ MERGE = [
 
 def random_access(events: str, column: str, what: str, paper: float, why: str = "") -> Claim:
     cell = Cell("benchmarks/random-access.md", "Ratios to whole baskets", (f"{events}, auto",), column)
-    return Claim(STUDY, f"random access, {events}: {what}", "ratio", Change(None, paper), None, Change(None, cell), why)
+    return Claim(
+        STUDY, f"random access, {events}: {what}", "ratio", Change(None, paper), None, Change(None, cell), why
+    )
 
 
 RAC_ALL = "each block of ZLIB begins with tables of codes that are built anew; in ours blocks have 4 KiB"

@@ -57,7 +57,9 @@ def compared(times: float, other: str) -> str:
     """In words: so many times less than another one."""
     if 1 / NOISE <= times <= NOISE:
         return f"as {other}"
-    return f"{times:.3g} times better than {other}" if times > 1 else f"{1 / times:.3g} times worse than {other}"
+    return (
+        f"{times:.3g} times better than {other}" if times > 1 else f"{1 / times:.3g} times worse than {other}"
+    )
 
 
 def judged(claim: Claim) -> str:
@@ -77,7 +79,9 @@ def judged(claim: Claim) -> str:
     if paper is not None and gain is not None:
         is_worse |= gain < paper / NOISE
         share = gain / paper
-        words.append("gains as much as the paper" if share >= 1 / NOISE else f"gains {share:.2g} of the paper's")
+        words.append(
+            "gains as much as the paper" if share >= 1 / NOISE else f"gains {share:.2g} of the paper's"
+        )
     elif (was := claim.paper.values()[1]) is not None and paper is None and ours is not None:
         is_worse |= was / ours < 1 / NOISE
         words.append(compared(was / ours, "the paper"))
@@ -93,7 +97,9 @@ def page() -> str:
     for title, claims in SECTIONS.items():
         sources = ", ".join(dict.fromkeys(claim.source for claim in claims))
         parts.append(f"## {title}\n\n{sources}; numbers of {PAGES[title]}.\n\n")
-        parts.append("| what | unit | paper | ROOT 6.40 | Sapwood | judgement |\n|---|---|---:|---:|---:|---|\n")
+        parts.append(
+            "| what | unit | paper | ROOT 6.40 | Sapwood | judgement |\n|---|---|---:|---:|---:|---|\n"
+        )
         for claim in claims:
             cells = [described(claim.paper), described(claim.root), described(claim.ours), judged(claim)]
             parts.append(f"| {claim.what} | {claim.unit} | {' | '.join(cells)} |\n")

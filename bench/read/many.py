@@ -3,8 +3,9 @@
 
     python -m bench.read.many [--files 10000] [--histograms 1000] [--keys 1000000] [--rounds 3]
 
-Each contender is a process of its own that has loaded its libraries before; a number is the median of the CPU seconds of all its
-threads, and memory the highest that it had above what it had then. What is read is in the page cache, and answers agree.
+Each contender is a process of its own that has loaded its libraries before; a number is the median of the CPU
+seconds of all its threads, and memory the highest that it had above what it had then. What is read is in the page
+cache, and answers agree.
 """
 
 from __future__ import annotations
@@ -109,13 +110,19 @@ def make(files: int, histograms: int, keys: int) -> None:
 def measured(what: str, who: str, last: int) -> tuple[str, float, float]:
     """The answer, CPU seconds, and megabytes."""
     script = MEASURE.format(load=f"last = {last}\n{LOAD[who]}", work=WORK[what][who])
-    done = subprocess.run([sys.executable, "-c", script, str(FOLDER)], capture_output=True, text=True, check=True)
-    _, answer, cpu, memory = next(line for line in done.stdout.splitlines() if line.startswith("answer")).split()
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(FOLDER)], capture_output=True, text=True, check=True
+    )
+    _, answer, cpu, memory = next(
+        line for line in done.stdout.splitlines() if line.startswith("answer")
+    ).split()
     return answer, float(cpu), float(memory)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, usual in (("files", 10_000), ("histograms", 1_000), ("keys", 1_000_000), ("rounds", 3)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     said = parser.parse_args()
