@@ -2,8 +2,8 @@
 
     python -m bench.papers [--measure] [--scale 0.25] [--only treecache ...]
 
-At scale 1 all of it takes several hours and 20 GB below `bench/data`; at the usual 0.25 about one. Each script
-rewrites its own page in `docs/benchmarks`, which says at which scale it was measured.
+At scale 1 all of it takes several hours and 20 GB below `bench/data`; at the usual 0.25 about one. Each
+script rewrites its own page in `docs/benchmarks`, which says at which scale it was measured.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python -m bench.read.many [--files 10000] [--histograms 1000] [--keys 1000000] [--rounds 3]
 
 Each contender is a process of its own that has loaded its libraries before; a number is the median of the CPU
-seconds of all its threads, and memory the highest that it had above what it had then. What is read is in the page
-cache, and answers agree.
+seconds of all its threads, and memory the highest that it had above what it had then. What is read is in the
+page cache, and answers agree.
 """
 
 from __future__ import annotations
