@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from numpy import ndarray
 
@@ -411,6 +411,13 @@ class Steps:
 
     def __iter__(self) -> Steps: ...
     def __next__(self) -> tuple[int, int]: ...
+
+class Stop:
+    """Ends the waits of other threads that work for one that has ended."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+    def run(self, work: Callable[[], T]) -> T: ...
 
 class Draft:
     def __init__(self, classname: str, members: Sequence[tuple[str, Any]]) -> None: ...

@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._file import file as files_module
 from sapwood._file import session
 from sapwood._read import friends as friends_module
@@ -212,6 +214,7 @@ class Chain:
         """Sources with their trees: the next one is opened while the one before is in use."""
         born = session.generation()
         pool = ThreadPoolExecutor(1, "sapwood-open")
+        stop = _core.Stop()
         coming: Future[Any] | None = None
         rest = iter(sources)
         source = next(rest, None)
@@ -231,11 +234,12 @@ class Chain:
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
                 if source is not None and is_parent:
-                    coming = pool.submit(self._open, source)
+                    coming = pool.submit(stop.run, partial(self._open, source))
                 if tree is not None:
                     yield now, tree
         finally:
             if born == session.generation():
+                stop.set()
                 if coming is not None and not coming.cancel() and coming.exception() is None:
                     close(source, coming.result())
                 pool.shutdown(wait=True)

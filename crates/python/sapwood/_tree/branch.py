@@ -237,7 +237,8 @@ class Branch(HasBranches):
         """
         self._basket(basket_num)
         if not hasattr(self._tree._core, "basket"):
-            raise UnsupportedError(f"{self.path!r} is a field of an RNTuple, which has pages instead of baskets")
+            words = f"{self.path!r} is a field of an RNTuple, which has pages instead of baskets"
+            raise UnsupportedError(words)
         return Basket(self, basket_num, self._tree._core.basket(self._id, basket_num))
 
     def basket_uncompressed_bytes(self, basket_num: int) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._file import session, sizes
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
@@ -117,6 +119,11 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
     born = session.generation()
     readers: list[int] = []
     pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=lambda: readers.append(threading.get_ident()))
+    stop = _core.Stop()
+
+    def begin(step: Step) -> Future[Item]:
+        return pool.submit(stop.run, partial(read, step))
+
     coming: Future[Item] | None = None
     fault: Exception | None = None
     step = next(steps, None)
@@ -126,7 +133,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
                 # A child process has none of its parent's threads: what they began is never finished.
                 item = read(step)
             else:
-                item = (coming or pool.submit(read, step)).result()
+                item = (coming or begin(step)).result()
             step, coming = None, None
             try:
                 step = next(steps, None)
@@ -134,7 +141,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
                 # What was read before comes first.
                 fault = error
             if step is not None and born == session.generation():
-                coming = pool.submit(read, step)
+                coming = begin(step)
             # The caller's reference is the only one that stays: at most this item, the next, and the one
             # being made.
             holder = [item]
@@ -145,6 +152,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
     finally:
         fault = None
         if born == session.generation():
+            # What is still being read is not wanted any more.
+            stop.set()
             if coming is not None:
                 coming.cancel()
             # The last reference may be dropped by the collector of garbage, in any thread.

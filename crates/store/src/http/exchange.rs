@@ -158,7 +158,8 @@ pub(crate) async fn code(mut answer: Response, timeout: Duration) -> Option<Stri
     (is_word && !code.is_empty()).then(|| code.to_owned())
 }
 
-/// The head of an answer. Of a request with a body, `sent` counts its bytes: while they go out the server may be silent.
+/// The head of an answer. Of a request with a body, `sent` counts its bytes: while they go out the server may be
+/// silent.
 pub(crate) async fn answer(
     sending: impl Future<Output = reqwest::Result<Response>>,
     host: &str,
