@@ -69,12 +69,13 @@ PREFIX ?= /usr/local
 install-c:
 	crates/c/install.sh $(PREFIX)
 
-# What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, all orders of parallel
-# commits, each fuzz target for ten minutes.
+# What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, payloads
+# above 1 GiB, all orders of parallel commits, each fuzz target for ten minutes.
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
 	SAPWOOD_SEEDS=100 $(BIN)/python -m pytest tests/test_random_classes.py
+	SAPWOOD_BIG=1 $(BIN)/python -m pytest tests/test_ntuple_big.py
 	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
 	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --features clouds random_faults
 	SAPWOOD_CLIENTS=1000 cargo test -p sapwood-serve --test crowd

@@ -232,11 +232,11 @@ def test_the_command_waits_as_long_as_it_is_told() -> None:
     assert done.returncode == 1 and "at attempt 2" in done.stderr, done.stderr
 
 
-def test_a_url_is_not_written(tmp_path: Path) -> None:
-    url = "https://example.org/a.root"
-    for work in (lambda: sapwood.recreate(url), lambda: sapwood.update(url)):
+def test_what_is_only_read_is_not_written() -> None:
+    url = "dcap://127.0.0.1:1/a.root"
+    for work in (sapwood.create, sapwood.recreate, sapwood.update):
         with pytest.raises(sapwood.errors.UnsupportedError, match="are read, and cannot be written"):
-            work()
+            work(url)
 
 
 def test_a_child_after_a_fork_reads_on(nginx: servers.Server) -> None:

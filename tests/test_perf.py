@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import subprocess
 import sys
@@ -293,6 +294,10 @@ def compare_with_print(figures: dict[str, Any], printed: Path) -> None:
     whole = ("TreeCache", "Readahead")
     for name in figures.keys() & said.keys():
         value = float(int(figures[name].value)) if name in whole else figures[name].value
+        if not math.isfinite(said[name]):
+            # CPU time has ticks of 10 ms, so a short run took none. ROOT divides by it; ours is 0 then.
+            assert name in ("ReadUZCP", "ReadCP") and said["CPU  Time"] == value == 0, name
+            continue
         assert said[name] == pytest.approx(value, abs=6e-3, rel=1e-3), name
 
 

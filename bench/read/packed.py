@@ -212,7 +212,7 @@ Pythia 8 (hard QCD, 13 TeV; four branches of lists), {whole / 1e6:.1f} MB withou
 is ROOT's ZSTD-5. *Baskets* are compressed in the ROOT file; *SquashFS* (`mksquashfs -b`) and *pack* (`sapwood pack --block`) hold a
 plain file in blocks of so many bytes, which has baskets of 4 KiB except in the first table. Nothing is mounted: Sapwood reads the image in user space. Sizes are parts of the plain file;
 MB are what the process read from the file system; seconds are CPU, of opening and reading all branches as Awkward Arrays with
-`threads=1` (packed files inflate on all cores whatever that says). Files are in the page cache; medians of {rounds}.
+`threads=1`. Files are in the page cache; medians of {rounds}.
 
 ## All events, one after another
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -68,6 +69,27 @@ class Library:
         return subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=300)
 
 
+def built_with_the_tests() -> Path:
+    """The shared library that was built for the tests of all crates, with the features of all.
+
+    Those tests ran just before, so this builds nothing again. Cargo leaves what is built for tests among the
+    dependencies, and says where.
+    """
+    command = ["cargo", "test", "--workspace", "--exclude", "sapwood-python", "--no-run", "--quiet"]
+    command.append("--message-format=json")
+    built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=1800)
+    assert built.returncode == 0, built.stderr[-5000:]
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        target = message.get("target", {})
+        if target.get("name") != "sapwood_c" or "cdylib" not in target.get("crate_types", []):
+            continue
+        for file in map(Path, message["filenames"]):
+            if file.suffix in (".so", ".dylib"):
+                return file
+    raise AssertionError("cargo names no shared library of sapwood-c")
+
+
 @pytest.fixture(scope="session")
 def c_library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The library, built by cargo."""
@@ -75,11 +97,7 @@ def c_library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     prefix = tmp_path_factory.mktemp("prefix")
     settings = {"SAPWOOD_PROFILE": "dev", "SAPWOOD_STATIC": "0"}
     if in_ci():
-        # The tests of all crates were built just before, with the features of all: this builds nothing again.
-        command = ["cargo", "test", "--workspace", "--exclude", "sapwood-python", "--no-run", "--quiet"]
-        built = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=1800)
-        assert built.returncode == 0, built.stderr[-5000:]
-        settings["SAPWOOD_BUILT"] = str(REPOSITORY / "target/debug")
+        settings["SAPWOOD_BUILT"] = str(built_with_the_tests().parent)
     command = [str(REPOSITORY / "crates/c/install.sh"), str(prefix)]
     done = subprocess.run(
         command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=1800

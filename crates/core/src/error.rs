@@ -344,7 +344,8 @@ impl From<std::io::Error> for Error {
 /// # Example
 ///
 /// ```
-/// let error = sapwood::caught::<()>(|| panic!("a bug")).unwrap_err();
+/// use sapwood::caught;
+/// let error = caught(|| -> sapwood::Result<()> { panic!("a bug") }).unwrap_err();
 /// assert_eq!(error.kind(), sapwood::ErrorKind::Internal);
 /// ```
 pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {

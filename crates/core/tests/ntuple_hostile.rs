@@ -283,7 +283,8 @@ fn a_page_that_inflates_to_another_size_is_an_error() {
     let error = read(&open(bytes).unwrap(), "x", 0..1000).unwrap_err();
     let (_, object, offset) = place(&error);
     assert_eq!(object, "n/x/cluster 0/column 0, page 0", "{error}");
-    assert!(offset.is_some(), "{error}");
+    // The offset is that of the block in the file.
+    assert!((at..at + stored).contains(&offset.unwrap()), "{error} in a page at {at}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl File {
         network: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
-        let network = Network::new(network)?;
+        let network = Network::with_threads(network, threads)?;
         let options = OpenOptions { other_files: network.other_files(), ..options };
         let file = run(py, || sapwood::File::from_store(network.store(&place)?, options))?;
         Ok(Self(file, network))

@@ -44,7 +44,12 @@ pub(crate) struct Network {
 impl Network {
     /// As a dictionary says it; each item may be missing.
     pub(crate) fn new(said: Option<&Bound<'_, PyDict>>) -> PyResult<Arc<Self>> {
-        let options = options(said)?;
+        Self::with_threads(said, 0)
+    }
+
+    /// The same for files that so many threads decode at most; 0 for one per processor.
+    pub(crate) fn with_threads(said: Option<&Bound<'_, PyDict>>, threads: usize) -> PyResult<Arc<Self>> {
+        let options = NetOptions { threads, ..options(said)? };
         let replicas = said.map(|said| said.get_item("replicas")).transpose()?.flatten();
         let replicas = replicas.map(|replicas| replicas.extract()).transpose()?.unwrap_or_default();
         let notices = options.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
@@ -93,7 +98,7 @@ impl Network {
     /// The store of one place, which may lie in a packed file.
     fn one(self: &Arc<Self>, path: &Path, options: &NetOptions) -> Result<Arc<dyn Store>> {
         match path.to_str() {
-            Some(text) => unpacked(text, |outer| self.stored(outer.as_ref(), options)),
+            Some(text) => unpacked(text, options.threads, |outer| self.stored(outer.as_ref(), options)),
             None => self.stored(path, options),
         }
     }

@@ -34,7 +34,7 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache, unpa
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
-    unpacked(url, |outer| open_stored(outer, options))
+    unpacked(url, options.threads, |outer| open_stored(outer, options))
 }
 
 /// [`open`], for the bytes as they are stored: a packed file is one.

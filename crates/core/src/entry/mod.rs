@@ -164,14 +164,14 @@ pub trait EntryClass: Entry {
 /// its column empty.
 #[doc(hidden)]
 pub fn has_member(columns: &[Column], index: usize) -> bool {
-    columns.get(index).is_some_and(|column| column.len() > 0)
+    columns.get(index).is_some_and(|column| !column.is_empty())
 }
 
 /// The value of member `index` of a class, for derived code.
 #[doc(hidden)]
 pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> Result<T> {
     match columns.get(index) {
-        Some(column) if column.len() > 0 => T::from_row(column, row),
+        Some(column) if !column.is_empty() => T::from_row(column, row),
         _ => Ok(T::absent()),
     }
 }

@@ -32,6 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 ///     }
 /// }
 ///
+/// assert_eq!(Drawer(drawer.clone()).file_name(), "notes.txt");
 /// let file = AtomicFile::elsewhere(Box::new(Drawer(drawer.clone())))?;
 /// std::fs::write(file.path(), "whole")?;
 /// file.publish()?;
@@ -116,6 +117,25 @@ impl AtomicFile {
     /// # Errors
     ///
     /// What making a folder among the temporary files reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::{AtomicFile, Destination};
+    /// #[derive(Debug)]
+    /// struct Nowhere;
+    /// impl Destination for Nowhere {
+    ///     fn name(&self) -> &str {
+    ///         "nowhere://a.root"
+    ///     }
+    ///     fn publish(&self, _: &std::path::Path) -> sapwood::Result<()> {
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let file = AtomicFile::elsewhere(Box::new(Nowhere))?;
+    /// assert!(file.path().ends_with("a.root"));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn elsewhere(destination: Box<dyn Destination>) -> Result<Self> {
         let name = destination.file_name();
         let is_usual = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);

@@ -38,6 +38,14 @@ impl PageId {
         }
     }
 
+    /// The same for an error in the stored bytes of the page, whose offset counts from their start.
+    pub(super) fn name_within(&self, error: Error) -> Error {
+        match self.page.locator.in_file() {
+            Ok((at, _)) => self.name(error.behind(at)),
+            Err(_) => self.name(error),
+        }
+    }
+
     /// Position and bytes, with the checksum behind it.
     pub(super) fn place(&self) -> Result<(u64, u64)> {
         let (at, bytes) = self.page.locator.in_file()?;

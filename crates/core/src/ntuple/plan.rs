@@ -373,7 +373,7 @@ impl<'m> Plan<'m> {
         let (limits, perf) = (&self.ntuple.file.options().limits, self.ntuple.file.perf());
         let from = perf.now();
         let page = inflated(&id.page, stored, bits, limits, &mut Scratch::default());
-        let page = page.map_err(|error| id.name(error))?;
+        let page = page.map_err(|error| id.name_within(error))?;
         if let Some(from) = from {
             perf.note_basket(at, stored.len() as u64, page.len() as u64, from);
         }

@@ -313,7 +313,7 @@ impl<'m> Reading<'m> {
             for job in current {
                 now.done_bytes = now.done_bytes.saturating_add(bytes(&job.id));
                 let outcome = std::mem::replace(&mut job.outcome, Ok(()));
-                outcome.map_err(|error| plan.place(job.id.node, job.id.cluster, job.id.name(error)))?;
+                outcome.map_err(|error| plan.place(job.id.node, job.id.cluster, job.id.name_within(error)))?;
             }
             progress(now)?;
         }

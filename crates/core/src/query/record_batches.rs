@@ -71,6 +71,17 @@ impl Query {
     /// # Errors
     ///
     /// What reading the list of clusters reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let query = Query::new(&tree).column(tree.branch("nJet")?.id);
+    /// assert_eq!(query.steps(0..tree.entries, 64 << 20)?.next(), Some(0..10));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn steps(&self, entries: Range<u64>, bytes: u64) -> Result<Steps> {
         let ids: Vec<usize> = self.plain.iter().chain(&self.needed).copied().collect();
         let borders = self.source.clusters()?.into_iter().map(|cluster| cluster.end).collect();
@@ -83,6 +94,19 @@ impl Query {
     /// # Errors
     ///
     /// Those of [`arrow_schema`](Self::arrow_schema).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let query = Query::new(&tree).column(tree.branch("nJet")?.id);
+    /// let steps = query.steps(0..tree.entries, 64 << 20)?;
+    /// let mut batches = query.record_batches(&["n"], steps)?;
+    /// assert_eq!(batches.next().transpose()?.map(|batch| batch.num_rows()), Some(10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn record_batches(self, names: &[impl AsRef<str>], steps: Steps) -> Result<RecordBatches> {
         let schema = Arc::new(self.arrow_schema(names)?);
         Ok(RecordBatches { query: self, schema, steps, has_failed: false })

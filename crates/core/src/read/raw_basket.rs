@@ -52,29 +52,34 @@ impl RawBasket {
             .get(number)
             .ok_or_else(|| named(Error::not_found(format!("the branch has {} baskets", found.baskets().len()))))?;
         let (key, data, starts) = match place.bytes {
-            BasketBytes::Embedded(id) => embedded(tree, id).and_then(|basket| Self::open(None, &basket)),
+            BasketBytes::Embedded(id) => embedded(tree, id).and_then(|basket| {
+                let (data, starts) = payload(&basket)?;
+                Ok((None, data, starts))
+            }),
             BasketBytes::Stored { seek, nbytes } => {
                 let record = tree.file().read_one(seek..seek.saturating_add(nbytes.into()))?;
                 Basket::read(record, &tree.file().options().limits).and_then(|basket| {
                     let mut memory = Vec::new();
                     let unsealed = basket.unseal(&mut memory, &mut Scratch::default())?;
-                    Self::open(Some(basket.key.clone()), &unsealed)
+                    let (data, starts) = payload(&unsealed)?;
+                    Ok((Some(basket.key.clone()), data, starts))
                 })
             }
         }
         .map_err(named)?;
         Ok(Self { key, entries: place.entries.clone(), data, starts })
     }
+}
 
-    fn open(key: Option<Key>, basket: &Unsealed<'_>) -> Result<(Option<Key>, Vec<u8>, Option<Vec<u32>>)> {
-        let starts = match basket.fixed_bytes() {
-            Some(_) => None,
-            None => {
-                let mut starts = Vec::new();
-                basket.starts(&mut starts)?;
-                Some(starts)
-            }
-        };
-        Ok((key, basket.data.to_vec(), starts))
-    }
+/// A basket's bytes, and where entries start in them unless all have one length.
+fn payload(basket: &Unsealed<'_>) -> Result<(Vec<u8>, Option<Vec<u32>>)> {
+    let starts = match basket.fixed_bytes() {
+        Some(_) => None,
+        None => {
+            let mut starts = Vec::new();
+            basket.starts(&mut starts)?;
+            Some(starts)
+        }
+    };
+    Ok((basket.data.to_vec(), starts))
 }

@@ -36,7 +36,7 @@ use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url, u
 pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
     let place = place.as_ref();
     match place.to_str() {
-        Some(text) => unpacked(text, |outer| open_stored(outer, options)),
+        Some(text) => unpacked(text, options.threads, |outer| open_stored(outer, options)),
         None => open_stored(place, options),
     }
 }

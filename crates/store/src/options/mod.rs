@@ -58,6 +58,8 @@ pub struct NetOptions {
     pub streams: u8,
     /// Whether redirections from `https://` to `http://` are followed. Secrets are not sent there in any case.
     pub insecure_redirects: bool,
+    /// Threads that inflate blocks of a packed file at most; 0 for one per processor that the process may use.
+    pub threads: usize,
     /// The cache on this machine, if any.
     pub cache: Option<CacheOptions>,
 }
@@ -98,6 +100,7 @@ impl Default for NetOptions {
             retries: 4,
             streams: 1,
             insecure_redirects: false,
+            threads: 0,
             cache: None,
         }
     }

@@ -19,6 +19,24 @@ const MOST_FETCH_BYTES: u64 = 8 << 20;
 /// Inflated bytes for which a thread pays: it costs a third of a millisecond, with its context and its memory.
 const THREAD_BYTES: usize = 2 << 20;
 
+/// What blocks are inflated with.
+#[derive(Clone, Copy)]
+pub(super) struct Workers<'a> {
+    /// Where the bytes go.
+    pub(super) memory: &'a Memory,
+    /// Threads at most; 0 for one per processor that the process may use.
+    pub(super) most_threads: usize,
+}
+
+impl Workers<'_> {
+    fn threads(&self) -> usize {
+        match self.most_threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
 /// The content of a packed file in blocks.
 pub(super) trait Blocks: Send + Sync {
     /// Length of the content.
@@ -31,7 +49,8 @@ pub(super) trait Blocks: Send + Sync {
     fn plain(&self, block: u64) -> ByteRange;
 
     /// Inflates blocks, ascending and each once, and gives them in this order.
-    fn inflate(&self, inner: &dyn Store, wanted: &[u64], memory: &Memory, asking: &dyn Receive) -> Result<Vec<Bytes>>;
+    fn inflate(&self, inner: &dyn Store, wanted: &[u64], with: Workers<'_>, asking: &dyn Receive)
+    -> Result<Vec<Bytes>>;
 }
 
 /// Content in blocks of equal length, but for a shorter last one.
@@ -114,7 +133,14 @@ impl<I: Index> Blocks for I {
         Index::plain(self, block)
     }
 
-    fn inflate(&self, inner: &dyn Store, wanted: &[u64], memory: &Memory, asking: &dyn Receive) -> Result<Vec<Bytes>> {
+    fn inflate(
+        &self,
+        inner: &dyn Store,
+        wanted: &[u64],
+        with: Workers<'_>,
+        asking: &dyn Receive,
+    ) -> Result<Vec<Bytes>> {
+        let memory = with.memory;
         let stored: Vec<Stored> = wanted.iter().map(|block| self.stored(*block)).collect::<Result<_>>()?;
         let fetched = fetch(inner, &stored, memory, asking)?;
         let parts = &fetched.parts;
@@ -124,7 +150,7 @@ impl<I: Index> Blocks for I {
             (plain.end - plain.start) as usize
         };
         let all_bytes: usize = wanted.iter().map(|block| bytes_of(*block)).sum();
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(all_bytes / THREAD_BYTES);
+        let threads = with.threads().min(all_bytes / THREAD_BYTES);
         let inflated = in_parallel(&jobs, threads, |(block, (stored, bytes))| {
             let plain_bytes = bytes_of(**block);
             one(stored, bytes, plain_bytes, memory).map_err(|error| {
@@ -316,4 +342,29 @@ pub(super) fn in_parallel<T: Sync>(
         }
     }
     if missing { Err(Error::internal("a block was not inflated")) } else { Ok(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_more_threads_than_wanted_inflate() {
+        let memory = Memory::new(0);
+        let jobs: Vec<usize> = (0..64).collect();
+        for most_threads in [1, 2] {
+            let threads = Workers { memory: &memory, most_threads }.threads();
+            let seen = Mutex::new(HashSet::new());
+            let run = |_: &usize| {
+                seen.lock().unwrap().insert(thread::current().id());
+                Ok(Bytes::new())
+            };
+            assert_eq!(in_parallel(&jobs, threads, run).unwrap().len(), jobs.len());
+            let seen = seen.into_inner().unwrap();
+            assert!(seen.len() <= most_threads);
+            assert!(most_threads > 1 || seen.contains(&thread::current().id()), "one is the caller's own");
+        }
+    }
 }

@@ -21,7 +21,8 @@ pub use place::{check_output, member_end};
 pub use store::{Inflated, PackedStore};
 
 /// Opens a place that may lie in a packed file: `x.root.zst`, `image.sqfs:path/x.root`, `archive.zip:path/x.root`, and
-/// these within each other. `open` opens the outermost file, as it is stored.
+/// these within each other. `open` opens the outermost file, as it is stored; `threads` inflate at most, 0 for one per
+/// processor that the process may use.
 ///
 /// # Errors
 ///
@@ -34,18 +35,22 @@ pub use store::{Inflated, PackedStore};
 /// use sapwood::io::MemoryStore;
 /// use sapwood_store::unpacked;
 /// let mut opened = String::new();
-/// unpacked("https://example.org/a.zip:run1/x.root", |outer| {
+/// unpacked("https://example.org/a.zip:run1/x.root", 0, |outer| {
 ///     opened = outer.to_owned();
 ///     Ok(std::sync::Arc::new(MemoryStore::new("a.zip", "")))
 /// })?;
 /// assert_eq!(opened, "https://example.org/a.zip");
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn unpacked(place: &str, open: impl FnOnce(&str) -> Result<Arc<dyn Store>>) -> Result<Arc<dyn Store>> {
+pub fn unpacked(
+    place: &str,
+    threads: usize,
+    open: impl FnOnce(&str) -> Result<Arc<dyn Store>>,
+) -> Result<Arc<dyn Store>> {
     let (outer, layers) = place::parse(place)?;
     let mut store = open(&outer)?;
     for layer in layers {
-        store = Arc::new(PackedStore::new(store, layer));
+        store = Arc::new(PackedStore::new(store, layer).with_threads(threads));
     }
     Ok(store)
 }

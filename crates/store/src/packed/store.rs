@@ -9,7 +9,7 @@ use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store, chec
 use sapwood::memory::Memory;
 use sapwood::{Error, Result};
 
-use super::blocks::{Blocks, Content};
+use super::blocks::{Blocks, Content, Workers};
 use super::kept::{Found, Kept};
 use super::place::Layer;
 use super::{seekable, squashfs, zip};
@@ -46,6 +46,7 @@ pub struct PackedStore {
     opening: Mutex<()>,
     kept: Kept,
     memory: Memory,
+    most_threads: usize,
     blocks: AtomicU64,
     bytes: AtomicU64,
 }
@@ -109,6 +110,7 @@ impl PackedStore {
             opening: Mutex::default(),
             kept: Kept::new(KEPT_BYTES),
             memory: Memory::new(KEPT_BYTES),
+            most_threads: 0,
             blocks: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
@@ -125,6 +127,21 @@ impl PackedStore {
     /// ```
     pub fn keeping(mut self, bytes: usize) -> Self {
         self.kept = Kept::new(bytes);
+        self
+    }
+
+    /// The same with so many threads at most that inflate blocks; 0, the usual, for one per processor that the process
+    /// may use. One is the thread that reads.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::MemoryStore;
+    /// use sapwood_store::PackedStore;
+    /// let store = PackedStore::seekable(MemoryStore::new("x.root.zst", "")).with_threads(1);
+    /// ```
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.most_threads = threads;
         self
     }
 
@@ -336,7 +353,8 @@ impl PackedStore {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let inflated = blocks.inflate(&self.inner, wanted, &self.memory, asking)?;
+        let with = Workers { memory: &self.memory, most_threads: self.most_threads };
+        let inflated = blocks.inflate(&self.inner, wanted, with, asking)?;
         for (block, bytes) in wanted.iter().zip(&inflated) {
             self.kept.put(*block, bytes);
         }

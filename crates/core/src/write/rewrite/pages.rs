@@ -182,7 +182,7 @@ fn seal_pages(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Sessio
     }
     let jobs: Vec<_> = step.iter().zip(stored).collect();
     let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
-        made_or_checked(page, stored, how, scratch).map_err(|error| from.place(error.at(page.at)))
+        made_or_checked(page, stored, how, scratch).map_err(|error| from.place(error.behind(page.at)))
     };
     match session.pool() {
         Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),

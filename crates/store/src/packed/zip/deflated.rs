@@ -13,7 +13,7 @@ use sapwood::io::{ByteRange, Receive, Store};
 use sapwood::memory::Memory;
 use sapwood::{Error, ErrorKind, Result, interrupt};
 
-use crate::packed::blocks::{Blocks, EqualBlocks, MOST_BLOCK_BYTES, load};
+use crate::packed::blocks::{Blocks, EqualBlocks, MOST_BLOCK_BYTES, Workers, load};
 use crate::packed::kept::LOOK;
 use crate::stopped::stopped;
 
@@ -248,8 +248,14 @@ impl Blocks for Deflated {
         self.content.plain(block)
     }
 
-    fn inflate(&self, inner: &dyn Store, wanted: &[u64], memory: &Memory, asking: &dyn Receive) -> Result<Vec<Bytes>> {
+    fn inflate(
+        &self,
+        inner: &dyn Store,
+        wanted: &[u64],
+        with: Workers<'_>,
+        asking: &dyn Receive,
+    ) -> Result<Vec<Bytes>> {
         let mut ahead = Ahead::default();
-        wanted.iter().map(|block| self.block(*block, &mut ahead, (inner, memory, asking))).collect()
+        wanted.iter().map(|block| self.block(*block, &mut ahead, (inner, with.memory, asking))).collect()
     }
 }
