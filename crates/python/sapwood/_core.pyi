@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from numpy import ndarray
 
@@ -417,7 +417,7 @@ class Stop:
 
     def __init__(self) -> None: ...
     def set(self) -> None: ...
-    def run(self, work: Callable[[], T]) -> T: ...
+    def heed(self) -> None: ...
 
 class Draft:
     def __init__(self, classname: str, members: Sequence[tuple[str, Any]]) -> None: ...

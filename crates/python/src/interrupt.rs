@@ -49,11 +49,10 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Calls a function in this thread, the waits of which end when `set` was called.
-    fn run<'py>(&self, work: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let before = STOP.replace(Some(Arc::clone(&self.0)));
-        let done = work.call0();
-        STOP.set(before);
-        done
+    /// From now on the waits of this thread end when `set` was called.
+    fn heed(&self) {
+        // What the thread does is not called from here: a library that gives up Python's lock there, and calls the
+        // engine, would find it taken for held.
+        STOP.set(Some(Arc::clone(&self.0)));
     }
 }

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -213,8 +212,8 @@ class Chain:
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
         """Sources with their trees: the next one is opened while the one before is in use."""
         born = session.generation()
-        pool = ThreadPoolExecutor(1, "sapwood-open")
         stop = _core.Stop()
+        pool = ThreadPoolExecutor(1, "sapwood-open", initializer=stop.heed)
         coming: Future[Any] | None = None
         rest = iter(sources)
         source = next(rest, None)
@@ -234,7 +233,7 @@ class Chain:
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
                 if source is not None and is_parent:
-                    coming = pool.submit(stop.run, partial(self._open, source))
+                    coming = pool.submit(self._open, source)
                 if tree is not None:
                     yield now, tree
         finally:

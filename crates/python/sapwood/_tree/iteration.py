@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -118,12 +117,13 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
     """
     born = session.generation()
     readers: list[int] = []
-    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=lambda: readers.append(threading.get_ident()))
     stop = _core.Stop()
 
-    def begin(step: Step) -> Future[Item]:
-        return pool.submit(stop.run, partial(read, step))
+    def begin() -> None:
+        readers.append(threading.get_ident())
+        stop.heed()
 
+    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=begin)
     coming: Future[Item] | None = None
     fault: Exception | None = None
     step = next(steps, None)
@@ -133,7 +133,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
                 # A child process has none of its parent's threads: what they began is never finished.
                 item = read(step)
             else:
-                item = (coming or begin(step)).result()
+                item = (coming or pool.submit(read, step)).result()
             step, coming = None, None
             try:
                 step = next(steps, None)
@@ -141,7 +141,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
                 # What was read before comes first.
                 fault = error
             if step is not None and born == session.generation():
-                coming = begin(step)
+                coming = pool.submit(read, step)
             # The caller's reference is the only one that stays: at most this item, the next, and the one
             # being made.
             holder = [item]
