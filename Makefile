@@ -11,7 +11,7 @@ CARGO_TEST := cargo test --workspace --exclude sapwood-python
 PAGE := npm --prefix crates/serve/page
 JSROOT := crates/serve/page/jsroot/jsroot.min.js
 
-.PHONY: demo test test-rust test-python bench papers bench-micro check install-c torture clean
+.PHONY: demo test test-rust test-python docs sbom bench papers bench-micro check install-c torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
@@ -60,6 +60,15 @@ check: $(VENV)/.tests $(JSROOT)
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
 	if command -v cargo-deny >/dev/null; then cargo deny check; else echo "cargo-deny is missing: CI runs it"; fi
+
+# The documentation as static pages, in `site`.
+docs: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet mkdocs-material
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# What the wheel is made of: names, versions and licences, as CycloneDX.
+sbom:
+	$(PYTHON) tools/sbom.py > sapwood.cdx.json
 
 # The library for C and C++, with headers, pkg-config and CMake files (docs/c.md).
 PREFIX ?= /usr/local

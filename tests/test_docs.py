@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -44,15 +45,50 @@ def test_python_blocks_run(place: Path) -> None:
         assert file["h"].values().sum() > 0
 
 
-def test_the_guide_to_other_tools_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("polars", "pyarrow", "duckdb"):
+#: Pages that run from the top downwards, and the packages that they need.
+RUNNING = {
+    "tools.md": ("polars", "pyarrow", "duckdb", "hist", "coffea"),
+    "first-hour.md": ("hist", "pandas"),
+    "coming-from-root.md": ("hist",),
+    "coming-from-hadd.md": (),
+    "command-line.md": ("pyarrow",),
+    "troubleshooting.md": (),
+    **{f"concepts/{page.name}": () for page in (REPOSITORY / "docs" / "concepts").glob("*.md")},
+}
+
+
+def run_command(line: str) -> None:
+    """Runs a line of a shell."""
+    program, *arguments = shlex.split(line, comments=True)
+    assert program == "sapwood"
+    command = [sys.executable, "-m", "sapwood", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", RUNNING)
+def test_the_blocks_of_a_guide_run_one_after_another(place: Path, page: str) -> None:
+    for package in RUNNING[page]:
         pytest.importorskip(package)
-    monkeypatch.chdir(tmp_path)
-    text = (REPOSITORY / "docs/tools.md").read_text()
-    found = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    names: dict[str, object] = {}
-    for code in found:
-        exec(compile(code, "docs/tools.md", "exec"), names)
+    text = (REPOSITORY / "docs" / page).read_text()
+    # Classes of a block are looked up in its module.
+    module = types.ModuleType("guide")
+    sys.modules["guide"] = module
+    try:
+        for language, code in re.findall(r"^```(python|sh)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            if language == "python":
+                exec(compile(code, page, "exec"), module.__dict__)
+            elif page != "tools.md":
+                for line in filter(None, code.splitlines()):
+                    run_command(line)
+    finally:
+        del sys.modules["guide"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_blocks_of_python_are_python(page: Path) -> None:
+    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+        compile(code, str(page), "exec")
 
 
 def test_commands_run(place: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +324,11 @@ def test_what_only_uproot_can_set_is_ignored_aloud(path: str, tree: Any) -> None
         assert caught[0].filename == __file__
         with pytest.raises(TypeError, match="'library_'"):
             use(library_="np")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sapwood.open(path, custom_classes=dict(sapwood.classes)).close()
+    with pytest.warns(sapwood.UnusedArgument, match="custom_classes="):
+        sapwood.open(path, custom_classes={"Event": object}).close()
 
 
 def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:

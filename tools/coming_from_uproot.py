@@ -161,7 +161,7 @@ def page() -> tuple[str, list[str]]:
         "",
         f"Made by `python -m tools.coming_from_uproot` beside uproot {uproot.__version__}. Scripts run with",
         "`import sapwood as uproot` as far as they use what users of uproot see; uproot's own tests are the measure",
-        "([status](status.md)). What has the same name does the same, but for the",
+        "([which pass](uproot-tests.md)). What has the same name does the same, but for the",
         "[differences](python.md#differences-from-uproot) that the guide lists. Keyword arguments that only tune how",
         "uproot fetches and caches are taken and have no effect.", "",
     ]  # fmt: skip

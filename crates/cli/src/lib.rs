@@ -17,11 +17,11 @@ mod terminal;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use commands::{
-    browse, cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy,
-    recover, rewrite, rm, scan, show, verify,
+    browse, cache, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map, merge, mkdir,
+    pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -29,10 +29,7 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
-#[command(after_help = "With the Python package there are three more:
-  convert       Convert files to and from Parquet, Arrow, CSV, JSON lines, NumPy and HDF5
-  process       Run a selector of Python over trees of many files
-  makeselector  Write the skeleton of such a selector")]
+#[command(after_help = of_python())]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -64,6 +61,26 @@ enum Command {
     Rm(rm::Arguments),
     Cache(cache::Arguments),
     Proxy(proxy::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+/// Sub-commands that only the Python package has, and what they do.
+const OF_PYTHON: [(&str, &str); 3] = [
+    ("convert", "Convert files to and from Parquet, Arrow, CSV, JSON lines, NumPy and HDF5"),
+    ("process", "Run a selector of Python over trees of many files"),
+    ("makeselector", "Write the skeleton of such a selector"),
+];
+
+fn of_python() -> String {
+    let lines = OF_PYTHON.map(|(name, about)| format!("\n  {name:13} {about}"));
+    format!("With the Python package there are three more:{}", lines.concat())
+}
+
+/// The command with all of its sub-commands.
+fn with_those_of_python() -> clap::Command {
+    let add = |command: clap::Command, (name, about)| command.subcommand(clap::Command::new(name).about(about));
+    OF_PYTHON.into_iter().fold(Arguments::command(), add)
 }
 
 impl Command {
@@ -88,9 +105,14 @@ impl Command {
             Self::Cp(arguments) => &arguments.remote,
             Self::Pack(arguments) => &arguments.remote,
             Self::Unpack(arguments) => &arguments.remote,
-            Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) | Self::Proxy(_) => {
-                return None;
-            }
+            Self::Recover(_)
+            | Self::Mv(_)
+            | Self::Mkdir(_)
+            | Self::Rm(_)
+            | Self::Cache(_)
+            | Self::Proxy(_)
+            | Self::Completions(_)
+            | Self::Man(_) => return None,
         })
     }
 }
@@ -151,6 +173,8 @@ where
         Command::Rm(arguments) => rm::run(arguments),
         Command::Cache(arguments) => cache::run(arguments, out),
         Command::Proxy(arguments) => proxy::run(arguments, out, err),
+        Command::Completions(arguments) => completions::run(arguments, with_those_of_python(), out),
+        Command::Man(arguments) => man::run(arguments, Arguments::command(), out),
     };
     for words in arguments.command.remote().map(|remote| remote.notices.take()).unwrap_or_default() {
         let _ = writeln!(err, "sapwood: {words}");

@@ -211,6 +211,7 @@ mod error;
 mod file;
 pub mod hist;
 pub mod inspect;
+pub mod interrupt;
 pub mod io;
 pub mod memory;
 pub mod merge;

@@ -28,6 +28,7 @@ __all__ = [
     "NotFoundError",
     "SapwoodError",
     "UnsupportedError",
+    "WrongTypeError",
 ]
 
 # What an error does not know is `None`, and never an AttributeError.
@@ -74,6 +75,10 @@ class LimitError(SapwoodError, MemoryError):
 
 class MismatchError(SapwoodError, ValueError):
     """What was asked for does not fit what is there."""
+
+
+class WrongTypeError(MismatchError, TypeError):
+    """A value of a type that has no place in a file."""
 
 
 class IOError(SapwoodError, OSError):

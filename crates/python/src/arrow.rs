@@ -12,9 +12,10 @@ use pyo3::types::PyCapsule;
 use sapwood::column::Kind;
 use sapwood::query::{Query, RecordBatches, Source};
 use sapwood::read::Steps;
-use sapwood::{Error, ErrorKind};
+use sapwood::{Error, ErrorKind, interrupt};
 
 use crate::errors::{raise, run};
+use crate::interrupt::is_main_thread;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -60,6 +61,13 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, query: &Query, names: &[Strin
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
+/// Ends a wait once Ctrl-C was pressed. What reads the stream makes an error of its own of that.
+fn pressed() -> sapwood::Result<()> {
+    // A thread that waits for another one than the main thread may hold Python's lock.
+    let heard = is_main_thread() && Python::try_attach(|py| py.check_signals().is_err()).unwrap_or(true);
+    if heard { Err(Error::new(ErrorKind::Cancelled, "ended by Ctrl-C")) } else { Ok(()) }
+}
+
 /// Batches of a tree or RNTuple that Python reads in threads of the engine: a batch must not be awaited while Python's
 /// lock is held.
 struct Unlocked(RecordBatches);
@@ -71,6 +79,23 @@ impl Iterator for Unlocked {
         let closing =
             || ArrowError::ExternalError(Box::new(Error::new(ErrorKind::Cancelled, "python is shutting down")));
         Python::try_attach(|py| py.detach(|| self.0.next())).unwrap_or_else(|| Some(Err(closing())))
+    }
+}
+
+/// Batches, the wait for which Ctrl-C ends.
+struct Heeding<B>(B);
+
+impl<B: Iterator> Iterator for Heeding<B> {
+    type Item = B::Item;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        interrupt::heeding(pressed, || self.0.next())
+    }
+}
+
+impl<B: RecordBatchReader> RecordBatchReader for Heeding<B> {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
     }
 }
 
@@ -91,6 +116,6 @@ pub(crate) fn stream_capsule<'py>(
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let batches = run(py, || query.record_batches(names, steps))?;
     let batches: Box<dyn RecordBatchReader + Send> =
-        if by_python { Box::new(Unlocked(batches)) } else { Box::new(batches) };
+        if by_python { Box::new(Heeding(Unlocked(batches))) } else { Box::new(Heeding(batches)) };
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(batches), STREAM)
 }

@@ -11,6 +11,8 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind, caught};
 
+use crate::interrupt::{is_main_thread, is_stopped};
+
 /// The words of an error that stands for an interrupt in a thread of the engine, which Python did not call.
 const INTERRUPTED: &str = "interrupted";
 
@@ -46,7 +48,13 @@ pyo3::create_exception!(
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Result<T> + Send) -> PyResult<T> {
     // Of a call that could not give it on.
     INTERRUPT.set(None);
-    let outcome = py.detach(|| caught(work));
+    // Ctrl-C ends a wait for a server or for threads, which do not call Python.
+    let interrupted = || match (is_stopped(), is_main_thread()) {
+        (true, _) => Err(Error::new(ErrorKind::Cancelled, INTERRUPTED)),
+        (false, true) => with_python_unchanged(|py| py.check_signals()),
+        (false, false) => Ok(()),
+    };
+    let outcome = py.detach(|| sapwood::interrupt::heeding(interrupted, || caught(work)));
     match INTERRUPT.take() {
         Some(interrupt) => Err(interrupt),
         // Ctrl-C while an error was on its way goes before it, or would break what shows the error.

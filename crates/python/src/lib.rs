@@ -12,6 +12,7 @@ mod errors;
 mod file;
 mod hist;
 mod inspect;
+mod interrupt;
 mod key;
 mod merge;
 mod model;
@@ -57,6 +58,8 @@ mod _core {
     use super::inspect::{
         PerfRun, basket_sizes, compression_study, doctor, layout, perf, perf_load, record, verify_bytes, verify_place,
     };
+    #[pymodule_export]
+    use super::interrupt::Stop;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
@@ -124,6 +127,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        interrupt::note_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

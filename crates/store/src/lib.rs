@@ -51,3 +51,8 @@ pub use secrets::redact;
 pub use target::{fetch, is_writable, target};
 pub use url::{file_path, is_url, path_start};
 pub use xrootd::{XrootdStore, unknown_proofs};
+
+/// The examples of the guide compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Guide;

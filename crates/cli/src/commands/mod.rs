@@ -2,6 +2,7 @@
 
 pub(crate) mod browse;
 pub(crate) mod cache;
+pub(crate) mod completions;
 pub(crate) mod compression;
 pub(crate) mod cp;
 pub(crate) mod doctor;
@@ -10,6 +11,7 @@ pub(crate) mod dump;
 pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod makeproject;
+pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mkdir;

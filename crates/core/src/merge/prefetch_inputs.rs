@@ -5,12 +5,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 
 /// Prepares `count` items in threads, a bounded number ahead of the one being taken, and passes each on in order.
 ///
 /// # Errors
 ///
-/// What `take` reports; no more items are prepared then.
+/// What `take` reports, and what ends a wait; no more items are prepared then.
 pub(super) fn each<T: Send>(
     count: usize,
     ahead: usize,
@@ -24,13 +25,16 @@ pub(super) fn each<T: Send>(
     }
     let (jobs, waiting) = channel::<(usize, Sender<T>)>();
     let waiting = Mutex::new(waiting);
+    let stop = Stop::default();
     std::thread::scope(|scope| {
         for _ in 0..ahead.min(count).min(MOST_THREADS) {
             scope.spawn(|| {
-                while let Some((index, answer)) = next(&waiting) {
-                    // The receiver is gone if the merge has ended.
-                    let _ = answer.send(prepare(index));
-                }
+                stop.heeding(|| {
+                    while let Some((index, answer)) = next(&waiting) {
+                        // The receiver is gone if the merge has ended.
+                        let _ = answer.send(prepare(index));
+                    }
+                });
             });
         }
         let mut coming: VecDeque<Receiver<T>> = VecDeque::new();
@@ -44,10 +48,11 @@ pub(super) fn each<T: Send>(
                 let _ = jobs.send((begun, answer));
                 begun += 1;
             }
-            let prepared = coming.pop_front().and_then(|answered| answered.recv().ok());
+            let prepared = coming.pop_front().map_or(Ok(None), |answered| interrupt::receive(&answered));
             outcome = match prepared {
-                Some(prepared) => take(index, prepared),
-                None => Err(Error::mismatch("a thread that opens files has ended")),
+                Ok(Some(prepared)) => take(index, prepared),
+                Ok(None) => Err(Error::mismatch("a thread that opens files has ended")),
+                Err(interrupted) => Err(interrupted),
             };
             if outcome.is_err() {
                 break;
@@ -56,6 +61,7 @@ pub(super) fn each<T: Send>(
         drop(jobs);
         // Drop what was prepared but not taken.
         if outcome.is_err() {
+            stop.set();
             drop(coming);
             while next(&waiting).is_some() {}
         }

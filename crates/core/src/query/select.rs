@@ -1,6 +1,6 @@
 //! Queries: values and a cut, bound to a source, and how they are read.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 
 use super::align::Lengths;
 use super::bind::Binder;
@@ -12,6 +12,7 @@ use super::source::Source;
 use super::step::Step;
 use super::value::{Data, Value};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::interrupt::{self, Stop};
 use crate::read::{Column, Progress, Selection};
 
 /// Memory that the columns of a step take, about, where a source is read in steps.
@@ -419,25 +420,29 @@ fn beside(
     work: impl FnOnce() -> Result<()>,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
 ) -> Result<()> {
-    let is_over = AtomicBool::new(false);
+    let stop = Stop::default();
     let (worked, read) = std::thread::scope(|scope| {
+        let (to, from) = channel();
         let reading = || {
+            // Dropped at the end, whatever it is.
+            let _to: Sender<()> = to;
             let mut last = None;
-            let done = read(&mut |progress| {
-                last = Some(progress);
-                match is_over.load(Ordering::Relaxed) {
-                    true => Err(Error::internal("the read is not needed any more")),
-                    false => Ok(()),
-                }
-            });
-            done.map(|()| last)
+            let read = || {
+                read(&mut |progress| {
+                    last = Some(progress);
+                    interrupt::check()
+                })
+            };
+            stop.heeding(read).map(|()| last)
         };
         let reading = match std::thread::Builder::new().spawn_scoped(scope, reading) {
             Ok(reading) => reading,
             Err(error) => return (Ok(()), Err(Error::system("cannot start a thread that reads", error))),
         };
-        let worked = work();
-        is_over.store(worked.is_err(), Ordering::Relaxed);
+        let worked = work().and_then(|()| interrupt::receive(&from).map(drop));
+        if worked.is_err() {
+            stop.set();
+        }
         (worked, reading.join().unwrap_or_else(|_| Err(Error::internal("a thread that reads has failed"))))
     });
     worked?;
@@ -465,7 +470,7 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::{Duration, Instant};
 
     use super::*;

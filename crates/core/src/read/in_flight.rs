@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
+use crate::interrupt;
 use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
 use crate::tree::{Coming, TreeCache};
 
@@ -73,7 +74,7 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// What the store reports.
+    /// What the store reports, and what ends a wait.
     pub(crate) fn take(self, file: &File) -> Result<Vec<Bytes>> {
         let perf = file.perf();
         let from = perf.now();
@@ -97,7 +98,8 @@ impl InFlight {
         for _ in 0..self.missing {
             let arrival = match read.next() {
                 Some(arrival) => arrival,
-                None => self.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?,
+                None => interrupt::receive(&self.arrivals)?
+                    .ok_or_else(|| Error::new(ErrorKind::Io, "the store stopped delivering"))?,
             };
             put(arrival.id as usize, arrival.bytes?)?;
         }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use crate::error::Result;
+use crate::interrupt;
 use crate::io::{Arrival, Fetcher, Flow, Store, Ticket, Want, coalesce};
 
 /// The default budget of a tree's cache in bytes: ROOT's default for `TTreeCache`.
@@ -256,15 +257,17 @@ impl Coming {
     ///
     /// # Errors
     ///
-    /// What the store reported.
+    /// What the store reported, and what ends a wait.
     pub(crate) fn wait(&self) -> Result<Bytes> {
-        let mut bytes = self.slot.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match &*bytes {
+            let bytes = self.slot.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = self.slot.there.wait_timeout_while(bytes, interrupt::EVERY, |bytes| bytes.is_none());
+            match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
                 Some(Ok(bytes)) => return Ok(bytes.clone()),
                 Some(Err(error)) => return Err(error.clone()),
-                None => bytes = self.slot.there.wait(bytes).unwrap_or_else(PoisonError::into_inner),
+                None => {}
             }
+            interrupt::check()?;
         }
     }
 }

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._file import file as files_module
 from sapwood._file import session
 from sapwood._read import friends as friends_module
@@ -211,7 +212,8 @@ class Chain:
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
         """Sources with their trees: the next one is opened while the one before is in use."""
         born = session.generation()
-        pool = ThreadPoolExecutor(1, "sapwood-open")
+        stop = _core.Stop()
+        pool = ThreadPoolExecutor(1, "sapwood-open", initializer=stop.heed)
         coming: Future[Any] | None = None
         rest = iter(sources)
         source = next(rest, None)
@@ -236,6 +238,7 @@ class Chain:
                     yield now, tree
         finally:
             if born == session.generation():
+                stop.set()
                 if coming is not None and not coming.cancel() and coming.exception() is None:
                     close(source, coming.result())
                 pool.shutdown(wait=True)

@@ -57,6 +57,12 @@ def ignore(others: Mapping[str, Any], what: str, stacklevel: int = 3) -> None:
         if name not in Foreign.__annotations__:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
     loud = [name for name in others if name not in QUIET]
+    if "custom_classes" in loud:
+        # Imported here: classes are made of what reads.
+        from sapwood.models.behavior import classes
+
+        if others["custom_classes"] in (None, classes):
+            loud.remove("custom_classes")
     if loud:
         names = ", ".join(f"{name}=" for name in loud)
         warnings.warn(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._file import session, sizes
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
@@ -116,7 +117,13 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
     """
     born = session.generation()
     readers: list[int] = []
-    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=lambda: readers.append(threading.get_ident()))
+    stop = _core.Stop()
+
+    def begin() -> None:
+        readers.append(threading.get_ident())
+        stop.heed()
+
+    pool = ThreadPoolExecutor(1, "sapwood-ahead", initializer=begin)
     coming: Future[Item] | None = None
     fault: Exception | None = None
     step = next(steps, None)
@@ -145,6 +152,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
     finally:
         fault = None
         if born == session.generation():
+            # What is still being read is not wanted any more.
+            stop.set()
             if coming is not None:
                 coming.cancel()
             # The last reference may be dropped by the collector of garbage, in any thread.

@@ -445,7 +445,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         parts = tables.batches(value)
         found = tables.table(next(parts))
         if found is None:
-            raise errors.MismatchError(
+            raise errors.WrongTypeError(
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )

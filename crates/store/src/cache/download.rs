@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use sapwood::Error;
 use sapwood::io::{ByteRange, Flow, LocalFile, Receive, Store};
+use sapwood::{Error, interrupt};
 use twox_hash::XxHash64;
 
 use super::about::{About, PART_BYTES};
@@ -52,6 +52,7 @@ pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result
         if since.elapsed() > STALL_LIMIT {
             return refused("another process fetches the file, and does not get on");
         }
+        interrupt::check()?;
         std::thread::sleep(Duration::from_millis(20));
     }
     if let Some(file) = kept(folder, state) {

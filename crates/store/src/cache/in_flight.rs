@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use sapwood::Result;
+use sapwood::{Result, interrupt};
 
 use super::state::State;
 use crate::stopped::stopped;
@@ -115,6 +115,7 @@ impl InFlight {
             if !wanted() {
                 return Err(stopped());
             }
+            interrupt::check()?;
             if claims.come != come {
                 (come, since) = (claims.come, Instant::now());
             } else if since.elapsed() > WAIT_LIMIT {

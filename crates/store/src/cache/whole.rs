@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store};
-use sapwood::{Error, Result};
+use sapwood::{Error, ErrorKind, Result};
 
 use super::checked_copy::CheckedCopy;
 use super::download;
@@ -90,6 +90,7 @@ impl<S: Store> WholeCache<S> {
         let (ends, state) = look(&self.inner, &self.folder, &self.name, &mut None, 0, 0)?;
         Ok(match self.file(&state) {
             Ok(file) => Place::Near(ends.identity, file),
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
             Err(_) if !self.folder.is_open() => Place::Far, // the folder has said why
             Err(error) => {
                 let dir = self.options.dir.display();

@@ -89,18 +89,18 @@ impl CloudUpload {
             return block_on(self.put_whole(bucket, file, replaces));
         }
         let begun = bucket.store.put_multipart_opts(&self.login.place.key, PutMultipartOptions::default());
-        let mut parts = block_on(begun).map_err(refused)?;
+        let mut parts = block_on(async { begun.await.map_err(refused) })?;
         let sent = block_on(self.put_parts(&mut *parts, file)).and_then(|()| {
             // Each part has a checksum in its signature, which the cloud has compared.
             step(Step::Naming);
             if !replaces && self.is_there()? {
                 return Err(exists());
             }
-            block_on(parts.complete()).map_err(refused)
+            block_on(async { parts.complete().await.map_err(refused) })
         });
         if sent.is_err() {
             // Parts are no file, but they are paid for.
-            let _ = block_on(parts.abort());
+            let _ = block_on(async { parts.abort().await.map_err(refused) });
         }
         sent
     }
@@ -144,7 +144,7 @@ impl Remote for CloudUpload {
             step(Step::Checking);
             let checked = self.check(file, &put);
             if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Checksum) {
-                let _ = block_on(bucket.store.delete(&self.login.place.key));
+                let _ = block_on(async { bucket.store.delete(&self.login.place.key).await.map_err(refused) });
             }
             checked
         };

@@ -168,7 +168,7 @@ impl HttpUpload {
     /// Compares what arrived with what was sent.
     fn check(&self, link: &Link, file: &Finished, url: &Url) -> Result<()> {
         let target = self.target_of(url)?;
-        match block_on(self.digest(link, &target)) {
+        match block_on(async { Ok::<_, Error>(self.digest(link, &target).await) })? {
             Some(Digest { bytes, adler32: Some(said) }) => {
                 bytes.map_or(Ok(()), |found| check_bytes(file, found))?;
                 check_adler32(file, &said)

@@ -9,7 +9,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use sapwood::Result;
+use sapwood::{Error, Result, interrupt};
 
 /// So often is a receiver asked whether it still wants what is on its way.
 const POLL: Duration = Duration::from_millis(10);
@@ -30,9 +30,12 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs `future` in this thread until it is done. Tokio's own way panics in a thread that belongs to some runtime, and
-/// ours may be any thread of a user.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+/// Runs `future` in this thread until it is done, or what the thread heeds ends the wait. Tokio's own way panics in a
+/// thread that belongs to some runtime, and ours may be any thread of a user.
+pub(crate) fn block_on<T, E: From<Error>>(
+    future: impl Future<Output = std::result::Result<T, E>>,
+) -> std::result::Result<T, E> {
+    let is_heeded = interrupt::is_heeded();
     let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&unpark));
     let mut context = Context::from_waker(&waker);
@@ -42,7 +45,12 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         while !unpark.woken.swap(false, Ordering::Acquire) {
-            thread::park();
+            if is_heeded {
+                thread::park_timeout(interrupt::EVERY);
+                interrupt::check()?;
+            } else {
+                thread::park();
+            }
         }
     }
 }
@@ -68,6 +76,8 @@ pub(crate) async fn unless_stopped<T>(
 
 #[cfg(test)]
 mod tests {
+    use sapwood::ErrorKind;
+
     use super::*;
 
     #[test]
@@ -76,9 +86,16 @@ mod tests {
         let inner = async {
             block_on(async {
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                7
+                Ok::<_, Error>(7)
             })
         };
-        assert_eq!(runtime.block_on(runtime.spawn(inner)).unwrap(), 7);
+        assert_eq!(runtime.block_on(runtime.spawn(inner)).unwrap().unwrap(), 7);
+    }
+
+    #[test]
+    fn what_a_thread_heeds_ends_its_wait() {
+        let never = || block_on(std::future::pending::<Result<()>>());
+        let interrupted = || Err(Error::new(ErrorKind::Cancelled, "enough"));
+        assert_eq!(interrupt::heeding(interrupted, never).unwrap_err().message(), "enough");
     }
 }

@@ -38,6 +38,12 @@ pub(crate) enum RetryWhen {
     After(Duration),
 }
 
+impl From<Error> for RequestError {
+    fn from(error: Error) -> Self {
+        Self::never(error)
+    }
+}
+
 impl RequestError {
     pub(crate) fn never(error: Error) -> Self {
         Self { error, again: RetryWhen::Never, code: None }

@@ -5,8 +5,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use sapwood::Result;
 use sapwood::io::Receive;
+use sapwood::{Result, interrupt};
 
 use crate::stopped::stopped;
 
@@ -68,6 +68,7 @@ impl Kept {
             if asking.stopped() {
                 return Err(stopped());
             }
+            interrupt::check()?;
             state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(state.touch(block))

@@ -11,7 +11,7 @@ use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use sapwood::io::{ByteRange, Receive, Store};
 use sapwood::memory::Memory;
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, ErrorKind, Result, interrupt};
 
 use crate::packed::blocks::{Blocks, EqualBlocks, MOST_BLOCK_BYTES, Workers, load};
 use crate::packed::kept::LOOK;
@@ -99,6 +99,7 @@ impl Deflated {
             if context.2.stopped() {
                 return Err(stopped());
             }
+            interrupt::check()?;
             states = self.changed.wait_timeout(states, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         states.growing = true;

@@ -1,0 +1,160 @@
+"""Ctrl-C ends a wait for a server long before its time limit, wherever the read waits."""
+
+from __future__ import annotations
+
+import http.server
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sapwood
+
+#: What the client is told to wait at most.
+TIMEOUT = 60
+#: Far below that, and far above what a busy machine takes.
+SOON = 15
+ENTRIES = 40_000
+
+
+class Falling(http.server.ThreadingHTTPServer):
+    """A server that knows single ranges, and says nothing more once it ``is_silent``, or about a file of that name."""
+
+    daemon_threads = True
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = content
+        self.answers = 0
+        self.most_answers = 1 << 30
+        self.is_waited_for = threading.Event()
+        self.is_over = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Falling
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        server = self.server
+        if "silent" in self.path or server.answers >= server.most_answers:
+            server.is_waited_for.set()
+            server.is_over.wait(2 * TIMEOUT)
+            self.close_connection = True
+            return
+        server.answers += 1
+        size = len(server.content)
+        first, _, last = (
+            self.headers.get("Range", f"bytes=0-{size - 1}")
+            .removeprefix("bytes=")
+            .split(",")[0]
+            .partition("-")
+        )
+        start, stop = (int(first), int(last or size - 1) + 1) if first else (size - int(last), size)
+        start, stop = max(start, 0), min(stop, size)
+        self.send_response(206)
+        self.send_header("ETag", '"same"')
+        self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
+        self.send_header("Content-Length", str(stop - start))
+        self.end_headers()
+        self.wfile.write(server.content[start:stop])
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("far") / "events.root"
+    random = np.random.default_rng(1)
+    with sapwood.recreate(path, compression=None) as file:
+        # So large that opening does not bring all of it.
+        file.mktree("events", {name: random.random(ENTRIES) for name in "abcdefgh"})
+    return path.read_bytes()
+
+
+@pytest.fixture
+def server(content: bytes) -> Iterator[Falling]:
+    server = Falling(content)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.is_over.set()
+        server.shutdown()
+        server.server_close()
+
+
+OPEN = "tree = sapwood.open(url + '/events.root', timeout={timeout}, retries=5)['events']"
+CASES = {
+    "opening": "sapwood.open(url + '/silent.root', timeout={timeout})",
+    "columns": OPEN + "; ready(); tree.arrays(['a', 'h'])",
+    "one thread": OPEN.replace("retries", "threads=1, retries") + "; ready(); tree.arrays(['a', 'h'])",
+    "steps": OPEN + "; ready(); next(tree.iterate(['a'], step_size=1000))",
+    "rows": OPEN + "; ready(); tree.rows()[17]['a']",
+    "a cut": OPEN + "; ready(); tree.arrays(['a'], cut='b > 0.5')",
+    "a histogram": OPEN + "; ready(); tree.draw('a', bins=(10, 0, 1))",
+    "arrow": OPEN + "; import pyarrow; ready(); pyarrow.table(tree)",
+    "merging": "sapwood.merge('all.root', [url + '/events.root', url + '/silent.root'], timeout={timeout})",
+    "a root server": "sapwood.open(url.replace('http', 'root') + '//silent.root', timeout={timeout})",
+}
+CODE = """
+import sys, pathlib, sapwood
+url = sys.argv[1]
+def ready():
+    print("ready", flush=True)
+    sys.stdin.readline()
+try:
+    {body}
+except KeyboardInterrupt:
+    print("heard", flush=True)
+except Exception as error:
+    # Of a stream, pyarrow makes an error of its own.
+    print("heard" if "ended by Ctrl-C" in str(error) else error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ctrl_c_ends_a_wait(server: Falling, tmp_path: Path, case: str) -> None:
+    if case == "arrow":
+        pytest.importorskip("pyarrow")
+    code = CODE.format(body=CASES[case].format(timeout=TIMEOUT))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, server.url],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        if "ready()" in code.split("try:")[1]:
+            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+            server.most_answers = server.answers
+            process.stdin.write("\n")
+            process.stdin.flush()
+        if case == "a root server":
+            time.sleep(1.5)  # it has connected, and waits for an answer that HTTP does not give
+        else:
+            assert server.is_waited_for.wait(30), "the client asked nothing"
+            time.sleep(0.3)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SOON)
+        assert out.endswith("heard\n"), (out, err)
+        assert process.returncode == 0
+        assert not list(tmp_path.glob("*.root")), "what was not finished has no name"
+    finally:
+        process.kill()
+        process.communicate()
