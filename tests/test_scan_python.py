@@ -48,7 +48,8 @@ LOOKS: list[tuple[list[str], str, dict[str, Any], list[str]]] = [
     (["x", "Muon_pt", "name"], "", {}, []),
     (["Muon_pt", "Muon_q", "x*2"], "Muon_pt > 1", {}, ["--cut", "Muon_pt > 1"]),
     (["n", "x"], "n > 1", {"col": "#x:6.2f"}, ["--cut", "n > 1", "--col", "#x:6.2f"]),
-    (["Muon_*"], "", {"limit": 2, "precision": 3, "col_size": 5}, ["-n", "2", "--precision", "3", "--col-size", "5"]),
+    (["Muon_*"], "", {"limit": 2, "precision": 3}, ["-n", "2", "--precision", "3"]),
+    (["x"], "", {"col_size": 5}, ["--col-size", "5"]),
 ]  # fmt: skip
 
 

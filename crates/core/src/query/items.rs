@@ -143,11 +143,11 @@ impl Place<'_> {
 /// assert!(lines > 0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn each_item<E: From<Error>>(
-    columns: &[Column],
-    row: usize,
-    print: &mut dyn FnMut(&[Option<Item>]) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn each_item<E, P>(columns: &[Column], row: usize, print: &mut P) -> Result<(), E>
+where
+    E: From<Error>,
+    P: FnMut(&[Option<Item>]) -> Result<(), E>,
+{
     let places: Vec<Place<'_>> =
         columns.iter().map(|column| Place { column, kind: &column.kind, at: Some(row) }).collect();
     let mut any = false;
@@ -163,11 +163,11 @@ pub fn each_item<E: From<Error>>(
 }
 
 /// [`each_item`] of the lists at some places, which are items of those `above`.
-fn below<E: From<Error>>(
-    places: &[Place<'_>],
-    above: &[Place<'_>],
-    print: &mut dyn FnMut(&[Option<Item>]) -> Result<(), E>,
-) -> Result<(), E> {
+fn below<E, P>(places: &[Place<'_>], above: &[Place<'_>], print: &mut P) -> Result<(), E>
+where
+    E: From<Error>,
+    P: FnMut(&[Option<Item>]) -> Result<(), E>,
+{
     let items = places.iter().filter(|place| place.is_list()).map(Place::len).max();
     for number in 0..items.unwrap_or(0) {
         let items: Vec<Place<'_>> = places.iter().map(|place| place.item(number)).collect();

@@ -1,8 +1,8 @@
 """Packets: how many units of work a worker is given at a time, and what comes back.
 
-What is merged are units, whose borders depend on nothing but the files. So results do not depend on packets, which are
-sized by what workers manage: a packet takes about :data:`SECONDS`, and a worker that is slower than the others gives
-back the units that it has not begun when the time is over. All workers end within about one unit of each other.
+What is merged are units, whose borders depend on nothing but the files. So results do not depend on packets,
+which are sized by what workers manage: a packet takes about :data:`SECONDS`, and a worker that is slower than
+the others gives back the units that it has not begun when the time is over.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Packets(Generic[Unit]):
     ) -> Iterator[Any]:
         """The results, each when those of all units before it are there.
 
-        ``failed`` makes an error of what a unit has raised, or of what became of a packet of which nothing came
-        back.
+        ``failed`` makes an error of what a unit has raised, or of what became of a packet of which nothing
+        came back.
         """
         given = 0
         try:
