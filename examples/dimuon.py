@@ -1,7 +1,8 @@
 """A dimuon spectrum over many files: look at them, draw, count what is in a peak, and keep what is interesting.
 
-Run it with ``python examples/dimuon.py FOLDER``: files of toy muons are written there first, as a detector would have
-seen them; with NanoAOD of your own, leave that step out. Every step is one that a notebook would have in a cell.
+Run it with ``python examples/dimuon.py FOLDER``: files of toy muons are written there first, as a detector
+would have seen them; with NanoAOD of your own, leave that step out. Every step is one that a notebook would
+have in a cell.
 """
 
 from __future__ import annotations
@@ -43,14 +44,11 @@ def toy(rng: np.random.Generator, events: int) -> dict[str, Any]:
     pt[:, 1] = mass**2 / (pt[:, 0] * angle)
     charge = rng.choice(np.array([-1, 1], "i4"), (events, 3))
     kept = np.arange(3) < counts[:, None]
-    columns = {"Muon_pt": pt, "Muon_eta": eta, "Muon_phi": phi}
-    lists = {name: ak.unflatten(values[kept].astype("f4"), counts) for name, values in columns.items()}
-    return {
-        "run": np.repeat(np.int32(1), events),
-        "event": np.arange(events),
-        **lists,
-        "Muon_charge": ak.unflatten(charge[kept], counts),
-    }
+    columns = {"pt": pt, "eta": eta, "phi": phi}
+    fields = {name: values[kept].astype("f4") for name, values in columns.items()}
+    # A list of records becomes nMuon, Muon_pt, Muon_eta ...
+    muons = ak.unflatten(ak.zip({**fields, "charge": charge[kept]}), counts)
+    return {"run": np.repeat(np.int32(1), events), "event": np.arange(events), "Muon": muons}
 
 
 def write(folder: Path, files: int, events: int) -> None:
