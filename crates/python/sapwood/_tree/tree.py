@@ -372,12 +372,12 @@ class Tree(HasBranches):
         >>> [row["v"] for row in tree.scan("x:v", "x > 1")]
         [3]
         >>> print(tree.scan("x", col="6.2f"))
-        **********************
+        *********************
         *    Row   *      x *
-        **********************
+        *********************
         *        0 *   1.00 *
         *        1 *   2.00 *
-        **********************
+        *********************
         """
         named = scanning.expressions_of(self, expressions)
         query, cuts_items = scanning.query_of(self, named.values(), cut, aliases)
