@@ -37,6 +37,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.remote.remote
 	$(BIN)/python -m bench.read.treecache
 	$(BIN)/python -m bench.ntuple.run
+	$(BIN)/python -m bench.query.query
 	$(BIN)/python -m bench.look.look --write
 
 # The hot loops alone, in memory: which one became slower.
