@@ -1,4 +1,4 @@
-"""Examples of writing from many workers: what they write is whole, and real ROOT finds the physics in it."""
+"""Examples: what they write is whole, real ROOT finds the physics in it, and so does what reads many files."""
 
 from __future__ import annotations
 
@@ -109,3 +109,31 @@ def test_toy_shower_keeps_momentum(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stderr[-3000:]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_dimuon_spectrum_has_its_peaks(tmp_path: Path) -> None:
+    command = [sys.executable, REPOSITORY / "examples/dimuon.py", tmp_path, "--files", 3, "--events", 4000]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    steps = done.stdout.split("\n\n")
+    assert "*    Row   * Instance *" in steps[0] and len(steps) == 4
+    bars = [line.split("|") for line in steps[1].splitlines()[1:]]
+    heights = {int(low.split()[0]): int(bar.split()[-1]) for low, bar in bars}
+    # Bins of 2 GeV: the Z stands above what is beside it, and so does the J/psi.
+    assert heights[90] > 5 * heights[80] and heights[90] > 5 * heights[104]
+    assert heights[2] > 2 * heights[6]
+    counted = dict(line.strip().split(": ") for line in steps[2].splitlines()[1:])
+    pairs = int(counted["pairs"])
+    # A pair in two has opposite charges; three in ten come from a Z, and a few of the others are as heavy.
+    assert 2000 < pairs < 3500 and 0.27 * pairs < int(counted["Z"]) < 0.37 * pairs
+    mass = sapwood.open(tmp_path / "z.root")["Events/mass"].array(library="np")
+    assert len(mass) == int(counted["Z"]) and abs(mass.mean() - 91.19) < 0.5
+    found = root(
+        """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("Events")
+answer([tree.GetEntries(), tree.GetEntries("abs(mass - 91.19) < 7.5"), file.Get("mass").GetEntries()])
+""",
+        tmp_path / "z.root",
+    )
+    assert found == [len(mass), len(mass), pairs]

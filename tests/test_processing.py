@@ -60,18 +60,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Backwards(Executor):
-    """Runs what it has in the opposite order."""
+    """Runs the second of two tasks before the first one."""
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[Future[Any], Any]] = []
+        self.held: Any = None
 
     def submit(self, function: Any, /, *arguments: Any, **others: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        self.waiting.append((future, lambda: function(*arguments, **others)))
-        if len(self.waiting) == 3:
-            for one, work in reversed(self.waiting):
-                one.set_result(work())
-            self.waiting.clear()
+        work = lambda: future.set_result(function(*arguments, **others))  # noqa: E731
+        if self.held is None:
+            self.held = work
+            return future
+        work()
+        self.held()
+        self.held = lambda: None
         return future
 
 
@@ -109,6 +111,107 @@ class Slow(Positive):
     def process(self, batch: Any) -> Any:
         time.sleep(0.05)
         return super().process(batch)
+
+
+class Unsendable(Exception):
+    def __init__(self, one: Any, two: Any) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+class FailingFar(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        if np.any(batch["x"] == 700):
+            raise Unsendable("this", "that")
+        return 0
+
+
+def test_what_a_selector_raises_in_a_process_arrives_with_its_place(files: str) -> None:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        with pytest.raises(ProcessingError, match=r"entries 200 to 300 of .*1\.root: KeyError") as raised:
+            process(files, Failing(), processes, step_size=100)
+        notes = "".join(getattr(raised.value.__cause__, "__notes__", []))
+        assert "in a worker" in notes and 'raise KeyError("seven hundred")' in notes
+        with pytest.raises(ProcessingError, match="entries 200 to 300 of .*Unsendable: this and that"):
+            process(files, FailingFar(), processes, step_size=100)
+
+
+class Clock:
+    """Time that passes only where it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class OneByOne(Executor):
+    """Two workers, of which one is ten times slower; all in this thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock, self.packets, self.turn = clock, [[], []], 0
+
+    def submit(self, function: Any, /, *arguments: Any, **others: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        worker, self.turn = self.turn, 1 - self.turn
+        done: list[int] = []
+
+        def run(unit: int) -> int:
+            self.clock.now += (0.02, 0.2)[worker]
+            done.append(unit)
+            return 10 * unit
+
+        units, seconds = arguments
+        future.set_result(function(units, run, seconds))
+        self.packets[worker].append(done)
+        return future
+
+
+def test_a_slow_worker_gets_smaller_packets_and_every_unit_is_done_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sapwood._tools import packets
+
+    clock = Clock()
+    monkeypatch.setattr(packets, "time", clock)
+    workers = OneByOne(clock)
+
+    def submit(units: list[int], seconds: float) -> Future[Any]:
+        return workers.submit(packets.work_on, units, seconds)
+
+    def failed(error: Exception, units: list[int]) -> Exception:
+        raise AssertionError(units)
+
+    found = list(packets.Packets(iter(range(500)), 2).results(submit, failed))
+    assert found == [10 * unit for unit in range(500)]
+    fast, slow = workers.packets
+    assert sorted(unit for packet in fast + slow for unit in packet) == list(range(500))
+    # Half a second is three units of the one, and as many of the other as a packet has.
+    assert max(map(len, slow)) <= 3 < max(map(len, fast)) <= 25
+    assert len(fast[0]) == 1, "nothing is known at first"
+
+
+def test_results_that_wait_for_one_are_bounded() -> None:
+    from sapwood._tools import packets
+
+    held: list[tuple[Future[Any], list[int]]] = []
+    begun: list[int] = []
+
+    def submit(units: list[int], seconds: float) -> Future[Any]:
+        future: Future[Any] = Future()
+        begun.extend(units)
+        if not held:
+            held.append((future, units))
+            return future
+        future.set_result(packets.Outcome(list(units), packets.SECONDS))
+        if len(begun) > 6 and not held[0][0].done():
+            held[0][0].set_result(packets.Outcome(list(held[0][1]), packets.SECONDS))
+        return future
+
+    found = list(packets.Packets(iter(range(40)), 2).results(submit, lambda error, units: error))
+    assert found == list(range(40))
 
 
 def test_dask_counts_once_what_a_lost_worker_had(files: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,12 @@ DIGITS_OF_ROOT = {
     "Gamma(2": 1e-12,
     "Beta": 1e-12,
     "BinomialI": 1e-12,
+    "StudentQuantile": 1e-5,
     "Student": 1e-12,
+    "DiLog": 1e-12,
+    "LandauI": 1e-6,
+    "StruveH": 1e-9,
+    "StruveL": 1e-12,
     "FDist": 1e-12,
     "GammaDist": 1e-12,
 }
@@ -132,6 +137,11 @@ def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None
         ("x>>h(5,1,2,5,1,2)", "", "more than 1 axes"),
         ("x:y:i:u", "", "one to three axes"),
         ("__import__('os')", "", "no function"),
+        ("TMath::VavilovI(x, 0.5, 0.5)", "", 'no function "TMath::VavilovI"'),
+        ("(" * 300 + "x" + ")" * 300, "", "deep"),
+        ("x" + "+x" * 100_000, "", "characters, more than"),
+        ("v + name", "", "a text is joined with a number"),
+        ("x", "v[", "a value is missing|does not end|is missing"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(
@@ -140,6 +150,23 @@ def test_what_cannot_be_drawn_says_why(
     tree, _ = answers
     with pytest.raises(sapwood.errors.SapwoodError, match=words):
         tree.draw(expression, cut)
+
+
+def test_what_a_condition_guards_need_not_be_there(answers: tuple[Any, dict[str, Any]]) -> None:
+    tree, _ = answers
+    n, i = tree["n"].array(library="np"), tree["i"].array(library="np")
+    v = tree["v"].array().tolist()
+    found = tree.arrays(["n == 0 || v[n-1] > 30"], library="np")["n == 0 || v[n-1] > 30"]
+    assert found.tolist() == [not items or items[-1] > 30 for items in v]
+    found = tree.arrays(["i != 0 && 10 % i > 0"], library="np")["i != 0 && 10 % i > 0"]
+    assert found.tolist() == [bool(one) and int(np.fmod(10, one)) > 0 for one in i]
+    # Without the condition, and where it stands behind, the value must be there.
+    for expression in ("v[n-1] > 30", "v[n-1] > 30 || n == 0", "n == 0 || v[0] > 30"):
+        with pytest.raises(sapwood.errors.MismatchError, match="entry 0 has no value here"):
+            tree.arrays([expression])
+    assert len(tree.arrays(["x"], "n == 0 || v[0] > 30")) == sum(count > 0 for count in n) - sum(
+        0 < len(items) and items[0] <= 30 for items in v
+    )
 
 
 def test_lists_of_other_lengths_are_refused_by_arrays(answers: tuple[Any, dict[str, Any]]) -> None:

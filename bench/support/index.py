@@ -57,7 +57,7 @@ def _describe(branch: Any) -> tuple[str, int, int, int, str, int] | None:
     return "fixed", file.base.itemsize, times, widen, number, 0
 
 
-def write_index(path: Path) -> Path:
+def write_index(path: Path, name: str = TREE) -> Path:
     """Make the index of one file, when it is not there yet."""
     out = path.with_suffix(".index")
     if out.exists() and out.stat().st_mtime >= path.stat().st_mtime:
@@ -66,9 +66,9 @@ def write_index(path: Path) -> Path:
     import uproot
 
     file = uproot.open(path)
-    tree = file[TREE]
+    tree = file[name]
     raw = np.memmap(path, dtype=np.uint8, mode="r")
-    record = file.key(TREE)
+    record = file.key(name)
     seek = int(record.fSeekKey)
     nbytes, objlen, keylen = _key(raw, seek)
     lines = [f"file {path}", f"record {seek} {nbytes} {keylen} {objlen}"]
@@ -110,9 +110,9 @@ def write_index(path: Path) -> Path:
                 first_value += (border - header * n) // width
         if first_entry != entries:
             raise ValueError(f"{path.name}: {branch.name} has {entries} entries, its baskets {first_entry}")
-        name = branch.name.replace(" ", "_")
+        label = branch.name.replace(" ", "_")
         lines.append(
-            f"branch {name} {kind} {width} {times} {widen} {number} {header} {entries} {first_value} {first_inner}"
+            f"branch {label} {kind} {width} {times} {widen} {number} {header} {entries} {first_value} {first_inner}"
         )
         if kind == "rows":
             lines += ["step " + " ".join(map(str, s)) for s in EVENT]

@@ -8,8 +8,6 @@ mod output;
 mod printable;
 mod remote;
 pub mod reports;
-mod scan_items;
-mod scan_table;
 mod source;
 mod targets;
 mod terminal;

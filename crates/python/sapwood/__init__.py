@@ -9,7 +9,7 @@ from sapwood._file.file import File, open
 from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.filters import no_filter
-from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
+from sapwood._read.multi_file import concatenate, draw, iterate, num_entries, scan
 from sapwood._read.vectors import vectors
 from sapwood._remote.network import Opening
 from sapwood._tools.compression_studies import compression_study
@@ -112,6 +112,7 @@ __all__ = [
     "recover",
     "recreate",
     "rewrite",
+    "scan",
     "skim",
     "to_pyroot",
     "to_writable",

@@ -26,6 +26,7 @@ mod query;
 mod reader;
 mod reading;
 mod remote;
+mod scan;
 mod sessions;
 mod steps;
 mod target;
@@ -80,6 +81,8 @@ mod _core {
     use super::query::{Draws, Friend, Query, formula, in_lumi_mask};
     #[pymodule_export]
     use super::reader::Reader;
+    #[pymodule_export]
+    use super::scan::{ItemTable, item_lines, split_expressions};
     #[pymodule_export]
     use super::steps::Steps;
     #[pymodule_export]

@@ -5,15 +5,13 @@ use std::io::Write;
 use std::ops::Range;
 
 use sapwood::column::{Kind, Number};
-use sapwood::query::{LumiMask, Query, Source};
+use sapwood::query::{Item, ItemTable, LumiMask, Query, Source, each_item};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::scan_items::{Item, each_item};
-use crate::scan_table::{Format, Table, csv};
 use crate::source::{Dataset, Friends, LumiMaskOption, dataset_or_part};
 use crate::targets::{matches, targets};
 
@@ -325,7 +323,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 
 /// Rows with an item of each list, up to the number of rows that is wanted.
 fn expanded(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let plain = |cell: &Option<Item>| cell.as_ref().map_or(serde_json::Value::Null, Item::as_json);
+    let plain = |cell: &Option<Item>| cell.as_ref().map_or(serde_json::Value::Null, item);
     if arguments.json {
         return each_file(arguments, |all, left| {
             all.turns(left, |entry, instance, cells| {
@@ -354,16 +352,44 @@ fn expanded(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let mut table = None;
     each_file(arguments, |all, left| {
         if table.is_none() {
-            let (col, size, precision) = (arguments.col.as_deref(), arguments.col_size, arguments.precision);
-            let formats = Format::of(col, size, precision, all.names.len())?;
+            let (formats, size) = (arguments.col.as_deref().unwrap_or_default(), arguments.col_size);
             let (_, columns) = all.read(0..0)?;
             let is_list = |column: &Column| !matches!(column.kind, Kind::Number { .. } | Kind::Text { .. });
-            table = Some(Table::new(out, &all.names, formats, columns.iter().any(is_list))?);
+            let has_lists = columns.iter().any(is_list);
+            let begun = ItemTable::new(&all.names, formats, size, arguments.precision, has_lists)?;
+            writeln!(out, "{}", begun.head())?;
+            table = Some(begun);
         }
-        let Some(table) = &mut table else { return Ok(()) };
-        all.turns(left, |entry, instance, cells| table.row(out, entry, instance, cells))
+        let Some(table) = &table else { return Ok(()) };
+        all.turns(left, |entry, instance, cells| Ok(writeln!(out, "{}", table.row(entry, instance, cells))?))
     })?;
-    table.map_or(Ok(()), |table| table.end(out))
+    if let Some(table) = table {
+        writeln!(out, "{}", table.end())?;
+    }
+    Ok(())
+}
+
+/// An item as JSON.
+fn item(item: &Item) -> serde_json::Value {
+    match item {
+        Item::Number(value) => output::number(*value),
+        Item::Whole(value) => (*value).into(),
+        Item::Unsigned(value) => (*value).into(),
+        Item::Text(text) => text.clone().into(),
+    }
+}
+
+/// A cell of a CSV file, in quotes where it needs them.
+fn csv(value: &serde_json::Value) -> String {
+    let text = match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
 }
 
 /// What is wanted, with names in place of patterns that some names match.

@@ -152,33 +152,41 @@ impl Axis {
     /// Adds the number of the bin of each value, times a stride, to the numbers of bins; notes which values are not
     /// inside.
     fn find_all(&self, values: &[f64], stride: u32, bins: &mut [u32], inside: &mut [bool]) {
+        let mut found = [0; BLOCK];
         let last = self.bins as u32;
-        let note = |bin: u32, at: &mut u32, inside: &mut bool| {
-            *at += bin * stride;
-            *inside &= bin.wrapping_sub(1) < last;
-        };
-        let rows = values.iter().zip(bins.iter_mut().zip(inside.iter_mut()));
-        if self.has_edges() {
-            rows.for_each(|(x, (at, inside))| note(self.find(*x) as u32, at, inside));
-            return;
+        let blocks = values.chunks(BLOCK).zip(bins.chunks_mut(BLOCK).zip(inside.chunks_mut(BLOCK)));
+        for (values, (bins, inside)) in blocks {
+            let found = &mut found[..values.len()];
+            self.find_block(values, found);
+            // Loops of one kind of number each, which the compiler turns into vectors.
+            for (at, bin) in bins.iter_mut().zip(&*found) {
+                *at += bin * stride;
+            }
+            for (inside, bin) in inside.iter_mut().zip(&*found) {
+                *inside &= bin.wrapping_sub(1) < last;
+            }
         }
-        // As `find`, without a branch and without a division.
+    }
+
+    /// The number of the bin of each value of a block, as [`find`](Self::find) has it, without a branch and without a
+    /// division.
+    fn find_block(&self, values: &[f64], found: &mut [u32]) {
         let (min, max, count) = (self.min, self.max, self.bins as f64);
-        let (width, scale) = ((max - min) / count, count / (max - min));
+        let (width, scale, end) = ((max - min) / count, count / (max - min), count + 1.0);
         // Edges that are hardly told apart are for `find`.
         let is_coarse = width > min.abs().max(max.abs()) * 1e-14;
-        if !is_coarse || !scale.is_finite() || !width.is_normal() {
-            rows.for_each(|(x, (at, inside))| note(self.find(*x) as u32, at, inside));
+        if self.has_edges() || !is_coarse || !scale.is_finite() || !width.is_normal() {
+            values.iter().zip(found).for_each(|(x, found)| *found = self.find(*x) as u32);
             return;
         }
-        for (x, (at, inside)) in rows {
+        for (x, found) in values.iter().zip(found) {
             let x = *x;
             // The next whole number is that of the bin or of the one behind it, which the lower edge tells.
             let next = ((x - min) * scale + WHOLE) - WHOLE;
             let bin = if x < min + next * width { next } else { next + 1.0 };
             let bin = if x < min { 0.0 } else { bin };
-            let bin = if x < max { bin } else { count + 1.0 };
-            note(((bin + WHOLE).to_bits() as u32).min(last + 1), at, inside);
+            let bin = if x < max { bin } else { end };
+            *found = (bin + WHOLE).to_bits() as u32;
         }
     }
 }

@@ -100,6 +100,11 @@ impl Bound {
         }
     }
 
+    /// Whether it needs an item by a constant index.
+    pub(super) fn picks(&self) -> bool {
+        matches!(self.op, Op::Pick { .. }) || self.parts().into_iter().any(Self::picks)
+    }
+
     /// The constant that it is.
     pub(super) fn constant(&self) -> Option<&Scalar> {
         match &self.op {

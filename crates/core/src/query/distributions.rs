@@ -392,28 +392,41 @@ pub(super) fn landau(of: &[f64]) -> f64 {
     let density = if lambda.is_nan() {
         f64::NAN
     } else if lambda < 0.0 {
-        landau_by_saddle(lambda)
+        landau_by_saddle(lambda, false)
     } else {
-        landau_by_sine(lambda)
+        landau_by_sine(lambda, false)
     };
     if is_normed == 0.0 { density } else { density / sigma }
 }
 
-/// The inverse Laplace transform of s^s along the line through the saddle point, where nothing cancels.
-fn landau_by_saddle(lambda: f64) -> f64 {
+/// `TMath::LandauI(x)`: the part of the distribution below x, to all digits.
+pub(super) fn landau_below(x: f64) -> f64 {
+    if x.is_nan() {
+        f64::NAN
+    } else if x < 0.0 {
+        landau_by_saddle(x, true)
+    } else {
+        1.0 - landau_by_sine(x, true)
+    }
+}
+
+/// The inverse Laplace transform of s^s, or of s^s / s (what is below lambda), along the line through the saddle point,
+/// where nothing cancels.
+fn landau_by_saddle(lambda: f64, is_below: bool) -> f64 {
     let c = (-1.0 - lambda).exp();
     if c > 750.0 {
         return 0.0;
     }
     // The width of the peak, and the distance of the singularity at 0, bound the steps.
     let step = (c / 6.0).min(c.sqrt() / 6.0);
-    let mut sum = 0.5;
+    let mut sum = if is_below { 0.5 / c } else { 0.5 };
     for k in 1..MOST_TERMS {
         let y = step * f64::from(k);
         let (ln, arg) = (0.5 * (c * c + y * y).ln(), y.atan2(c));
         // s ln s + lambda s, less its value at the saddle point, -c.
         let size = (c * ln - y * arg + lambda * c + c).exp();
-        sum += size * (c * arg + y * ln + lambda * y).cos();
+        let (sin, cos) = (c * arg + y * ln + lambda * y).sin_cos();
+        sum += size * if is_below { (c * cos + y * sin) / (c * c + y * y) } else { cos };
         if size < 1e-18 {
             break;
         }
@@ -421,21 +434,109 @@ fn landau_by_saddle(lambda: f64) -> f64 {
     sum * step * (-c).exp() / PI
 }
 
-/// The integral of exp(-lambda t - t ln t) sin(pi t) / pi, in a variable in which it falls off doubly exponentially.
-fn landau_by_sine(lambda: f64) -> f64 {
+/// The integral of exp(-lambda t - t ln t) sin(pi t) / pi, or of that divided by t (what is above lambda).
+fn landau_by_sine(lambda: f64, is_above: bool) -> f64 {
+    let height = |t: f64| (-lambda * t - t * t.ln()).exp() * (PI * t).sin() / if is_above { t } else { 1.0 };
+    integral(1.0 / (1.0 + lambda), height) / PI
+}
+
+/// The integral from 0 on of what falls exponentially on a scale, in a variable in which it does so doubly.
+fn integral(scale: f64, f: impl Fn(f64) -> f64) -> f64 {
     const STEP: f64 = 1.0 / 32.0;
-    // The scale of t on which the integrand falls.
-    let scale = 1.0 / (1.0 + lambda);
     let mut sum = 0.0;
     for k in -130..=130 {
         let u = STEP * f64::from(k);
         let t = scale * (u - (-u).exp()).exp();
         let weight = t * (1.0 + (-u).exp());
         if weight > 0.0 {
-            sum += weight * (-lambda * t - t * t.ln()).exp() * (PI * t).sin();
+            sum += weight * f(t);
         }
     }
-    sum * STEP / PI
+    sum * STEP
+}
+
+/// `TMath::StruveH0(x)` and `StruveH1(x)`: the series where it does not cancel, and behind it the difference to the
+/// Bessel function Y, which is an integral of one sign.
+pub(super) fn struve_h(order: u8, x: f64) -> f64 {
+    let (size, is_odd) = (x.abs(), order == 0);
+    let found = if size < 3.0 {
+        struve_series(order, size, -1.0)
+    } else if is_odd {
+        libm::y0(size) + 2.0 / PI * integral(1.0 / size, |t| (-size * t).exp() / (1.0 + t * t).sqrt())
+    } else {
+        libm::y1(size) + 2.0 / PI * size * integral(1.0 / size, |t| (-size * t).exp() * (1.0 + t * t).sqrt())
+    };
+    if is_odd { found.copysign(x * found) } else { found }
+}
+
+/// `TMath::StruveL0(x)` and `StruveL1(x)`, by their series, whose terms have one sign.
+pub(super) fn struve_l(order: u8, x: f64) -> f64 {
+    let found = struve_series(order, x.abs(), 1.0);
+    if order == 0 { found.copysign(x) } else { found }
+}
+
+/// The series of a Struve function of a positive number, whose terms have this sign to each other.
+fn struve_series(order: u8, x: f64, sign: f64) -> f64 {
+    let shift = 2.0 * f64::from(order);
+    let mut term = if order == 0 { x } else { x * x / 3.0 };
+    let mut sum = term;
+    for k in 1..MOST_TERMS {
+        let odd = f64::from(2 * k + 1);
+        term *= sign * x * x / (odd * (odd + shift));
+        sum += term;
+        if term.abs() <= sum.abs() * 1e-17 || !sum.is_finite() {
+            break;
+        }
+    }
+    2.0 / PI * sum
+}
+
+/// `TMath::DiLog(x)`: the real part of the dilogarithm.
+pub(super) fn dilogarithm(x: f64) -> f64 {
+    const SIXTH: f64 = PI * PI / 6.0;
+    // From anywhere to between -1 and 1/2, where the series in -ln(1 - x) converges fast.
+    if x > 2.0 {
+        2.0 * SIXTH - 0.5 * x.ln() * x.ln() - dilogarithm(1.0 / x)
+    } else if x == 1.0 {
+        SIXTH
+    } else if x > 0.5 {
+        SIXTH - x.ln() * (x - 1.0).abs().ln() - dilogarithm(1.0 - x)
+    } else if x < -1.0 {
+        -SIXTH - 0.5 * (-x).ln() * (-x).ln() - dilogarithm(1.0 / x)
+    } else {
+        // Bernoulli numbers from the second on, each by the factorial of the next number.
+        const TERMS: [f64; 10] = [
+            1.0 / 36.0,
+            -1.0 / 3_600.0,
+            1.0 / 211_680.0,
+            -1.0 / 10_886_400.0,
+            1.0 / 526_901_760.0,
+            -691.0 / 16_999_766_784_000.0,
+            1.0 / 1_120_863_744_000.0,
+            -3_617.0 / 181_400_588_328_960_000.0,
+            43_867.0 / 97_072_790_126_247_936_000.0,
+            -174_611.0 / 16_860_010_916_664_115_200_000.0,
+        ];
+        let u = -(-x).ln_1p();
+        let sum = TERMS.iter().rev().fold(0.0, |sum, term| sum * u * u + term);
+        u - 0.25 * u * u + u * u * u * sum
+    }
+}
+
+/// `TMath::StudentQuantile(p, ndf, lower_tail)`.
+pub(super) fn student_quantile(of: &[f64]) -> f64 {
+    let [p, ndf, is_lower] = *of else { return f64::NAN };
+    if ndf < 1.0 || !(p > 0.0 && p < 1.0) {
+        return 0.0;
+    }
+    // The smaller tail keeps its digits.
+    let tail = p.min(1.0 - p);
+    let mut high = 1.0;
+    while student_below(-high, ndf) > tail && high < 1e300 {
+        high *= 2.0;
+    }
+    let found = if tail == 0.5 { 0.0 } else { inverse(-tail, 0.0, high, |t| -student_below(-t, ndf)) };
+    if (p < 0.5) == (is_lower != 0.0) { -found } else { found }
 }
 
 #[cfg(test)]
@@ -466,6 +567,11 @@ mod tests {
                 "erfinv" => erf_inverse(of[0]),
                 "normq" => norm_quantile(of[0]),
                 "student" => student_below(of[0], of[1]),
+                "studentq" => student_quantile(&[of[0], of[1], 1.0]),
+                "landaui" => landau_below(of[0]),
+                "h" => struve_h(of[0] as u8, of[1]),
+                "l" => struve_l(of[0] as u8, of[1]),
+                "dilog" => dilogarithm(of[0]),
                 other => panic!("no such function: {other}"),
             };
             assert!(near(found, value), "{call}: {found:e} and not {value:e}");
@@ -475,7 +581,9 @@ mod tests {
     #[test]
     fn pieces_of_a_density_join() {
         for at in [0.0_f64, 0.5, -0.5] {
-            let (one, other) = (landau_by_saddle(at), landau_by_sine(at));
+            let (one, other) = (landau_by_saddle(at, false), landau_by_sine(at, false));
+            assert!((one - other).abs() < 1e-13, "{at}: {one} and {other}");
+            let (one, other) = (landau_by_saddle(at, true), 1.0 - landau_by_sine(at, true));
             assert!((one - other).abs() < 1e-13, "{at}: {one} and {other}");
         }
     }

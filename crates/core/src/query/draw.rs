@@ -429,7 +429,7 @@ fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
     let columns: Vec<&[f64]> = points.columns.iter().map(Vec::as_slice).collect();
     // Axes that can grow are filled row by row: they are told to only where a value is outside of them.
     let grows: Vec<bool> = histogram.axes().iter().map(Axis::can_extend).collect();
-    for (place, column) in columns.iter().enumerate().take(grows.len()) {
+    for (place, column) in columns.iter().enumerate().take(grows.len()).filter(|(place, _)| grows[*place]) {
         let (min, max) = (histogram.axes()[place].min(), histogram.axes()[place].max());
         let is_inside = column.iter().all(|value| *value >= min && *value < max);
         if is_inside && let Some(axis) = histogram.axis_mut(place) {
@@ -437,9 +437,9 @@ fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
         }
     }
     histogram.fill_many(&columns, points.weights.as_deref())?;
-    for (place, grows) in grows.into_iter().enumerate() {
+    for place in (0..grows.len()).filter(|place| grows[*place]) {
         if let Some(axis) = histogram.axis_mut(place) {
-            axis.set_can_extend(grows);
+            axis.set_can_extend(true);
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use super::gather::Loaded;
 use super::index;
 use super::load::load;
 use super::reduce::{Reduction, reduce};
+use super::syntax::Binary;
 use super::value::{Data, Frame, Scalar, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::Selection;
@@ -102,6 +103,9 @@ impl Rows<'_> {
                 let value = self.value(of)?;
                 Value { data: unary(*operator, &value.data)?, ..value }
             }
+            Op::Binary(operator @ (Binary::And | Binary::Or), a, b) if !b.picks() => {
+                self.guarded(*operator, vec![self.value(a)?, self.value(b)?])?
+            }
             Op::Binary(operator, a, b) => {
                 let values = vec![self.value(a)?, self.value(b)?];
                 let mut zeros = None;
@@ -188,6 +192,30 @@ impl Rows<'_> {
             Data::Numbers(numbers) if is_one => Data::One(Scalar::of(&numbers)?),
             data => data,
         };
+        Ok(Value { frame, data, present })
+    }
+
+    /// `a || b` or `a && b`: where a decides, b need not be there, as in C. (An item of a constant index must: without
+    /// it, `TTree::Draw` leaves out the entry.)
+    fn guarded(&self, operator: Binary, values: Vec<Value>) -> Result<Value> {
+        if values.get(1).is_none_or(|second| second.present.is_none()) {
+            return self.joined(values, |data, items| binary(operator, &data[0], &data[1], items));
+        }
+        let (frame, values) = self.align(values)?;
+        let items = frame.items()?;
+        let [first, second] = &values[..] else { return Err(Error::internal("an operator lacks a value")) };
+        // The first one alone may be the same for all.
+        let first = Value { frame: frame.clone(), ..first.clone() }.spread()?;
+        let data = binary(operator, &first.data, &second.data, items)?;
+        let Data::Numbers(numbers) = &first.data else { return Err(super::fault::no_number()) };
+        let is_there = |value: &Value, item: usize| value.present.as_ref().is_none_or(|there| there[item]);
+        let decides = operator == Binary::Or;
+        let firsts = numbers.as_bool()?;
+        let present = firsts
+            .iter()
+            .enumerate()
+            .map(|(item, &is_true)| is_there(&first, item) && (is_true == decides || is_there(second, item)));
+        let present = Some(present.collect::<Arc<[bool]>>());
         Ok(Value { frame, data, present })
     }
 

@@ -35,6 +35,22 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Expr>> {
     Ok(found)
 }
 
+/// The expressions of a text with colons between, as `TTree::Draw` and `TTree::Scan` take them.
+///
+/// # Errors
+///
+/// [`Expression`](ErrorKind::Expression) for what cannot be understood.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::query::split_expressions("a ? b : c : TMath::Abs(x)")?, ["a ? b : c", "TMath::Abs(x)"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn split_expressions(text: &str) -> Result<Vec<String>> {
+    Ok(parse_list(text)?.into_iter().filter_map(|expr| Some(text.get(expr.span)?.trim().to_owned())).collect())
+}
+
 struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Placed>,

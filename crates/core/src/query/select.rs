@@ -359,13 +359,19 @@ impl Query {
             let Data::Numbers(numbers) = &value.data else { return Err(super::fault::no_number()) };
             let is_true = numbers.as_bool()?;
             let passes = |item: usize| is_true[item] && value.present.as_ref().is_none_or(|present| present[item]);
+            if value.depth() == 0 && value.present.is_none() {
+                return Ok(is_true.into_owned());
+            }
             if value.depth() == 0 {
                 return Ok((0..is_true.len()).map(passes).collect::<Vec<bool>>());
             }
             let mut start = 0;
             let any = value.frame.row_items()?.into_iter().map(|items| {
                 start += items;
-                (start - items..start).any(passes)
+                match &value.present {
+                    None => is_true[start - items..start].contains(&true),
+                    Some(_) => (start - items..start).any(passes),
+                }
             });
             Ok(any.collect())
         };

@@ -10,6 +10,7 @@ use super::bound::Bound;
 use super::evaluate::Rows;
 use super::gather::Loaded;
 use super::source::Source;
+use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::read::{Column, Progress, Selection};
 
@@ -122,10 +123,20 @@ impl<'s> Step<'s> {
 
 /// Rows that are computed together.
 fn parts<'c>(columns: impl Iterator<Item = &'c Column>, rows: usize) -> Vec<Range<usize>> {
-    let items = columns.map(|column| column.memory_bytes() / 8).max().unwrap_or(0).max(rows);
+    let items = columns.map(|column| column.memory_bytes() / width(&column.kind)).max().unwrap_or(0).max(rows);
     let step = (rows * PART_ITEMS / items.max(1)).max(1);
     match rows {
         0 => vec![0..0],
         _ => (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect(),
+    }
+}
+
+/// Bytes of the numbers that the items of a column have, at least.
+fn width(kind: &Kind) -> usize {
+    match kind {
+        Kind::Number { number, .. } => number.bytes(),
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => width(item),
+        Kind::Record { .. } => kind.members().iter().map(|(_, member)| width(member)).sum::<usize>().max(1),
+        Kind::Text { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => 8,
     }
 }

@@ -159,6 +159,13 @@ impl Frame {
 
     /// How many innermost items each row has.
     pub(super) fn row_items(&self) -> Result<Vec<usize>> {
+        // Nearly all lists are of one level.
+        if let [Level::Lists(offsets)] = &self.levels[..]
+            && let offsets = offsets.all()?
+            && offsets.len() == self.rows + 1
+        {
+            return Ok(offsets.windows(2).map(|pair| (pair[1] - pair[0]).max(0) as usize).collect());
+        }
         let mut counts = vec![1_usize; self.rows];
         // From the innermost level outwards, the number of items in each list.
         let mut below: Option<Vec<usize>> = None;

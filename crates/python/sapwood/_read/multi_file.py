@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import objects
-from sapwood._read import drawing, reading, stream
+from sapwood._read import drawing, reading, scanning, stream
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, close
 from sapwood._read.filters import Filter, as_match
 from sapwood._read.libraries import as_library
+from sapwood._read.scanning import Scan
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._tree import iteration
 from sapwood._tree.iteration import MOST, Report
@@ -307,6 +308,79 @@ def draw(
     return drawing.as_library(filled[0], library)
 
 
+def scan(
+    files: Any,
+    expressions: Any = None,
+    cut: str = "",
+    *,
+    limit: int | None = 25,
+    col: str = "",
+    col_size: int = 9,
+    precision: int = 9,
+    aliases: dict[str, str] | None = None,
+    allow_missing: bool = False,
+    fill: Mapping[str, float] | None = None,
+    friends: Mapping[str, Any] | None = None,
+    lumi_mask: Any = None,
+    entries: Any = None,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    **others: Unpack[Opening],
+) -> Scan:
+    """The first ``limit`` rows of the trees of several files as one, whose entries are counted over all of
+    them.
+
+    ``files`` and the options are those of :func:`sapwood.iterate`, the rest is as in
+    :meth:`sapwood.Tree.scan`. Files are opened while there are rows to show.
+
+    >>> import os, sapwood, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for part in range(2):
+    ...     with sapwood.recreate(os.path.join(folder, f"{part}.root")) as file:
+    ...         file["t"] = {"x": [2 * part, 2 * part + 1]}
+    >>> [(row["entry"], row["x"]) for row in sapwood.scan(f"{folder}/*.root:t", "x", "x > 0")]
+    [(1, 1), (2, 2), (3, 3)]
+    """
+    limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
+    chain = Chain(
+        "scan",
+        files,
+        {**others, **limits},
+        allow_missing=allow_missing,
+        fill=fill,
+        friends=friends,
+        lumi_mask=lumi_mask,
+        entries=entries,
+    )
+
+    def query_of(member: Member) -> tuple[Any, bool]:
+        named = chain.aliases(member.tree, aliases)
+        return scanning.query_of(member.tree, names.values(), cut, named, chain.friends_of(member))
+
+    def blocks() -> Iterator[scanning.Block]:
+        for member in chain.members():
+            try:
+                query, _ = query_of(member)
+            except NotFoundError as error:
+                chain.left_out(member.source, error)
+                continue
+            for start, stop in member.ranges:
+                yield from scanning.blocks(query, member.select(start, stop), member.offset)
+
+    # What there is, and how deep, the first file says.
+    for first in chain.members():
+        try:
+            names = scanning.expressions_of(first.tree, expressions)
+            query, cuts_items = query_of(first)
+        except NotFoundError as error:
+            chain.left_out(first.source, error)
+            continue
+        has_lists = scanning.has_lists(query)
+        return Scan(list(names), blocks, has_lists, cuts_items, limit, (col, col_size, precision))
+    raise MismatchError("no file has a tree that could be scanned")
+
+
 def _passing(member: Member, cut: str, aliases: dict[str, str], friends: Any) -> Any:
     """Numbers of the entries of a file that pass a cut."""
     query = reading.Plan(member.tree, [], aliases=aliases, friends=friends).query([], cut or "1")
@@ -340,4 +414,4 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     return counted()
 
 
-__all__ = ["MissingFileError", "concatenate", "draw", "iterate", "num_entries"]
+__all__ = ["MissingFileError", "concatenate", "draw", "iterate", "num_entries", "scan"]

@@ -137,7 +137,7 @@ def each(
     done = 0
     try:
         for number, item in enumerate(items):
-            if made is None and is_wanted(show) and (show or number == 1):
+            if made is None and (show or number == 1) and is_wanted(show):
                 made = Bar(total, unit, label)
             yield item
             done += size(item)

@@ -38,6 +38,11 @@ __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
 _PATTERN = re.compile(r"[\w./]*[*?][\w./*?]*")
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text looks like a pattern of names (`x*y` does, too)."""
+    return _PATTERN.fullmatch(text) is not None
+
+
 class Output:
     """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an
     expression."""
@@ -115,7 +120,7 @@ class Plan:
         except NotFoundError as error:
             raise not_found(str(error), self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
-            if any(_PATTERN.fullmatch(text) for text in [*values, cut or ""]):
+            if any(is_pattern(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
             raise
 

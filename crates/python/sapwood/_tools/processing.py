@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from sapwood._read import chain as chain_module
+from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Selection
 from sapwood._remote import paths
+from sapwood._tools import packets
 from sapwood._tree import iteration
 from sapwood.errors import NotFoundError, SapwoodError
 
@@ -61,7 +64,7 @@ def process(
     selector: Selector,
     executor: Any = None,
     *,
-    step_size: int | str = "100 MB",
+    step_size: int | str = "25 MB",
     library: Any = "ak",
     allow_missing: bool = False,
     fill: Mapping[str, float] | None = None,
@@ -69,6 +72,7 @@ def process(
     lumi_mask: Any = None,
     entries: Any = None,
     partial: Callable[[Any, int], None] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Any:
     """Runs a selector over trees of many files, and merges what it gives.
@@ -76,10 +80,13 @@ def process(
     ``executor`` is any of ``concurrent.futures``: threads (the default, one for each core), processes, or
     what else has ``submit``; or a ``Client`` of Dask's ``distributed``, whose workers open the files
     themselves: what a lost worker had is done again by others, and counted once. Units of work are steps of
-    ``step_size`` that end with clusters; each is read where it is processed. Results are merged in the order
-    of entries, so they do not depend on how the work was spread. ``partial`` is called with the result so
-    far, and how many units are in it. ``files`` and the options are those of :func:`sapwood.iterate`, as far
-    as they open files or say which entries are wanted.
+    ``step_size`` that end with clusters; each is read where it is processed. Results are merged unit by unit,
+    in the order of entries, so they do not depend on how the work was spread. Workers get units in packets of
+    about half a second, by the time that they have taken so far; a slower worker gives back what it did not
+    manage, so that all end together. ``partial`` is called with the result so far, and how many units are in
+    it; ``progress`` shows a line that counts files, by default only if standard error is a terminal.
+    ``files`` and the options are those of :func:`sapwood.iterate`, as far as they open files or say which
+    entries are wanted.
 
     Raises :class:`ProcessingError` where the selector raises, with the file and the entries.
 
@@ -109,16 +116,17 @@ def process(
     iteration.step_entries(step_size)
     as_library(library)
     selector.begin()
-    work = _units(chain, selector, step_size)
+    work, cores = _units(chain, selector, step_size, progress), os.cpu_count() or 1
     how = (library, chain.opening)
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            result = _merged(selector, threads, work, how, partial)
-    elif hasattr(executor, "get_executor"):
-        # Reading twice gives the same, but a selector may be no function of its arguments.
-        result = _merged(selector, executor.get_executor(pure=False), work, how, partial)
+            result = _merged(selector, threads, cores, work, how, partial)
     else:
-        result = _merged(selector, executor, work, how, partial)
+        workers = packets.workers_of(executor, cores)
+        if hasattr(executor, "get_executor"):
+            # Reading twice gives the same, but a selector may be no function of its arguments.
+            executor = executor.get_executor(pure=False)
+        result = _merged(selector, executor, workers, work, how, partial)
     return selector.terminate(result)
 
 
@@ -131,13 +139,9 @@ class Unit(NamedTuple):
     friends: list[FriendSpan]
 
 
-#: Units that wait for a worker: enough to keep all busy, few enough to be forgotten at an error.
-_WAITING = 4 * (os.cpu_count() or 1) + 8
-
-
-def _units(chain: Chain, selector: Selector, step_size: int | str) -> Iterator[Unit]:
+def _units(chain: Chain, selector: Selector, step_size: int | str, progress: bool | None) -> Iterator[Unit]:
     """Units of work, in the order of files and entries; a file is opened when its turn comes."""
-    for member in chain.members():
+    for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
             plan = chain.plan(member, selector.columns, selector.cut, aliases=selector.aliases)
         except NotFoundError as error:
@@ -154,64 +158,65 @@ def _units(chain: Chain, selector: Selector, step_size: int | str) -> Iterator[U
 def _merged(
     selector: Selector,
     executor: Executor,
+    workers: int,
     work: Iterator[Unit],
     how: tuple[Any, dict[str, Any]],
     partial: Callable[[Any, int], None] | None,
 ) -> Any:
     """The results of all units, merged in their order."""
-    running: dict[Future[Any], tuple[int, Unit]] = {}
-    done: dict[int, Any] = {}
+
+    def submit(units: list[Unit], seconds: float) -> Future[packets.Outcome]:
+        return executor.submit(_run, selector, units, how, seconds)
+
     result: Any = None
-    merged = submitted = 0
-    is_more = True
-    try:
-        while is_more or running:
-            while is_more and len(running) + len(done) < _WAITING:
-                unit = next(work, None)
-                if unit is None:
-                    is_more = False
-                else:
-                    running[executor.submit(_run, selector, unit, how)] = submitted, unit
-                    submitted += 1
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                number, unit = running.pop(future)
-                done[number] = _result(future, unit)
-            before = merged
-            while merged in done:
-                one = done.pop(merged)
-                result = one if merged == 0 else selector.merge(result, one)
-                merged += 1
-            if partial is not None and merged > before:
-                partial(result, merged)
-    finally:
-        for future in running:
-            future.cancel()
+    merged = 0
+    for one in packets.Packets(work, workers).results(submit, _failed):
+        result = one if merged == 0 else selector.merge(result, one)
+        merged += 1
+        if partial is not None:
+            partial(result, merged)
     return result
 
 
-def _result(future: Future[Any], unit: Unit) -> Any:
-    try:
-        return future.result()
-    except SapwoodError:
-        raise
-    except Exception as error:
-        start, stop = unit.selection.span
-        what = "a worker died" if isinstance(error, BrokenExecutor) else "the selector failed"
-        where = f"entries {start} to {stop} of {unit.source.file}"
-        raise ProcessingError(f"{what} at {where}: {type(error).__name__}: {error}") from error
+def _failed(error: Exception, units: list[Unit]) -> Exception:
+    """What is raised for a unit, or for a packet of which nothing came back."""
+    if isinstance(error, SapwoodError):
+        return error
+    first, last = units[0], units[-1]
+    what = "a worker died" if isinstance(error, BrokenExecutor) else "the selector failed"
+    start, stop = first.selection.span[0], last.selection.span[1]
+    through = "" if first.source.file == last.source.file else f" of {first.source.file}"
+    where = f"entries {start}{through} to {stop} of {last.source.file}"
+    return ProcessingError(f"{what} at {where}: {type(error).__name__}: {error}")
 
 
-def _run(selector: Selector, unit: Unit, how: tuple[Any, dict[str, Any]]) -> Any:
-    """Reads and processes one unit, in a worker."""
+def _run(
+    selector: Selector, units: list[Unit], how: tuple[Any, dict[str, Any]], seconds: float
+) -> packets.Outcome:
+    """Reads and processes units, in a worker; a file is opened once for those that follow one another."""
     library, opening = how
-    tree = chain_module.open_tree(unit.source, opening)
-    try:
-        with chain_module.opened(unit.friends, opening) as friends:
-            plan = reading.Plan(tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends)
+    with ExitStack() as held:
+        last: Unit | None = None
+        plan: Any = None
+
+        def run(unit: Unit) -> Any:
+            nonlocal last, plan
+            if last is None or (unit.source, unit.aliases, unit.friends) != (
+                last.source,
+                last.aliases,
+                last.friends,
+            ):
+                held.close()
+                tree = chain_module.open_tree(unit.source, opening)
+                held.callback(chain_module.close, unit.source, tree)
+                friends = held.enter_context(chain_module.opened(unit.friends, opening))
+                plan = reading.Plan(
+                    tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends
+                )
+                last = unit
             return selector.process(reading.read(plan, unit.selection, library, None, False))
-    finally:
-        chain_module.close(unit.source, tree)
+
+        return packets.work_on(units, run, seconds)
 
 
 __all__ = ["ProcessingError", "Selector", "process"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from sapwood import _core
 from sapwood._file import session, sizes
-from sapwood._read import drawing, lazy_frame, notebook, reading
+from sapwood._read import drawing, lazy_frame, notebook, reading, scanning
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
@@ -19,6 +19,7 @@ from sapwood._read.filters import Filter
 from sapwood._read.friends import Friend
 from sapwood._read.libraries import need
 from sapwood._read.rows import Rows
+from sapwood._read.scanning import Scan
 from sapwood._read.selection import select
 from sapwood._tree.branch import Branch
 from sapwood.errors import ExistsError, NotFoundError, SapwoodError, not_found
@@ -340,6 +341,54 @@ class Tree(HasBranches):
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
 
+    def scan(
+        self,
+        expressions: Any = None,
+        cut: str = "",
+        *,
+        limit: int | None = 25,
+        col: str = "",
+        col_size: int = 9,
+        precision: int = 9,
+        aliases: Mapping[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        entries: Any = None,
+        lumi_mask: Any = None,
+    ) -> Scan:
+        """The first ``limit`` rows of some expressions (``TTree::Scan``): printed as ROOT prints them, a table
+        in a notebook, and rows to iterate over; ``None`` for all rows.
+
+        ``expressions`` are words like ``"x:sqrt(y)"``, or a list of expressions and patterns of names
+        (``["Muon_*", "MET_pt"]``); all that a table can show where there are none. Each item of a list has a
+        line; a cut on lists leaves out items. ``col`` has formats of the columns with colons between: size,
+        precision and type (``"8.3f:#x::20"``); the others have ``col_size`` characters and ``precision``
+        digits.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0], "v": [[1, 2], [3]]}
+        >>> tree = sapwood.open(memory)["t"]
+        >>> [row["v"] for row in tree.scan("x:v", "x > 1")]
+        [3]
+        >>> print(tree.scan("x", col="6.2f"))
+        *********************
+        *    Row   *      x *
+        *********************
+        *        0 *   1.00 *
+        *        1 *   2.00 *
+        *********************
+        """
+        named = scanning.expressions_of(self, expressions)
+        query, cuts_items = scanning.query_of(self, named.values(), cut, aliases)
+        chosen = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
+        selection = select(self.num_entries, entry_start, entry_stop, as_numbers(chosen, self))
+        has_lists = scanning.has_lists(query)
+        look = (col, col_size, precision)
+        return Scan(
+            list(named), lambda: scanning.blocks(query, selection), has_lists, cuts_items, limit, look
+        )
+
     def passing(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
         """Numbers of the entries for which a cut is true, ascending, as a NumPy array: an entry list, which
         ``entries=`` takes (``TTree::Draw(">>elist", cut)``). Only what the cut needs is read, step by step. A
@@ -494,8 +543,12 @@ class Tree(HasBranches):
             return escape(repr(self))
         branches = self.branches
         rows = (
-            (branch.name, _typename(branch), notebook.size(branch.uncompressed_bytes),
-             notebook.size(branch.compressed_bytes))
+            (
+                branch.name,
+                _typename(branch),
+                notebook.size(branch.uncompressed_bytes),
+                notebook.size(branch.compressed_bytes),
+            )
             for branch in branches
         )
         title = f"{self.classname} {self.name}: {self.num_entries} entries, {len(branches)} branches"

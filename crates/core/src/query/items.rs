@@ -1,17 +1,26 @@
 //! The items of lists on rows of their own, as `TTree::Scan` has them.
 
-use sapwood::Error;
-use sapwood::column::{Kind, Number};
-use sapwood::read::Column;
+use crate::column::{Kind, Number};
+use crate::error::{Error, Result};
+use crate::read::Column;
 
-use crate::output::{self, Outcome};
-
-/// One item of a column.
+/// One item of a column: what a cell of a scan shows.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::query::Item;
+/// assert_eq!(Item::Whole(-3).as_f64(), -3.0);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
+pub enum Item {
+    /// A fraction.
     Number(f64),
+    /// A whole number with a sign.
     Whole(i64),
+    /// A whole number without one, or a truth value.
     Unsigned(u64),
+    /// A text.
     Text(String),
 }
 
@@ -40,21 +49,13 @@ fn number_at(bytes: &[u8], number: Number, row: usize) -> Item {
 }
 
 impl Item {
-    pub(crate) fn as_f64(&self) -> f64 {
+    /// As a double; NaN for a text.
+    pub fn as_f64(&self) -> f64 {
         match self {
             Self::Number(value) => *value,
             Self::Whole(value) => *value as f64,
             Self::Unsigned(value) => *value as f64,
             Self::Text(_) => f64::NAN,
-        }
-    }
-
-    pub(crate) fn as_json(&self) -> serde_json::Value {
-        match self {
-            Self::Number(value) => output::number(*value),
-            Self::Whole(value) => (*value).into(),
-            Self::Unsigned(value) => (*value).into(),
-            Self::Text(text) => text.clone().into(),
         }
     }
 }
@@ -99,28 +100,54 @@ impl Place<'_> {
         Self { kind, at: (number < len).then(|| first + number), ..self }
     }
 
-    fn value(&self) -> Outcome<Option<Item>> {
+    fn value(&self) -> Result<Option<Item>> {
         let Some(at) = self.at else { return Ok(None) };
         Ok(match self.kind {
             Kind::Number { buffer, number } => Some(number_at(&self.column.buffer(*buffer), *number, at)),
             Kind::Text { offsets, bytes } => {
                 let bytes = self.column.buffer(*bytes);
-                let text = sapwood::wire::text(bytes.get(self.column.bounds(*offsets, at)).unwrap_or(&[]));
+                let text = crate::wire::text(bytes.get(self.column.bounds(*offsets, at)).unwrap_or(&[]));
                 Some(Item::Text(text))
             }
             Kind::List { .. } | Kind::Fixed { .. } => None,
             Kind::Record { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => {
                 let words = "records have no items to be put on lines: name a member of them";
-                return Err(Error::mismatch(words).into());
+                return Err(Error::mismatch(words));
             }
         })
     }
 }
 
-/// Calls `print` for each item of the lists of an entry. Lists of several columns are matched index by index from the
-/// outside in, so that an item stands beside those of the same indices, and beside what holds it in a column of fewer
-/// lists. An entry without items has one row.
-pub(crate) fn each_item(columns: &[Column], row: usize, print: &mut dyn FnMut(&[Option<Item>]) -> Outcome) -> Outcome {
+/// Calls `print` for each item of the lists of a row: with the items that stand beside each other, one of each column,
+/// as `TTree::Scan` puts them. Lists of several columns are matched index by index from the outside in, so that an item
+/// stands beside those of the same indices, and beside what holds it in a column of fewer lists. A row without items
+/// has one line.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) for records and pointers, and what `print` returns.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::{Query, each_item};
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let columns = Query::new(&tree).value("nJet")?.value("Jet_pt")?.read(0..1)?.columns;
+/// let mut lines = 0;
+/// each_item(&columns, 0, &mut |cells| {
+///     lines += 1;
+///     assert_eq!(cells.len(), 2);
+///     Ok::<(), sapwood::Error>(())
+/// })?;
+/// assert!(lines > 0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn each_item<E, P>(columns: &[Column], row: usize, print: &mut P) -> Result<(), E>
+where
+    E: From<Error>,
+    P: FnMut(&[Option<Item>]) -> Result<(), E>,
+{
     let places: Vec<Place<'_>> =
         columns.iter().map(|column| Place { column, kind: &column.kind, at: Some(row) }).collect();
     let mut any = false;
@@ -132,11 +159,15 @@ pub(crate) fn each_item(columns: &[Column], row: usize, print: &mut dyn FnMut(&[
         return Ok(());
     }
     let of = |place: &Place<'_>| if place.is_list() { Ok(None) } else { place.value() };
-    print(&places.iter().map(of).collect::<Outcome<Vec<_>>>()?)
+    print(&places.iter().map(of).collect::<Result<Vec<_>>>()?)
 }
 
 /// [`each_item`] of the lists at some places, which are items of those `above`.
-fn below(places: &[Place<'_>], above: &[Place<'_>], print: &mut dyn FnMut(&[Option<Item>]) -> Outcome) -> Outcome {
+fn below<E, P>(places: &[Place<'_>], above: &[Place<'_>], print: &mut P) -> Result<(), E>
+where
+    E: From<Error>,
+    P: FnMut(&[Option<Item>]) -> Result<(), E>,
+{
     let items = places.iter().filter(|place| place.is_list()).map(Place::len).max();
     for number in 0..items.unwrap_or(0) {
         let items: Vec<Place<'_>> = places.iter().map(|place| place.item(number)).collect();
@@ -145,7 +176,7 @@ fn below(places: &[Place<'_>], above: &[Place<'_>], print: &mut dyn FnMut(&[Opti
     // An item of one column stands alone where another one has an empty list for it.
     let ends_here = || above.iter().zip(places).any(|(above, place)| above.is_list() && place.is_single());
     if items.is_none() || items == Some(0) && ends_here() {
-        print(&places.iter().map(Place::value).collect::<Outcome<Vec<_>>>()?)?;
+        print(&places.iter().map(Place::value).collect::<Result<Vec<_>>>()?)?;
     }
     Ok(())
 }

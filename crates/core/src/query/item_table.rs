@@ -1,15 +1,11 @@
 //! The table of `TTree::Scan`: columns of a format.
 
-use std::io::Write;
-
-use sapwood::Error;
-
-use crate::output::Outcome;
-use crate::scan_items::Item;
+use super::items::Item;
+use crate::error::{Error, Result};
 
 /// The format of a column, as `printf` and `TTree::Scan`'s `col=` have it: `10.3f`, `#x`, `20`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Format {
+struct Format {
     width: usize,
     precision: usize,
     /// `x` with a mark before it.
@@ -18,17 +14,17 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// The formats of so many columns, from what `--col` says of them, with colons between.
-    pub(crate) fn of(words: Option<&str>, width: usize, precision: usize, columns: usize) -> Outcome<Vec<Self>> {
+    /// The formats of so many columns, from what is said of them, with colons between.
+    fn of(words: &str, width: usize, precision: usize, columns: usize) -> Result<Vec<Self>> {
         const WIDEST: usize = 1_000;
         let usual = Self { width, precision, is_marked: false, conversion: 'g' };
         if width > WIDEST || precision > WIDEST {
-            return Err(Error::mismatch(format!("columns are at most {WIDEST} characters wide")).into());
+            return Err(Error::mismatch(format!("columns are at most {WIDEST} characters wide")));
         }
-        let mut given: Vec<&str> = words.map(|words| words.split(':').collect()).unwrap_or_default();
+        let mut given: Vec<&str> = if words.is_empty() { Vec::new() } else { words.split(':').collect() };
         if given.len() > columns {
-            let words = format!("--col has formats for {} columns, and there are {columns}", given.len());
-            return Err(Error::mismatch(words).into());
+            let words = format!("there are formats for {} columns, and {columns} columns", given.len());
+            return Err(Error::mismatch(words));
         }
         given.resize(columns, "");
         let one = |words: &str| {
@@ -53,7 +49,7 @@ impl Format {
             }
             Ok(format)
         };
-        Ok(given.into_iter().map(one).collect::<sapwood::Result<_>>()?)
+        given.into_iter().map(one).collect()
     }
 
     /// An item in this format, cut to the width.
@@ -125,55 +121,69 @@ fn general(value: f64, precision: usize) -> String {
     trimmed(&format!("{value:.*}", (digits as i64 - 1 - exponent).max(0) as usize))
 }
 
-/// The table of `TTree::Scan`.
-pub(crate) struct Table {
+/// The table of `TTree::Scan`, line by line.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::query::{Item, ItemTable};
+/// let table = ItemTable::new(&["x".to_owned(), "n".to_owned()], "5.2f:4", 9, 9, false)?;
+/// assert_eq!(table.head().lines().nth(1), Some("*    Row   *     x *    n *"));
+/// assert_eq!(table.row(7, 0, &[Some(Item::Number(1.0)), None]), "*        7 *  1.00 *      *");
+/// assert_eq!(table.end(), "*".repeat(27));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ItemTable {
     formats: Vec<Format>,
     /// Whether rows have the numbers of their items.
     has_lists: bool,
-    line: String,
+    head: String,
 }
 
-impl Table {
-    pub(crate) fn new(out: &mut dyn Write, names: &[String], formats: Vec<Format>, has_lists: bool) -> Outcome<Self> {
+impl ItemTable {
+    /// A table of columns with these names. `formats` are those of the columns, with colons between (`10.3f:#x::20`);
+    /// what they leave out is `width` characters wide, with `precision` digits. With lists, rows have the numbers of
+    /// their items.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what is no format, for more formats than columns, and for columns
+    /// of more than 1,000 characters.
+    pub fn new(names: &[String], formats: &str, width: usize, precision: usize, has_lists: bool) -> Result<Self> {
+        let formats = Format::of(formats, width, precision, names.len())?;
         let mut head = if has_lists { "*    Row   * Instance " } else { "*    Row   " }.to_owned();
         for (name, format) in names.iter().zip(&formats) {
             let name: String = name.chars().take(format.width).collect();
             head.push_str(&format!("* {name:>width$} ", width = format.width));
         }
-        let line = "*".repeat(head.chars().count() + 1);
-        writeln!(out, "{line}\n{head}*\n{line}")?;
-        Ok(Self { formats, has_lists, line })
+        head.push('*');
+        Ok(Self { formats, has_lists, head })
     }
 
-    pub(crate) fn row(&self, out: &mut dyn Write, entry: u64, instance: usize, cells: &[Option<Item>]) -> Outcome {
-        write!(out, "* {entry:>8} ")?;
+    /// The lines above the rows.
+    pub fn head(&self) -> String {
+        let line = self.end();
+        format!("{line}\n{}\n{line}", self.head)
+    }
+
+    /// The line of an item of an entry.
+    pub fn row(&self, entry: u64, instance: usize, cells: &[Option<Item>]) -> String {
+        let mut line = format!("* {entry:>8} ");
         if self.has_lists {
-            write!(out, "* {instance:>8} ")?;
+            line.push_str(&format!("* {instance:>8} "));
         }
         for (cell, format) in cells.iter().zip(&self.formats) {
             let shown = cell.as_ref().map_or_else(|| " ".repeat(format.width), |item| format.shown(item));
-            write!(out, "* {shown} ")?;
+            line.push_str(&format!("* {shown} "));
         }
-        writeln!(out, "*")?;
-        Ok(())
+        line.push('*');
+        line
     }
 
-    pub(crate) fn end(self, out: &mut dyn Write) -> Outcome {
-        writeln!(out, "{}", self.line)?;
-        Ok(())
-    }
-}
-
-/// A cell of a CSV file, in quotes where it needs them.
-pub(crate) fn csv(value: &serde_json::Value) -> String {
-    let text = match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
+    /// The line below the rows.
+    pub fn end(&self) -> String {
+        "*".repeat(self.head.chars().count())
     }
 }
 
@@ -201,12 +211,12 @@ mod tests {
 
     #[test]
     fn formats_are_those_of_printf() {
-        let Ok(formats) = Format::of(Some("6.2f:#x:8d:"), 9, 9, 5) else { panic!("these are formats") };
+        let formats = Format::of("6.2f:#x:8d:", 9, 9, 5).unwrap();
         assert_eq!(formats[4].shown(&Item::Whole(3_000_000_021)), "3.000e+09");
         let shown: Vec<String> = formats.iter().map(|format| format.shown(&Item::Whole(255))).collect();
         assert_eq!(shown, ["255.00", "     0xff", "     255", "      255", "      255"]);
         for wrong in ["5.q", "1:2:3", "a", "5000"] {
-            assert!(Format::of(Some(wrong), 9, 9, 2).is_err(), "{wrong}");
+            assert!(Format::of(wrong, 9, 9, 2).is_err(), "{wrong}");
         }
     }
 }

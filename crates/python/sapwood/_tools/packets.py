@@ -1,0 +1,158 @@
+"""Packets: how many units of work a worker is given at a time, and what comes back.
+
+What is merged are units, whose borders depend on nothing but the files. So results do not depend on packets,
+which are sized by what workers manage: a packet takes about :data:`SECONDS`, and a worker that is slower than
+the others gives back the units that it has not begun when the time is over.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any, Generic, NamedTuple, TypeVar
+
+Unit = TypeVar("Unit")
+
+#: What a packet takes, about: much more than handing it out, and short beside all of the work.
+SECONDS = 0.5
+#: Packets for each worker, of which all but one wait.
+_AHEAD = 2
+#: Units of a packet, at most: what is done again if a worker is lost.
+_MOST = 256
+
+
+class Outcome(NamedTuple):
+    """What a worker returns for a packet: results of its first units, and what the next one raised, and
+    where."""
+
+    results: list[Any]
+    seconds: float
+    error: Exception | None = None
+    trace: str = ""
+
+
+def work_on(units: list[Unit], run: Callable[[Unit], Any], seconds: float) -> Outcome:
+    """Runs units of a packet, in a worker, until the time is over; at least one."""
+    began = time.monotonic()
+    results: list[Any] = []
+    for unit in units:
+        try:
+            results.append(run(unit))
+        except Exception as error:
+            trace = traceback.format_exc()
+            return Outcome(results, time.monotonic() - began, _as_sent(error), trace)
+        if time.monotonic() - began >= seconds:
+            break
+    return Outcome(results, time.monotonic() - began)
+
+
+def _as_sent(error: Exception) -> Exception:
+    """What a unit raised, in a form that leaves this process if it must."""
+    if multiprocessing.parent_process() is None:
+        return error
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+class Packets(Generic[Unit]):
+    """Hands out units in packets, and gives results in the order of the units."""
+
+    def __init__(self, work: Iterator[Unit], workers: int) -> None:
+        self._work = enumerate(work)
+        self._workers = max(workers, 1)
+        #: Units that came back, in their order.
+        self._back: deque[tuple[int, Unit]] = deque()
+        self._is_more = True
+        self._running: dict[Future[Outcome], list[tuple[int, Unit]]] = {}
+        self._done: dict[int, Any] = {}
+        self._seconds_a_unit: float | None = None
+
+    def results(
+        self,
+        submit: Callable[[list[Unit], float], Future[Outcome]],
+        failed: Callable[[Exception, list[Unit]], Exception],
+    ) -> Iterator[Any]:
+        """The results, each when those of all units before it are there.
+
+        ``failed`` makes an error of what a unit has raised, or of what became of a packet of which nothing
+        came back.
+        """
+        given = 0
+        try:
+            while True:
+                while self._has_room() and (packet := self._next()):
+                    self._running[submit([unit for _, unit in packet], SECONDS)] = packet
+                if not self._running:
+                    return
+                finished, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    self._take(future, self._running.pop(future), failed)
+                while given in self._done:
+                    yield self._done.pop(given)
+                    given += 1
+        finally:
+            for future in self._running:
+                future.cancel()
+
+    def _size(self) -> int:
+        """Units of a packet; one until it is known how long they take."""
+        if self._seconds_a_unit is None:
+            return 1
+        return max(1, min(int(SECONDS / max(self._seconds_a_unit, 1e-9)), _MOST))
+
+    def _has_room(self) -> bool:
+        most = _AHEAD * self._workers
+        # What came back goes out first: all that is done may wait for it.
+        return len(self._running) < most and (bool(self._back) or len(self._done) <= most * self._size())
+
+    def _next(self) -> list[tuple[int, Unit]]:
+        packet: list[tuple[int, Unit]] = []
+        size = self._size()
+        while self._back and len(packet) < size:
+            packet.append(self._back.popleft())
+        while not self._back and self._is_more and len(packet) < size:
+            numbered = next(self._work, None)
+            if numbered is None:
+                self._is_more = False
+            else:
+                packet.append(numbered)
+        return packet
+
+    def _take(
+        self,
+        future: Future[Outcome],
+        packet: list[tuple[int, Unit]],
+        failed: Callable[[Exception, list[Unit]], Exception],
+    ) -> None:
+        try:
+            outcome = future.result()
+        except Exception as error:
+            raise failed(error, [unit for _, unit in packet]) from error
+        count = len(outcome.results)
+        raised = outcome.error
+        if raised is not None:
+            if raised.__traceback__ is None:
+                raised.add_note(f"in a worker:\n{outcome.trace}")
+            raise failed(raised, [packet[count][1]]) from raised
+        self._done.update((number, one) for (number, _), one in zip(packet, outcome.results))
+        self._back = deque(sorted([*self._back, *packet[count:]], key=lambda numbered: numbered[0]))
+        mean = outcome.seconds / max(count, 1)
+        # The last packets say most: units of the next files may be of another size.
+        before = mean if self._seconds_a_unit is None else self._seconds_a_unit
+        self._seconds_a_unit = 0.7 * before + 0.3 * mean
+
+
+def workers_of(executor: Executor | Any, otherwise: int) -> int:
+    """How many units an executor runs at once, as far as it says so."""
+    of_dask = getattr(executor, "nthreads", None)
+    if callable(of_dask):
+        return sum(of_dask().values()) or otherwise
+    return int(getattr(executor, "_max_workers", otherwise) or otherwise)
