@@ -370,6 +370,9 @@ fn class_of(
     if depth > DEEPEST {
         return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
     }
+    if name == "TObject" {
+        return Err(Error::unsupported("entries of classes that derive from TObject cannot be added"));
+    }
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
     let mut class = Class::new(&*info.name);
