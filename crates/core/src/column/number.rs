@@ -279,6 +279,18 @@ pub(crate) fn has_range(title: &str) -> bool {
     !matches!(range(title), Range::None)
 }
 
+/// Whether this is a range as titles have it, alone: `[min,max]` or `[min,max,bits]`. ROOT takes any other for none.
+pub(crate) fn is_range(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
+    let parts: Vec<&str> = inside.split(',').collect();
+    let bits = parts.get(2).map_or(Ok(32), |bits| bits.trim().parse::<u32>());
+    let bounds = parts.get(..2).map(|bounds| [bound(bounds[0]), bound(bounds[1])]);
+    match (bounds, bits) {
+        (Some([Some(min), Some(max)]), Ok(2..=32)) => parts.len() <= 3 && min.is_finite() && max.is_finite(),
+        _ => false,
+    }
+}
+
 fn bound(text: &str) -> Option<f64> {
     let text = text.trim().to_ascii_lowercase().replace(' ', "");
     let pi = std::f64::consts::PI;
