@@ -20,8 +20,8 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    browse, cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy,
-    recover, rewrite, rm, scan, show, verify,
+    browse, cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, optimize, pack,
+    perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -51,6 +51,7 @@ enum Command {
     Layout(layout::Arguments),
     Perf(perf::Arguments),
     Doctor(doctor::Arguments),
+    Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
     Rewrite(rewrite::Arguments),
@@ -81,6 +82,7 @@ impl Command {
             Self::Layout(arguments) => &arguments.remote,
             Self::Perf(arguments) => &arguments.remote,
             Self::Doctor(arguments) => &arguments.remote,
+            Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
@@ -138,6 +140,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),

@@ -13,6 +13,7 @@ pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mkdir;
+pub(crate) mod optimize;
 pub(crate) mod pack;
 pub(crate) mod perf;
 pub(crate) mod proxy;
