@@ -122,7 +122,10 @@ def test_cuts_weights_and_axes(page: Any, served: Browsed, arrays: Any) -> None:
     assert (found["Underflow"], found["Overflow"]) == ((x < 0).sum(), (x >= 1).sum())
     found = drawn(page, bins="", y="y")
     assert found["Mean y"] == pytest.approx(y.mean(), rel=1e-4)
-    found = drawn(page, z="i")
+    found = drawn(page, bins="10,0,1,10,0.25,0.5")
+    assert (found["Underflow x"], found["Overflow x"]) == ((x < 0).sum(), (x >= 1).sum())
+    assert (found["Underflow y"], found["Overflow y"]) == ((y < 0.25).sum(), (y >= 0.5).sum())
+    found = drawn(page, bins="", z="i")
     assert found["Mean z"] == pytest.approx((ENTRIES - 1) / 2, rel=1e-4)
     page.get_by_label("Three axes").wait_for()
     # What cannot be drawn is said, and the page lives.
@@ -475,7 +478,7 @@ def test_jsroot_draws_what_the_page_does_not(page: Any, tmp_path: Path) -> None:
     place = tmp_path / "canvas.root"
     root(CANVAS, place)
     with browsing(place) as served:
-        if not served.ask("about")["jsroot"]:
+        if not served.ask("about")["frame"]:
             missing("jsroot in this build")
         page.goto(served.url)
         row(page, "canvas;1").dblclick()
@@ -496,7 +499,7 @@ def test_without_jsroot_the_page_says_how_to_add_it(page: Any, tmp_path: Path) -
         page.route(
             "**/api/about?*",
             lambda route: route.fulfill(
-                content_type="application/x-ndjson", body='{"result": {"version": "0", "jsroot": false}}\n'
+                content_type="application/x-ndjson", body='{"result": {"version": "0", "frame": null}}\n'
             ),
         )
         page.goto(served.url)

@@ -285,3 +285,44 @@ def test_bins_that_are_drawn_as_one_have_one_shade(page: Any, tmp_path: Path) ->
         page.locator("#room-object svg g[shape-rendering] path").first.wait_for()
         paths = page.locator("#room-object svg g[shape-rendering] path")
         assert paths.count() == 1 and paths.first.get_attribute("d").count("M") == 151 * 2
+
+
+def test_an_object_is_saved_as_a_file(page: Any, tmp_path: Path) -> None:
+    place = tmp_path / "objects.root"
+    root(
+        """
+file = ROOT.TFile(sys.argv[1], "recreate")
+file.mkdir("folder").cd()
+histogram = ROOT.TH1D("h", "a title", 5, 0, 5)
+histogram.Fill(2.5, 7)
+histogram.Write()
+canvas = ROOT.TCanvas("canvas", "")
+canvas.Write()
+file.Close()
+""",
+        place,
+    )
+    with sapwood.update(place) as file:
+        file["tree"] = {"x": np.arange(3.0)}
+    with browsing(place) as served:
+        for path in ("folder/h;1", "folder/canvas;1"):
+            page.goto(f"{served.url}#room=object&file=0&path={path}")
+            page.reload()
+            save = page.locator("#room-object .tools a", has_text="ROOT")
+            save.wait_for()
+            with page.expect_download() as waiting:
+                save.click()
+            saved = tmp_path / waiting.value.suggested_filename
+            waiting.value.save_as(saved)
+            before, after = sapwood.open(place), sapwood.open(saved)
+            name = path.split("/")[1].removesuffix(";1")
+            assert saved.name == f"{name}.root" and after.keys() == [f"{name};1"]
+            assert after.classnames() == {f"{name};1": before[f"folder/{name}"].classname}
+        assert sapwood.open(tmp_path / "h.root")["h"].values().tolist() == [0, 0, 7, 0, 0]
+        found = root(
+            "file = ROOT.TFile(sys.argv[1])\nanswer(file.Get('h').GetBinContent(3))", tmp_path / "h.root"
+        )
+        assert found == 7
+        for path in ("tree", "folder"):
+            status, _, body = served.get(f"{served.url}api/save?file=0&path={path}")
+            assert status == 422 and b"sapwood cp" in body

@@ -13,13 +13,14 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browser import Browsed, browsing, until
+from support.browser import Browsed, browsing, missing, until
 
 sapwood = pytest.importorskip("sapwood")
 
@@ -35,12 +36,29 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browsed]:
         yield served
 
 
+@dataclass
+class Visited:
+    """A server of another origin, and what it was asked for."""
+
+    url: str
+    asked: list[str]
+
+
 @contextmanager
-def elsewhere(text: str) -> Iterator[str]:
+def visited() -> Iterator[Visited]:
+    asked: list[str] = []
+    with elsewhere("", asked) as url:
+        yield Visited(url, asked)
+
+
+@contextmanager
+def elsewhere(text: str, asked: list[str] | None = None) -> Iterator[str]:
     """A page of another origin."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if asked is not None:
+                asked.append(self.path)
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -70,8 +88,6 @@ def test_without_the_token_nothing_is_answered(served: Browsed) -> None:
         f"{wrong}/api/list",
         f"{token[:-1]}/api/list",
         token,
-        "open/",
-        "open/00",
     ):
         status, headers, body = served.get(f"{served.origin}/{path}")
         assert status == 403, path
@@ -118,18 +134,111 @@ def test_nothing_is_changed_by_a_request(served: Browsed) -> None:
         assert status == 405 and "Access-Control-Allow-Origin" not in headers
 
 
-def test_headers_let_no_other_program_run(served: Browsed) -> None:
-    for path in ("", "page.js", "page.css", "api/list", "api/none", "frame.html"):
+def test_answers_are_of_their_type_and_tell_no_address(served: Browsed) -> None:
+    for path in ("", "page.js", "page.css", "api/list", "api/none"):
         _, headers, _ = served.get(served.url + path)
         assert headers["X-Content-Type-Options"] == "nosniff", path
         assert headers["Referrer-Policy"] == "no-referrer", path
-        policy = headers["Content-Security-Policy"]
-        assert "default-src 'none'" in policy and "base-uri 'none'" in policy
-        if path != "frame.html":
-            assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
-    # What runs formulas has no origin and no network.
-    policy = served.get(served.url + "frame.html")[1]["Content-Security-Policy"]
-    assert "sandbox allow-scripts;" in policy and "connect-src" not in policy
+
+
+#: What a program tries that should not run, each with whether it did.
+TRIES = """async ([elsewhere, own]) => {
+    const found = {};
+    const add = (tag, some) => new Promise((done) => {
+        const element = Object.assign(document.createElement(tag), some);
+        element.onload = () => done("loaded");
+        element.onerror = () => done("refused");
+        document.body.append(element);
+        setTimeout(() => done("nothing"), 1000);
+    });
+    add("script", { textContent: "window.isRun = true" });
+    found.inline = window.isRun === true;
+    document.body.insertAdjacentHTML("beforeend", "<p id=tried style='position: fixed' onclick='window.isHandled = true'>");
+    document.querySelector("#tried").click();
+    found.handler = window.isHandled === true;
+    found.style = getComputedStyle(document.querySelector("#tried")).position === "fixed";
+    for (const [name, url] of [["far", elsewhere], ["near", own]]) {
+        found[`${name} fetch`] = await fetch(url).then(() => "loaded", () => "refused");
+        found[`${name} beacon`] = await add("img", { src: url });
+        found[`${name} script`] = await add("script", { src: url });
+        const request = new XMLHttpRequest();
+        found[`${name} request`] = await new Promise((done) => {
+            request.onload = () => done("loaded");
+            request.onerror = () => done("refused");
+            try { request.open("GET", url); request.send(); } catch { done("refused"); }
+        });
+    }
+    await add("iframe", { src: elsewhere });
+    const form = Object.assign(document.createElement("form"), { action: elsewhere, method: "GET" });
+    document.body.append(form);
+    form.submit();
+    try { found.store = localStorage.length >= 0; } catch { found.store = false; }
+    try { found.parent = parent !== window && Boolean(parent.document); } catch { found.parent = false; }
+    found.window = Boolean(window.open(elsewhere + "window"));
+    await new Promise((done) => setTimeout(done, 500));
+    return found;
+}"""
+
+
+def test_nothing_but_its_own_program_runs_in_the_page(chromium: Any, served: Browsed) -> None:
+    with visited() as other:
+        page = chromium.new_page()
+        page.goto(served.url)
+        page.locator("[role=treeitem]").first.wait_for()
+        # Its own answers are what the page is for; windows are opened by what a user clicks.
+        found = page.evaluate(TRIES, [other.url, f"{served.url}api/list"])
+        refused = {name: value for name, value in found.items() if name.startswith("far")}
+        assert set(refused.values()) == {"refused"}, found
+        assert not found["inline"] and not found["handler"] and not found["style"], found
+        page.context.close()
+    assert set(other.asked) <= {"/window", "/favicon.ico"}, other.asked
+
+
+def test_what_runs_in_the_frame_of_jsroot_reaches_nothing(chromium: Any, served: Browsed) -> None:
+    frame_address = served.ask("about")["frame"]
+    if not frame_address:
+        missing("jsroot in this build")
+    token = urllib.parse.urlsplit(served.url).path.strip("/")
+    assert token not in frame_address
+    status, headers, _ = served.get(served.origin + frame_address)
+    assert status == 200 and "sandbox allow-scripts;" in headers["Content-Security-Policy"]
+    key = frame_address.rsplit("/", 1)[0]
+    for path in ("", "/", "/api/list", "/page.js", "/api/raw?file=0"):
+        assert served.get(served.origin + key + path)[0] in (403, 404), path
+    assert served.get(f"{served.url}frame.html")[0] == 404
+    with visited() as other:
+        page = chromium.new_page()
+        page.goto(f"{served.url}#room=object&file=0&path=h")
+        page.get_by_role("button", name="Draw with jsroot").click()
+        page.frame_locator("iframe").locator("svg").first.wait_for()
+        frame = next(frame for frame in page.frames if frame.url.endswith("frame.html"))
+        told = frame.evaluate(
+            "location.href + document.referrer + JSON.stringify([...location.ancestorOrigins])"
+        )
+        assert token not in told
+        found = frame.evaluate(TRIES, [other.url, f"{served.url}api/list"])
+        assert {value for name, value in found.items() if " " in name} == {"refused"}, found
+        assert not any(found[name] for name in ("inline", "handler", "store", "parent", "window")), found
+        # It goes nowhere, and takes the page nowhere.
+        frame.evaluate(
+            "url => { location = url + 'gone'; try { top.location = url + 'top'; } catch {} }", other.url
+        )
+        page.wait_for_timeout(500)
+        assert page.url.startswith(served.url)
+        assert other.asked == []
+        page.context.close()
+
+
+def test_the_page_is_in_no_frame(chromium: Any, served: Browsed) -> None:
+    """Even of a page that is let through: the browser itself refuses."""
+    page = chromium.new_page()
+    page.route(
+        "**/host", lambda route: route.fulfill(content_type="text/html", body="<iframe src='./'></iframe>")
+    )
+    page.goto(f"{served.url}host")
+    page.wait_for_timeout(500)
+    assert all("Sapwood" not in frame.content() for frame in page.frames[1:])
+    page.context.close()
 
 
 def test_only_what_was_named_is_read(served: Browsed) -> None:
@@ -231,16 +340,18 @@ def test_the_page_has_no_place_for_programs_in_files(page: Any, tmp_path: Path) 
         assert page.locator("img").count() == 0
 
 
-def test_a_program_list_does_not_tell_the_token(tmp_path: Path) -> None:
-    """The browser is started with an address that is good once."""
+def test_a_program_list_does_not_tell_the_way_in(tmp_path: Path) -> None:
+    """The browser is started with a file that only its user can read, and that ends with the command."""
     place = tmp_path / "file.root"
     with sapwood.recreate(place) as file:
         file["h"] = np.histogram([1.0], bins=2)
-    told = tmp_path / "told"
+    told, runtime = tmp_path / "told", tmp_path / "runtime"
+    runtime.mkdir()
     opener = tmp_path / "xdg-open"
-    opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {told}.new && mv {told}.new {told}\n')
+    opener.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {told}.new && mv {told}.new {told}\n')
     opener.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "XDG_RUNTIME_DIR": str(runtime)}
     command = [sys.executable, "-m", "sapwood", "browse", str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
@@ -249,11 +360,23 @@ def test_a_program_list_does_not_tell_the_token(tmp_path: Path) -> None:
             end = time.monotonic() + 20
             while not told.exists() and time.monotonic() < end:
                 time.sleep(0.05)
-            ticket = told.read_text()
-            assert urllib.parse.urlsplit(served.url).path.strip("/") not in ticket
-            status, _, body = served.get(ticket)
-            assert status == 200 and b"Sapwood" in body, "the ticket leads to the page"
-            assert served.get(ticket)[0] == 403, "and is used up"
+            leads = Path(told.read_text())
+            assert leads.parent == runtime and served.origin not in str(leads)
+            assert leads.stat().st_mode & 0o777 == 0o600
+            assert f"0; url={served.url}" in leads.read_text()
         finally:
             process.terminate()
             process.wait(30)
+    assert not leads.exists()
+
+
+def test_the_file_that_a_browser_is_started_with_leads_to_the_page(
+    chromium: Any, served: Browsed, tmp_path: Path
+) -> None:
+    leads = tmp_path / "leads.html"
+    leads.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={served.url}">')
+    page = chromium.new_page()
+    page.goto(leads.as_uri())
+    page.wait_for_url(served.url)
+    page.locator("[role=treeitem]").first.wait_for()
+    page.context.close()

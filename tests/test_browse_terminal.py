@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.ranged import serving
+
 sapwood = pytest.importorskip("sapwood")
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>])")
 
@@ -81,6 +83,40 @@ def test_keys_unfold_and_draw(terminal: Terminal) -> None:
     assert "entries 1000" in terminal.shows("any key")
     terminal.press("bq")
     assert terminal.process.wait(20) == 0
+
+
+def test_a_picture_fits(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "file.root") as file:
+        file["tree"] = {"x": np.arange(1000.0)}
+    terminal = Terminal(tmp_path / "file.root")
+    terminal.shows("tree;1")
+    terminal.press(RIGHT + DOWN + RIGHT + DOWN + ENTER)
+    # Its last line, which says how many bins are one.
+    painted = terminal.shows("any key: back")
+    assert "each line is 6 bins" in painted
+    terminal.press("bq")
+    assert terminal.process.wait(20) == 0
+    os.close(terminal.side)
+
+
+def test_a_draw_is_stopped(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "file.root") as file:
+        file["tree"] = {"x": np.random.default_rng(1).normal(size=100_000)}
+    with serving(tmp_path) as far:
+        terminal = Terminal(f"{far.url}/file.root")
+        terminal.shows("tree;1")
+        terminal.press(DOWN + RIGHT)
+        terminal.shows("double")
+        far.delay = 5
+        begun = time.monotonic()
+        terminal.press(DOWN + ENTER)
+        terminal.shows("Esc stops")
+        terminal.press("\x1b")
+        terminal.shows("stopped")
+        assert time.monotonic() - begun < 4, "it waited for the server"
+        terminal.press("q")
+        assert terminal.process.wait(20) == 0
+        os.close(terminal.side)
 
 
 def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:

@@ -79,6 +79,28 @@ def test_our_sizes_make_few_baskets_of_small_ones(written: Path) -> None:
     assert ours["requests"] <= now["requests"]
 
 
+def test_the_command_shows_the_sizes(written: Path, tmp_path: Path) -> None:
+    place = written / "small_baskets.root"
+    command = [sys.executable, "-m", "sapwood", "optimize", f"{place}:tree"]
+    found = sapwood.open(place)["tree"].optimize_baskets()
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["ours"] == found["ours"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    first = found["branches"][0]
+    assert shown[1].split() == [first["path"], *map(str, (first["now"], first["root"], first["ours"]))]
+    baskets = next(line for line in shown if line.startswith("baskets")).split()
+    assert baskets[1:] == [str(found[of]["baskets"]) for of in ("now", "root", "ours")]
+    less = subprocess.run([*command, "--max-memory", "100000", "--json"], capture_output=True, text=True)
+    assert json.loads(less.stdout)["root"] == sapwood.open(place)["tree"].optimize_baskets(100_000)["root"]
+    # What `rewrite` makes of it has these baskets, where the clusters stay.
+    better, clusters = tmp_path / "better.root", sapwood.open(place)["tree"].layout()["clusters"]
+    entries = str(clusters[0]["entries"][1])
+    rewrite = [sys.executable, "-m", "sapwood", "rewrite", place, better, "--cluster-entries", entries]
+    subprocess.run(rewrite, capture_output=True, check=True)
+    tree = sapwood.open(better)["tree"]
+    assert sum(branch.num_baskets for branch in tree.itervalues()) == found["ours"]["baskets"]
+
+
 def test_files_of_real_root_are_whole(written: Path) -> None:
     for path in sorted(written.glob("*.root")):
         found = sapwood.verify(path, threads=2)

@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use commands::{
     browse, cache, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map, merge, mkdir,
-    pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -46,6 +46,7 @@ enum Command {
     Layout(layout::Arguments),
     Perf(perf::Arguments),
     Doctor(doctor::Arguments),
+    Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
     Rewrite(rewrite::Arguments),
@@ -96,6 +97,7 @@ impl Command {
             Self::Layout(arguments) => &arguments.remote,
             Self::Perf(arguments) => &arguments.remote,
             Self::Doctor(arguments) => &arguments.remote,
+            Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
@@ -158,6 +160,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),

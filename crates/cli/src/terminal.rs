@@ -1,17 +1,20 @@
 //! `sapwood browse --terminal`: the tree of files in a terminal, with histograms of what is chosen.
 
 use std::io::{IsTerminal, Write, stdout};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use crossterm::cursor::{Hide, MoveTo, Show};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
-use sapwood::Error;
 use sapwood::inspect::histogram as picture;
-use sapwood_serve::Browsing;
+use sapwood::{Error, Result};
+use sapwood_serve::{Browsing, Work};
 use serde_json::Value;
 
 use crate::output::Outcome;
@@ -19,6 +22,8 @@ use crate::printable::printable;
 
 /// Lines that are no rows of the tree: what the keys do, and what was said last.
 const OTHER_LINES: usize = 2;
+/// How often keys are looked at while something is drawn.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A row of the tree.
 #[derive(Clone, Default)]
@@ -39,8 +44,8 @@ struct Row {
 }
 
 /// What is on the screen.
-struct Screen<'b> {
-    browsing: &'b Browsing,
+struct Screen {
+    browsing: Arc<Browsing>,
     rows: Vec<Row>,
     current: usize,
     /// The first row that is shown.
@@ -63,7 +68,7 @@ impl Drop for Raw {
 }
 
 /// Browses until a key ends it.
-pub(crate) fn browse(browsing: &Browsing) -> Outcome {
+pub(crate) fn browse(browsing: Arc<Browsing>) -> Outcome {
     if !stdout().is_terminal() {
         return Err(Error::mismatch("--terminal is for terminals, and this is none").into());
     }
@@ -93,7 +98,7 @@ fn is_end(key: &KeyEvent) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, KeyCode::Char('c' | 'd'))
 }
 
-impl Screen<'_> {
+impl Screen {
     /// Does what a key says; false where that is the end.
     fn press(&mut self, key: KeyCode) -> Outcome<bool> {
         let last = self.rows.len().saturating_sub(1);
@@ -108,7 +113,7 @@ impl Screen<'_> {
             KeyCode::End => self.current = last,
             KeyCode::Right | KeyCode::Char('l') => self.unfold(),
             KeyCode::Left | KeyCode::Char('h') => self.fold(),
-            KeyCode::Enter => self.choose(),
+            KeyCode::Enter => return self.choose(),
             KeyCode::Char('/') => {
                 if let Some(words) = self.prompt("search: ")? {
                     self.search(&words);
@@ -126,7 +131,7 @@ impl Screen<'_> {
     }
 
     /// The rows below one, or the first ones.
-    fn below(&self, row: Option<&Row>) -> sapwood::Result<Vec<Row>> {
+    fn below(&self, row: Option<&Row>) -> Result<Vec<Row>> {
         let above = row.cloned().unwrap_or_default();
         let query =
             [("file", &*above.file), ("path", &*above.path), ("branch", &*above.branch), ("member", &*above.member)];
@@ -185,25 +190,61 @@ impl Screen<'_> {
         self.rows[self.current].is_open = false;
     }
 
-    /// Draws a leaf or a histogram; unfolds everything else.
-    fn choose(&mut self) {
-        let Some(row) = self.rows.get(self.current).cloned() else { return };
-        if !row.expression.is_empty() {
-            self.draw(&row.file, &row.path, &row.expression);
-        } else if row.kind == "histogram" && row.member.is_empty() {
-            self.draw(&row.file, &row.path, "");
-        } else if row.is_open {
+    /// Draws a leaf or a histogram; unfolds everything else. False where a key ended everything meanwhile.
+    fn choose(&mut self) -> Outcome<bool> {
+        let Some(row) = self.rows.get(self.current).cloned() else { return Ok(true) };
+        if !row.expression.is_empty() || (row.kind == "histogram" && row.member.is_empty()) {
+            return self.draw(row);
+        }
+        if row.is_open {
             self.fold();
         } else {
             self.unfold();
         }
+        Ok(true)
     }
 
-    fn draw(&mut self, file: &str, path: &str, expression: &str) {
-        let query = [("file", file), ("path", path), ("x", expression), ("cut", &*self.cut)];
-        match self.browsing.histogram(&query).and_then(|histogram| picture::text(&histogram)) {
-            Ok(text) => self.shown = Some(text),
-            Err(error) => self.said = error.to_string(),
+    /// Draws in a thread, so that a key stops it, even where a server does not answer. False where one ended
+    /// everything.
+    fn draw(&mut self, row: Row) -> Outcome<bool> {
+        let (work, height) = (Work::default(), self.height());
+        let (sender, receiver) = channel();
+        let (browsing, cut, asked) = (Arc::clone(&self.browsing), self.cut.clone(), work.clone());
+        std::thread::spawn(move || {
+            let query = [("file", &*row.file), ("path", &*row.path), ("x", &*row.expression), ("cut", &*cut)];
+            let drawn = browsing.histogram(&query, &asked);
+            let text = drawn.and_then(|histogram| picture::text_within(&histogram, height));
+            // Where it was stopped, it is not waited for.
+            let _ = sender.send(text);
+        });
+        loop {
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok(Ok(text)) => {
+                    self.said.clear();
+                    self.shown = Some(text);
+                    return Ok(true);
+                }
+                Ok(Err(error)) => {
+                    self.said = error.to_string();
+                    return Ok(true);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.said = "it could not be drawn".to_owned();
+                    return Ok(true);
+                }
+            }
+            self.said = format!("drawing: {:.0} %   Esc stops", 100.0 * work.part());
+            self.paint()?;
+            while poll(Duration::ZERO)? {
+                let Event::Key(key) = read()? else { continue };
+                let is_end = is_end(&key);
+                if is_end || matches!(key.code, KeyCode::Esc | KeyCode::Char('q')) {
+                    work.stop();
+                    self.said = "stopped".to_owned();
+                    return Ok(!is_end);
+                }
+            }
         }
     }
 

@@ -617,7 +617,9 @@ class NumberedContext:
 
 class TreeWriter:
     taken: int
-    def branches(self) -> list[tuple[str, str, str, str, list[int], tuple[Any, ...] | None]]: ...
+    def branches(
+        self,
+    ) -> list[tuple[str, str, str, str, list[int], tuple[Any, ...] | None, str | None]]: ...
     def extend(
         self,
         values: Sequence[tuple[str, Sequence[ndarray[Any, Any]], ndarray[Any, Any], tuple[Any, ...] | None]],

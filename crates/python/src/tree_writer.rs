@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
 use sapwood::column::Number;
-use sapwood::write::{BranchKind, BranchSpec, Item, Values};
+use sapwood::write::{BranchKind, BranchSpec, Item, Type, Values};
 use sapwood::{Error, ErrorKind};
 
 use crate::errors::raise;
@@ -31,10 +31,19 @@ struct Filling {
     room: Vec<u8>,
 }
 
-/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter,
-/// extents or the depth of a vector, type of objects, compression where it is not that of the tree.
-pub(crate) type Spec =
-    (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>, Option<PyBackedStr>);
+/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`, `leaves`), type of the numbers or nothing for strings,
+/// counter, extents or the depth of a vector, type of objects, range of packed numbers, compression where it is not
+/// that of the tree.
+pub(crate) type Spec = (
+    PyBackedStr,
+    PyBackedStr,
+    PyBackedStr,
+    PyBackedStr,
+    Vec<u32>,
+    Option<Model>,
+    Option<PyBackedStr>,
+    Option<PyBackedStr>,
+);
 
 /// Name, where the lists of each level end, memory of the values; or objects.
 type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
@@ -123,7 +132,7 @@ impl TreeWriter {
 const LARGEST_ROOM: usize = 64 << 20;
 
 /// What [`Spec`] is made from, but for the compression.
-type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);
+type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>, Option<String>);
 
 fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
     let number = spec.number_type().map_or("", Number::numpy_name);
@@ -133,17 +142,24 @@ fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
         BranchKind::Counter(_) => ("counter", "", Vec::new(), None),
         BranchKind::Text => ("text", "", Vec::new(), None),
         BranchKind::Vector(_, depth) => ("vector", "", vec![*depth], None),
+        BranchKind::Leaves(class) => {
+            ("leaves", "", Vec::new(), Some(model::to_python(py, &Type::Object(Arc::clone(class)))?))
+        }
         BranchKind::Object(kind, level) => ("object", "", vec![*level], Some(model::to_python(py, kind)?)),
     };
-    Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects))
+    let packing = spec.packing.as_deref().map(str::to_owned);
+    Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects, packing))
 }
 
 pub(crate) fn spec(given: &Spec) -> sapwood::Result<BranchSpec> {
-    let compression = given.6.as_deref().map(str::parse).transpose()?;
+    let compression = given.7.as_deref().map(str::parse).transpose()?;
     Ok(BranchSpec { compression, ..kind_of(given)? })
 }
 
-fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) -> sapwood::Result<BranchSpec> {
+fn kind_of((name, kind, number_name, counter, dimensions, objects, packing, _): &Spec) -> sapwood::Result<BranchSpec> {
+    if let ("leaves", Some(Model(Type::Object(class)))) = (&**kind, objects) {
+        return Ok(BranchSpec::leaves(&**name, Arc::clone(class)));
+    }
     if let Some(Model(kind)) = objects {
         let split_level = dimensions.first().copied().unwrap_or(99);
         let kind = BranchKind::Object(kind.clone(), split_level);
@@ -163,5 +179,9 @@ fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) ->
         }
         _ => BranchSpec::text(&**name),
     };
-    Ok(spec.with_dimensions(dimensions.clone()))
+    let spec = spec.with_dimensions(dimensions.clone());
+    Ok(match packing {
+        Some(range) => spec.with_packing(&**range),
+        None => spec,
+    })
 }

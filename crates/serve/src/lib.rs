@@ -27,6 +27,6 @@ mod upstream;
 mod upstream_reads;
 mod write_timeout;
 
-pub use browse::{BrowseOptions, Browser, Browsing, Lister, Opener};
+pub use browse::{BrowseOptions, Browser, Browsing, Lister, Opener, Work};
 pub use options::ProxyOptions;
 pub use server::{Proxy, raise_open_files};

@@ -1,7 +1,10 @@
 //! `sapwood browse`: files as a local web page.
 
-use std::io::Write;
-use std::path::Path;
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -52,24 +55,47 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         lister: Arc::new(move |url: &str| listed.list(url)),
     };
     if arguments.terminal {
-        return terminal::browse(&Browsing::new(&options)?);
+        return terminal::browse(Arc::new(Browsing::new(&options)?));
     }
     let browser = Browser::start(options)?;
     writeln!(out, "{}", browser.url())?;
     out.flush()?;
-    if !arguments.no_open {
-        open(&browser.ticket_url());
-    }
+    // Where there is no web browser, the address was printed anyway.
+    let _page = if arguments.no_open { None } else { OpenedPage::open(browser.url()).ok() };
     browser.wait()?;
     Ok(())
 }
 
-/// Opens an address in the user's web browser, where there is one; the address was printed anyway.
-fn open(url: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = Command::new(program);
-    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Ok(mut child) = command.spawn() {
+/// A file of the user's that leads to the page, and that the web browser is started with: everybody on the machine can
+/// list programs with their arguments, so the address is none of them. Gone with this.
+struct OpenedPage(PathBuf);
+
+impl OpenedPage {
+    fn open(url: &str) -> io::Result<Self> {
+        let folder = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+        let folder = folder.unwrap_or_else(env::temp_dir);
+        let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+        let place = folder.join(format!("sapwood-browse-{}-{port}.html", std::process::id()));
+        // One that is there already is another user's.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&place)?;
+        let page = Self(place);
+        let link = format!("<a href=\"{url}\">Sapwood</a>");
+        write!(
+            file,
+            "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={url}\"><title>Sapwood</title>{link}"
+        )?;
+        let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let mut command = Command::new(program);
+        command.arg(&page.0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
         std::thread::spawn(move || child.wait());
+        Ok(page)
+    }
+}
+
+impl Drop for OpenedPage {
+    fn drop(&mut self) {
+        // It leads nowhere any more.
+        let _ = std::fs::remove_file(&self.0);
     }
 }

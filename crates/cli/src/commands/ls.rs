@@ -57,8 +57,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                     row
                 })
                 .collect();
-            documents
-                .push(json!({ "file": &*sapwood_store::redact(path), "recovered": file.is_recovered(), "keys": keys }));
+            let (name, closed) = (sapwood_store::redact(path), file.is_closed());
+            let recovered = file.is_recovered();
+            documents.push(json!({ "file": &*name, "recovered": recovered, "closed": closed, "keys": keys }));
             continue;
         }
         if arguments.files.len() > 1 {
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         if file.is_cut_off() {
             let (end, found) = (file.header().end, file.identity().len);
             writeln!(out, "(cut off: {found} of {end} bytes are there; shows what is left)")?;
-        } else if file.is_recovered() {
+        } else if !file.is_closed() {
             writeln!(out, "(never closed: shows what was saved last)")?;
         }
         let name = |found: &sapwood::KeyPath| format!("{};{}", found.path, found.key.cycle);

@@ -15,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mkdir;
+pub(crate) mod optimize;
 pub(crate) mod pack;
 pub(crate) mod perf;
 pub(crate) mod proxy;

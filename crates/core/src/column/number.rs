@@ -177,6 +177,8 @@ pub enum Packing {
     Range {
         /// Smallest value.
         min: f64,
+        /// Largest value.
+        max: f64,
         /// Steps per unit.
         factor: f64,
     },
@@ -222,7 +224,7 @@ impl Prim {
     /// `Double32_t` with a member's title.
     pub(crate) fn double32(title: &str) -> Self {
         Self::Double32(match range(title) {
-            Range::Scaled { min, factor } => Packing::Range { min, factor },
+            Range::Scaled { min, max, factor } => Packing::Range { min, max, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },
             Range::None => Packing::Float,
         })
@@ -231,7 +233,7 @@ impl Prim {
     /// `Float16_t` with a member's title.
     pub(crate) fn float16(title: &str) -> Self {
         Self::Float16(match range(title) {
-            Range::Scaled { min, factor } => Packing::Range { min, factor },
+            Range::Scaled { min, max, factor } => Packing::Range { min, max, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },
             Range::None => Packing::Mantissa { bits: 12 },
         })
@@ -240,7 +242,7 @@ impl Prim {
 
 enum Range {
     None,
-    Scaled { min: f64, factor: f64 },
+    Scaled { min: f64, max: f64, factor: f64 },
     Bits(u32),
 }
 
@@ -262,7 +264,7 @@ fn range(title: &str) -> Range {
         };
         let steps = if bits < 32 { (1_u64 << bits) as f64 } else { f64::from(u32::MAX) };
         return if min < max {
-            Range::Scaled { min, factor: steps / (max - min) }
+            Range::Scaled { min, max, factor: steps / (max - min) }
         } else if bits < 15 {
             Range::Bits(bits)
         } else {
@@ -270,6 +272,23 @@ fn range(title: &str) -> Range {
         };
     }
     Range::None
+}
+
+/// Whether the title of a packed number says how it is packed.
+pub(crate) fn has_range(title: &str) -> bool {
+    !matches!(range(title), Range::None)
+}
+
+/// Whether this is a range as titles have it, alone: `[min,max]` or `[min,max,bits]`. ROOT takes any other for none.
+pub(crate) fn is_range(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
+    let parts: Vec<&str> = inside.split(',').collect();
+    let bits = parts.get(2).map_or(Ok(32), |bits| bits.trim().parse::<u32>());
+    let bounds = parts.get(..2).map(|bounds| [bound(bounds[0]), bound(bounds[1])]);
+    match (bounds, bits) {
+        (Some([Some(min), Some(max)]), Ok(2..=32)) => parts.len() <= 3 && min.is_finite() && max.is_finite(),
+        _ => false,
+    }
 }
 
 fn bound(text: &str) -> Option<f64> {
@@ -299,9 +318,11 @@ mod tests {
         assert_eq!(Prim::double32("x [0,0,15]"), Prim::Double32(Packing::Float));
         assert_eq!(Prim::double32("[0,0,14]"), Prim::Double32(Packing::Mantissa { bits: 14 }));
         assert_eq!(Prim::float16(""), Prim::Float16(Packing::Mantissa { bits: 12 }));
-        assert_eq!(Prim::double32("[fN] [0,4,2]"), Prim::Double32(Packing::Range { min: 0.0, factor: 1.0 }));
+        assert_eq!(Prim::double32("[fN] [0,4,2]"), Prim::Double32(Packing::Range { min: 0.0, max: 4.0, factor: 1.0 }));
         let pi = std::f64::consts::PI;
-        let Prim::Double32(Packing::Range { min, factor }) = Prim::double32("angle [-pi, 2*pi, 16]") else { panic!() };
+        let Prim::Double32(Packing::Range { min, factor, .. }) = Prim::double32("angle [-pi, 2*pi, 16]") else {
+            panic!()
+        };
         assert!((min + pi).abs() < 1e-15 && (factor - 65536.0 / (3.0 * pi)).abs() < 1e-9);
     }
 }

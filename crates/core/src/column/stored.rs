@@ -17,7 +17,7 @@ pub(crate) fn decode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
         },
         Prim::Double32(packing) => match packing {
             Packing::Float => each(from, into, |stored| f64::from(f32::from_be_bytes(stored)).to_ne_bytes()),
-            Packing::Range { min, factor } => {
+            Packing::Range { min, factor, .. } => {
                 each(from, into, |stored| unpack_range(stored, min, factor).to_ne_bytes())
             }
             Packing::Mantissa { bits } => {
@@ -26,7 +26,7 @@ pub(crate) fn decode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
         },
         Prim::Float16(packing) => match packing {
             Packing::Float => swap::<4>(from, into),
-            Packing::Range { min, factor } => {
+            Packing::Range { min, factor, .. } => {
                 each(from, into, |stored| (unpack_range(stored, min, factor) as f32).to_ne_bytes());
             }
             Packing::Mantissa { bits } => each(from, into, |stored| unpack_mantissa(stored, bits).to_ne_bytes()),
@@ -77,7 +77,9 @@ pub(crate) fn encode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
 fn pack<const W: usize>(packing: Packing, from: &[u8], into: &mut [u8], float: impl Fn([u8; W]) -> f64) {
     match packing {
         Packing::Float => each(from, into, |value| (float(value) as f32).to_be_bytes()),
-        Packing::Range { min, factor } => each(from, into, |value| pack_range(float(value), min, factor)),
+        Packing::Range { min, max, factor } => {
+            each(from, into, |value| pack_range(float(value).min(max), min, factor));
+        }
         Packing::Mantissa { bits } => each(from, into, |value| pack_mantissa(float(value) as f32, bits)),
     }
 }
@@ -97,10 +99,10 @@ pub(crate) fn unpack_mantissa(stored: [u8; 3], bits: u32) -> f32 {
     if mantissa & 1 << (bits + 1) != 0 { -value } else { value }
 }
 
-/// The counterpart of [`unpack_range`].
+/// The counterpart of [`unpack_range`], of a value that is not above the largest one.
 #[inline]
 pub(crate) fn pack_range(value: f64, min: f64, factor: f64) -> [u8; 4] {
-    // Too large and too small values saturate.
+    // Too small values saturate.
     (((value - min) * factor + 0.5) as u32).to_be_bytes()
 }
 

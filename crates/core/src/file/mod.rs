@@ -271,6 +271,20 @@ impl File {
         self.0.is_cut_off()
     }
 
+    /// Whether its writer closed it. One that was not closed shows what was saved last, and every reader has to find
+    /// that again where not even the list of keys was saved.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// assert!(sapwood::File::open(path)?.is_closed());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        self.header().seek_free != 0 && (!self.is_recovered() || self.is_cut_off())
+    }
+
     /// The key of the root directory: its name and title are the file's.
     pub fn root_key(&self) -> &Key {
         &self.0.root_key

@@ -6,7 +6,7 @@ use super::png::Png;
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 
-/// Lines and columns of a picture in a terminal.
+/// Lines and columns of a picture in a terminal, where nothing is said of them.
 const LINES: usize = 32;
 const COLUMNS: usize = 64;
 /// Parts of a character cell, from empty to full.
@@ -30,10 +30,34 @@ const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn text(histogram: &Histogram) -> Result<String> {
+    text_of(histogram, LINES)
+}
+
+/// The same with at most so many lines, the figures among them; at least five.
+///
+/// # Errors
+///
+/// As [`text`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::inspect::histogram;
+/// let spectrum = Histogram::new("TH1D", [Axis::regular(100, 0.0, 1.0)?])?;
+/// assert_eq!(histogram::text_within(&spectrum, 20)?.lines().count(), 20);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn text_within(histogram: &Histogram, lines: usize) -> Result<String> {
+    // Two lines of figures, and one below.
+    text_of(histogram, lines.saturating_sub(3).clamp(2, LINES))
+}
+
+fn text_of(histogram: &Histogram, lines: usize) -> Result<String> {
     let mut text = figures(histogram)?;
     match histogram.axes() {
-        [x] => bars(&mut text, x, &contents(histogram)),
-        [x, y] => shades(&mut text, histogram, x, y),
+        [x] => bars(&mut text, x, &contents(histogram), lines),
+        [x, y] => shades(&mut text, histogram, [x, y], lines),
         _ => {}
     }
     Ok(text)
@@ -60,8 +84,8 @@ fn contents(histogram: &Histogram) -> Vec<f64> {
     (1..=bins).map(|bin| histogram.value(bin)).collect()
 }
 
-fn bars(text: &mut String, x: &Axis, values: &[f64]) {
-    let joined = values.len().div_ceil(LINES).max(1);
+fn bars(text: &mut String, x: &Axis, values: &[f64], lines: usize) {
+    let joined = values.len().div_ceil(lines).max(1);
     let rows: Vec<(f64, f64)> = values
         .chunks(joined)
         .enumerate()
@@ -82,8 +106,8 @@ fn bars(text: &mut String, x: &Axis, values: &[f64]) {
     }
 }
 
-fn shades(text: &mut String, histogram: &Histogram, x: &Axis, y: &Axis) {
-    let (across, down) = (x.bins().div_ceil(COLUMNS).max(1), y.bins().div_ceil(LINES).max(1));
+fn shades(text: &mut String, histogram: &Histogram, [x, y]: [&Axis; 2], lines: usize) {
+    let (across, down) = (x.bins().div_ceil(COLUMNS).max(1), y.bins().div_ceil(lines).max(1));
     let (columns, rows) = (x.bins().div_ceil(across), y.bins().div_ceil(down));
     let mut cells = vec![0.0; columns * rows];
     for bin_y in 1..=y.bins() {

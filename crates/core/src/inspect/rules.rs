@@ -52,7 +52,7 @@ pub(super) fn of_file(file: &File) -> Vec<Issue> {
         let (end, found) = (bytes(file.header().end), bytes(file.identity().len));
         let words = format!("the file is cut off: its header says {end}, and {found} are there; copy it again");
         issues.push(issue(IssueKind::CutOff, words));
-    } else if file.is_recovered() || file.header().seek_free == 0 {
+    } else if !file.is_closed() {
         issues.push(issue(
             IssueKind::NeverClosed,
             "the file was never closed: it shows what was saved last, and every reader has to find that again",

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::column::has_range;
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader, Slot, Writer, text};
 
@@ -366,10 +367,17 @@ fn write_info(writer: &mut Writer, info: &StreamerInfo) {
     });
 }
 
+/// `fBits` of an element. Without `kHasRange` ROOT does not look for a range in the title, and reads other numbers.
+fn bits(element: &Element) -> u32 {
+    const HAS_RANGE: u32 = 1 << 6;
+    let is_packed = matches!(&*element.type_name, "Double32_t" | "Double32_t*" | "Float16_t" | "Float16_t*");
+    if is_packed && has_range(&element.title) { HAS_RANGE } else { 0 }
+}
+
 fn write_element(writer: &mut Writer, element: &Element) {
     let body = |writer: &mut Writer| {
         writer.framed(4, |writer| {
-            write_named(writer, 0, &element.name, &element.title);
+            write_named(writer, bits(element), &element.name, &element.title);
             writer.i32(element.code);
             writer.i32(element.size);
             writer.u32(element.array_length);

@@ -21,10 +21,11 @@ FieldName = Callable[[str, str], str] | str
 
 @dataclass(frozen=True)
 class Spec:
-    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text``, ``vector`` or ``object``.
+    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text``, ``vector``, ``object`` or ``leaves``.
 
     Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings; of an object it is
-    the split level, and ``objects`` is its type.
+    the split level, and ``objects`` is its type, as it is of a list of leaves. ``packing`` is the range of
+    ``Double32_t`` and ``Float16_t``.
     """
 
     name: str
@@ -33,9 +34,11 @@ class Spec:
     counter: str = ""
     dimensions: tuple[int, ...] = ()
     objects: classes.Type | None = None
+    packing: str | None = None
 
     def for_engine(self, compression: str | None = None) -> tuple[Any, ...]:
-        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects, compression
+        numbers = self.dtype, self.counter, self.dimensions
+        return self.name, self.kind, *numbers, self.objects, self.packing, compression
 
 
 @dataclass
@@ -283,9 +286,20 @@ def _of_branch(name: str, kind: Any) -> Any:
 
 
 def _add(
-    out: Schema, column: str, part: str | None, name: str, kind: Any, counters: Any, fields: Any
+    out: Schema,
+    column: str,
+    part: str | None,
+    name: str,
+    kind: Any,
+    counters: Any,
+    fields: Any,
+    packing: str | None = None,
 ) -> None:
-    if isinstance(kind, str):
+    if isinstance(kind, branch_types.Packed):
+        _add(out, column, part, name, kind.of, counters, fields, kind.range)
+    elif isinstance(kind, branch_types.Leaves):
+        out.add(column, part, Spec(name, "leaves", objects=kind.type_of(name)))
+    elif isinstance(kind, str):
         depth, dtype = branch_types.vector(name, kind)
         out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
     elif is_string(kind):
@@ -296,7 +310,7 @@ def _add(
             _add(out, column, path, fields(name, inner), of, counters, fields)
     elif isinstance(kind, np.dtype) or _word(kind) in ("Numpy", "Regular"):
         dtype, dimensions = _numbers(name, kind)
-        out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions))
+        out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions, packing=packing))
     elif _word(kind) == "List" and (inner_types := _fields_of(kind.content)):
         for inner, of in inner_types:
             if _word(of) in ("List", "Record"):
@@ -316,7 +330,7 @@ def _add(
         out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
     elif _word(kind) == "List":
         dtype, dimensions = _numbers(name, kind.content)
-        out.add(column, part, Spec(name, "jagged", dtype, counters(name), dimensions))
+        out.add(column, part, Spec(name, "jagged", dtype, counters(name), dimensions, packing=packing))
     else:
         raise _no_type(name, kind)
 
@@ -378,11 +392,13 @@ def _is_complex(primitive: str) -> bool:
     return primitive.startswith(("complex", "datetime", "timedelta", "float16", "float128"))
 
 
-def schema_there(branches: list[tuple[str, str, str, str, list[int], classes.Type | None]]) -> Schema:
+def schema_there(
+    branches: list[tuple[str, str, str, str, list[int], classes.Type | None, str | None]],
+) -> Schema:
     """The branches of a tree that is there already, as the engine tells them: each is a column of its own."""
     out = Schema()
-    for name, kind, dtype, counter, dimensions, objects in branches:
-        spec = Spec(name, kind, dtype, counter, tuple(dimensions), objects)
+    for name, kind, dtype, counter, dimensions, objects, packing in branches:
+        spec = Spec(name, kind, dtype, counter, tuple(dimensions), objects, packing)
         out.places[name] = len(out.specs)
         out.specs.append(spec)
         if kind != "counter":

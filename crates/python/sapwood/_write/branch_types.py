@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,41 @@ ITEMS = {
 _WORD = re.compile(r"""\b(?:unsigned )?(?:long long|[A-Za-z_]\w*)\b(?!\s*["']?\s*:)""")
 """A word of a type, which is no name of a field."""
 _OF_AWKWARD = {"var", "string", "bytes", "option", "union", "unknown"}
+
+
+_LETTERS = {
+    "O": "bool", "B": "int8", "b": "uint8", "S": "int16", "s": "uint16", "I": "int32", "i": "uint32", "L": "int64",
+    "l": "uint64", "F": "float32", "D": "float64",
+}  # fmt: skip
+"""Types in lists of leaves, as ``TTree::Branch`` takes them."""
+_PACKED = re.compile(
+    r"((?:(?:var|\d+) *\* *)*)(?:(Double32_t|Float16_t)|/([df])|([df])(?=\[))((?:\[[^\]]*,[^\]]*\])?)"
+)
+"""Packed numbers, in lists or arrays as Awkward spells them, and their range."""
+_LEAF = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)(?:/([A-Za-z]))?")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Numbers that are stored as ``Double32_t`` or ``Float16_t``."""
+
+    of: Any
+    range: str
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Several numbers an entry: name, type and extents of each."""
+
+    leaves: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+    def type_of(self, name: str) -> Any:
+        """The same as a class, for the engine."""
+        members: list[tuple[str, Any, bool, list[str]]] = [
+            (leaf, ("array", kind, list(extents)) if extents else ("number", kind), False, [])
+            for leaf, kind, extents in self.leaves
+        ]
+        return "object", (name, None, members)
 
 
 def is_shaped(kind: Any) -> bool:
@@ -57,6 +93,10 @@ def as_type(kind: Any) -> Any:
 
     >>> as_type("Long64_t"), as_type("var * f8"), as_type("std::vector<unsigned int>")
     (dtype('int64'), ListType(NumpyType('float64')), 'vector<unsignedint>')
+    >>> as_type("d[0,10,8]"), as_type("var * Float16_t")
+    (Packed(of=dtype('float64'), range='[0,10,8]'), Packed(of=ListType(NumpyType('float32')), range=''))
+    >>> as_type("x/F:n/I:z[3]/D")
+    Leaves(leaves=(('x', 'float32', ()), ('n', 'int32', ()), ('z', 'float64', (3,))))
 
     Raises :class:`sapwood.errors.UnsupportedError` for what is no type.
     """
@@ -77,6 +117,16 @@ def as_type(kind: Any) -> Any:
 def _of_words(words: str) -> Any:
     if words.startswith("vector<"):
         return words.replace(" ", "")
+    packed = _PACKED.fullmatch(words)
+    # A letter alone is NumPy's.
+    if packed:
+        around, *names, within = packed.groups()
+        item = "float64" if {"Double32_t", "d"} & set(names) else "float32"
+        return Packed(_of_words(around + item), within.replace(" ", ""))
+    if "/" in words or ":" in words:
+        leaves = _leaves(words)
+        if leaves:
+            return leaves
     try:
         return np.dtype(words)
     except (TypeError, ValueError, SyntaxError):
@@ -90,6 +140,18 @@ def _of_words(words: str) -> Any:
     return (
         np.dtype(found.primitive) if type(found).__name__ == "NumpyType" and not found.parameters else found
     )
+
+
+def _leaves(words: str) -> Leaves | None:
+    """A list of leaves in the words of ``TTree::Branch``; a type stands for the leaves behind it, too."""
+    found, letter = [], "F"
+    for part in words.split(":"):
+        leaf = _LEAF.fullmatch(part.strip())
+        letter = (leaf and leaf[3]) or letter
+        if leaf is None or letter not in _LETTERS:
+            return None
+        found.append((leaf[1], _LETTERS[letter], tuple(map(int, re.findall(r"\d+", leaf[2])))))
+    return Leaves(tuple(found))
 
 
 def _of_awkward(word: str) -> str:
@@ -106,7 +168,7 @@ def _of_awkward(word: str) -> str:
 def _unknown(kind: Any) -> errors.UnsupportedError:
     return errors.UnsupportedError(
         f"the type {kind!r} is not understood: NumPy's ('f4'), Awkward's ('var * float32', 'string', '{{pt: f4}}'), those of C++ "
-        "('Long64_t', 'vector<float>') and dataclasses are"
+        "('Long64_t', 'vector<float>', 'Double32_t[0,10,8]', leaves like 'x/F:n/I:z[3]/D') and dataclasses are"
     )
 
 

@@ -32,6 +32,8 @@ def values(
     for name, parts in schema.columns.items():
         column = columns[name]
         if parts[0][1].objects is not None:
+            if parts[0][1].kind == "leaves":
+                column = _records(column)
             try:
                 out.append((name, [], NOTHING, classes.column_of(parts[0][1].objects, column)))
             except errors.MismatchError as error:
@@ -48,6 +50,17 @@ def values(
             out.append((spec.name, *_buffers(spec, array), None))
     _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
     return out
+
+
+def _records(column: Any) -> Any:
+    """Values of leaves, which are structured arrays, dictionaries of arrays, or rows, as records."""
+    import awkward as ak
+
+    if isinstance(column, Mapping):
+        return ak.zip(dict(column), depth_limit=1)
+    if isinstance(column, np.ndarray) and column.dtype.names is not None:
+        return ak.from_numpy(column)
+    return ak.from_iter(column) if isinstance(column, list) else column
 
 
 def _where_unfit(kind: classes.Type, column: Any) -> str:

@@ -4,6 +4,8 @@ import { ask, type Found } from "./api";
 import { h } from "./dom";
 
 const MOST = 12;
+/** How long after a letter it is asked, in milliseconds. */
+const PAUSE = 120;
 let number = 0;
 
 /** Makes an input complete names of the tree that `where` tells. */
@@ -12,6 +14,7 @@ export function completes(input: HTMLInputElement, where: () => { file: string; 
   const list = h("ul", { id, role: "listbox", class: "names", hidden: true, "aria-label": "Names" });
   let chosen = -1;
   let asked = 0;
+  let waiting = 0;
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-autocomplete", "list");
   input.setAttribute("aria-expanded", "false");
@@ -71,12 +74,17 @@ export function completes(input: HTMLInputElement, where: () => { file: string; 
     list.hidden = shown.length === 0;
     input.setAttribute("aria-expanded", String(shown.length > 0));
   };
-  input.addEventListener("input", () => void look());
+  input.addEventListener("input", () => {
+    asked += 1;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => void look(), PAUSE);
+  });
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && chosen < 0) {
       // What is asked for comes too late now.
       asked += 1;
+      clearTimeout(waiting);
       close();
     }
     if (list.hidden) return;

@@ -49,6 +49,14 @@ export function labelled(words: string, control: HTMLElement): HTMLLabelElement 
   return h("label", {}, h("span", {}, words), control);
 }
 
+/** A long name without what is in its middle: its beginning says where, its end what. */
+export function middle(text: string, most: number): string {
+  const letters = [...text];
+  if (letters.length <= most) return text;
+  const before = Math.floor((most - 1) * 0.4);
+  return `${letters.slice(0, before).join("")}…${letters.slice(letters.length - (most - 1 - before)).join("")}`;
+}
+
 /** Says something to screen readers, and shows it in the line at the bottom. */
 export function say(words: string): void {
   at("said").textContent = words;

@@ -1,9 +1,12 @@
-// What is read of files while it is read: requests, bytes, hits and rates, twice a second.
+// What is read of files while it is read: requests, bytes, hits and rates, twice a second while the page is seen. Each
+// time is a request of its own: one that never ended would hold one of the six connections of a browser to a server.
 
-import type { Live } from "./api";
+import { ask, type Live } from "./api";
 import type { App, Room } from "./app";
 import { at, bytes, h, s } from "./dom";
 
+/** How often it is asked, in milliseconds. */
+const EVERY = 500;
 /** Points of the curve of rates: a minute. */
 const POINTS = 120;
 
@@ -29,10 +32,25 @@ export class LiveRoom implements Room {
   private readonly seen = new Map<string, Seen>();
 
   constructor(private readonly app: App) {
-    const events = new EventSource("api/live");
-    events.addEventListener("message", (event) => this.take(JSON.parse(String(event.data)) as Live));
-    events.addEventListener("error", () => {
-      at("counters").textContent = "sapwood browse does not answer";
+    document.addEventListener("visibilitychange", () => this.ask());
+    this.ask();
+  }
+
+  private asked: Promise<void> | null = null;
+
+  /** Asks, and again after a while; pages that are not seen wait until they are. */
+  private ask(): void {
+    if (document.hidden || this.asked) return;
+    this.asked = ask<Live>("live", {}).then(
+      (live) => this.take(live),
+      () => {
+        at("counters").textContent = "sapwood browse does not answer";
+      },
+    ).finally(() => {
+      setTimeout(() => {
+        this.asked = null;
+        this.ask();
+      }, EVERY);
     });
   }
 

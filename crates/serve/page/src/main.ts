@@ -1,7 +1,7 @@
 // The page: the tree at the left, the rooms at the right, and the view in the address.
 
 import type { App, Room as Shown } from "./app";
-import { at, button, h, say } from "./dom";
+import { at, button, h, middle, say } from "./dom";
 import { DrawRoom } from "./draw";
 import { LayoutRoom } from "./layout";
 import { LiveRoom } from "./live";
@@ -145,10 +145,20 @@ function show(): void {
     tabs[name].setAttribute("aria-selected", String(isShown));
     tabs[name].tabIndex = isShown ? 0 : -1;
   }
+  shownPlace();
   const { file, path, room } = app.view;
-  at("place").textContent = file ? `${app.name(file)}${path ? ` › ${path}` : ""}` : "";
   document.title = `${path || app.name(file) || WORDS[room]} – Sapwood`;
   rooms[room].show(app.view);
+}
+
+/** Where the view is, in the line at the top. */
+function shownPlace(): void {
+  const { file, path } = app.view;
+  const line = at("place");
+  const words = file ? `${app.name(file)}${path ? ` › ${path}` : ""}` : "";
+  // A letter is about 7.5 points wide.
+  line.textContent = middle(words, Math.max(24, Math.floor(line.clientWidth / 7.5)));
+  line.title = words;
 }
 
 function tabbar(): void {
@@ -227,8 +237,13 @@ async function start(): Promise<void> {
   let waiting = 0;
   addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => rooms[app.view.room].restyle?.(), 150);
+    waiting = setTimeout(() => {
+      shownPlace();
+      rooms[app.view.room].restyle?.();
+    }, 150);
   });
+  // The address may be another one by now.
+  app.view = read(location.hash);
   show();
   if (app.view.file && app.view.path) await tree.reveal(app.view.file, app.view.path, "");
 }

@@ -1,6 +1,6 @@
 // The room of objects: histograms, graphs, efficiencies and functions are drawn here, everything else by jsroot.
 
-import { ask, type Drawn, type Level } from "./api";
+import { ask, type Drawn, type Level, route } from "./api";
 import type { App, Room } from "./app";
 import { copy } from "./draw";
 import { button, h } from "./dom";
@@ -31,6 +31,7 @@ export class ObjectRoom implements Room {
     return check;
   });
   private readonly tools: HTMLElement;
+  private readonly save = h("a", { class: "button", href: "#", download: "object.root" }, "ROOT");
   private readonly frame = new Frame();
   private readonly table = h("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Members", hidden: true });
   readonly element: HTMLElement;
@@ -49,6 +50,7 @@ export class ObjectRoom implements Room {
         button("SVG", out((drawn) => toSvg(drawn, this.log(), this.turn, name()))),
         button("PNG", out((drawn) => void toPng(drawn, this.log(), this.turn, name()))),
         button("CSV", out((drawn) => toCsv(drawn, name())))),
+      this.save,
       button("Draw with jsroot", () => void this.byJsroot()),
       button("Copy link", () => void copy(location.href, "the link")),
       button("Copy Python", () => {
@@ -92,6 +94,8 @@ export class ObjectRoom implements Room {
     this.found = answer;
     this.head.textContent = `${answer.name} · ${answer.class}${answer.title ? ` · ${answer.title}` : ""}`;
     this.drawn = answer.object;
+    this.save.href = route("save", { file: view.file, path: view.path });
+    this.save.download = `${answer.name.replace(/\W+/g, "_") || "object"}.root`;
     this.tools.hidden = false;
     for (const own of this.tools.querySelectorAll<HTMLElement>(".own")) own.hidden = answer.object === null;
     if (answer.object) this.paint();
@@ -120,8 +124,8 @@ export class ObjectRoom implements Room {
 
   private async byJsroot(): Promise<void> {
     this.table.hidden = true;
-    const about = await ask<{ jsroot: boolean }>("about", {});
-    if (!about.jsroot) {
+    const about = await ask<{ frame: string | null }>("about", {});
+    if (!about.frame) {
       this.work.fail(
         "this build has no jsroot, which draws objects of this class: with npm, `npm ci && npm run jsroot` in " +
           "crates/serve/page and another build bring it. The members of the object are below, and in the tree.",
@@ -131,7 +135,7 @@ export class ObjectRoom implements Room {
     }
     const { file, path } = this.app.view;
     try {
-      await this.frame.draw(file, this.app.name(file), path, this.app.dark());
+      await this.frame.draw(about.frame, { file, name: this.app.name(file), path, dark: this.app.dark() });
     } catch (error) {
       // Another object was chosen meanwhile.
       if (path !== this.app.view.path || file !== this.app.view.file) return;

@@ -79,6 +79,23 @@ function index(histogram: Histogram, at: number[]): number {
   return place;
 }
 
+/** The sum of what is in one bin of an axis, wherever it is on the others. */
+function beyond(histogram: Histogram, axis: number, bin: number): number {
+  const counts = histogram.axes.map((other, place) => (place === axis ? 1 : other.bins + 2));
+  const total = counts.reduce((product, count) => product * count, 1);
+  let sum = 0;
+  for (let place = 0; place < total; place += 1) {
+    let rest = place;
+    const at = counts.map((count, other) => {
+      const found = other === axis ? bin : rest % count;
+      rest = Math.floor(rest / count);
+      return found;
+    });
+    sum += cell(histogram, at);
+  }
+  return sum;
+}
+
 /** The figures of a histogram, a line each. */
 export function figures(histogram: Histogram): [string, string][] {
   const found: [string, string][] = [["Entries", short(num(histogram.entries), 9)]];
@@ -87,10 +104,13 @@ export function figures(histogram: Histogram): [string, string][] {
     found.push([`Mean${letter}`, short(num(histogram.mean[axis]))]);
     found.push([`Std dev${letter}`, short(num(histogram.std_dev[axis]))]);
   });
-  const [x] = histogram.axes;
-  if (x && histogram.axes.length === 1) {
-    found.push(["Underflow", short(cell(histogram, [0]))]);
-    found.push(["Overflow", short(cell(histogram, [x.bins + 1]))]);
+  // Means do not add up.
+  if (histogram.axes.length === 1 || !histogram.is_profile) {
+    histogram.axes.forEach((axis, place) => {
+      const letter = histogram.axes.length > 1 ? ` ${"xyz"[place]}` : "";
+      found.push([`Underflow${letter}`, short(beyond(histogram, place, 0))]);
+      found.push([`Overflow${letter}`, short(beyond(histogram, place, axis.bins + 1))]);
+    });
   }
   found.push(["Integral", short(num(histogram.integral))]);
   return found;

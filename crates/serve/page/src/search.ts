@@ -1,19 +1,26 @@
 // The field above the tree: names of a file and of its branches.
 
 import { ask, type Found } from "./api";
-import { at, h, say } from "./dom";
+import { at, h, middle, say } from "./dom";
 
 /** The most names that are shown. */
 const MOST = 100;
+/** How long after a letter it is asked, in milliseconds: who types asks once. */
+const PAUSE = 120;
 
 export function search(file: () => string, chosen: (path: string, branch: string, open: boolean) => void): void {
   const input = at<HTMLInputElement>("search");
   const list = at("found");
-  let turn = 0;
+  let waiting = 0;
+  /** The request whose answer is wanted. */
+  let asked: AbortController | null = null;
   let place = -1;
   let found: Found | null = null;
 
   const close = (): void => {
+    clearTimeout(waiting);
+    asked?.abort();
+    asked = null;
     list.hidden = true;
     place = -1;
     input.setAttribute("aria-expanded", "false");
@@ -32,23 +39,26 @@ export function search(file: () => string, chosen: (path: string, branch: string
     if (open) close();
   };
   const look = async (): Promise<void> => {
-    const now = (turn += 1);
+    asked?.abort();
+    const now = (asked = new AbortController());
     const text = input.value.trim();
     if (!text || !file()) {
       close();
       if (text) say("choose a file: its names are searched");
       return;
     }
-    const answer = await ask<Found>("search", { file: file(), text }).catch((error: unknown) => {
-      say(error instanceof Error ? error.message : String(error));
+    const answer = await ask<Found>("search", { file: file(), text }, now.signal).catch((error: unknown) => {
+      if (now === asked) say(error instanceof Error ? error.message : String(error));
       return null;
     });
-    if (now !== turn || !answer) return;
+    if (now !== asked || !answer) return;
     found = answer;
     const rows = answer.paths.slice(0, MOST).map((path, row) => {
-      const item = h("li", { id: `found-${row}`, role: "option", "aria-selected": "false" },
-        h("span", { class: "name" }, answer.branches[row] || path),
-        h("span", { class: "detail" }, answer.branches[row] ? path : (answer.details[row] ?? "")));
+      const name = answer.branches[row] || path;
+      const detail = answer.branches[row] ? path : (answer.details[row] ?? "");
+      const item = h("li", { id: `found-${row}`, role: "option", "aria-selected": "false", title: `${name} — ${detail}` },
+        h("span", { class: "name" }, middle(name, 48)),
+        h("span", { class: "detail" }, middle(detail, 32)));
       item.addEventListener("mousedown", (event) => event.preventDefault());
       item.addEventListener("click", () => {
         place = row;
@@ -65,7 +75,13 @@ export function search(file: () => string, chosen: (path: string, branch: string
     const more = answer.total > rows.length ? `, the first ${rows.length} are shown` : "";
     say(`${answer.total} names hold ${text}${more}`);
   };
-  input.addEventListener("input", () => void look());
+  input.addEventListener("input", () => {
+    // What was found is of other words.
+    asked?.abort();
+    asked = null;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => void look(), PAUSE);
+  });
   input.addEventListener("keydown", (event) => {
     const count = list.hidden ? 0 : list.children.length;
     if (event.key === "ArrowDown" && count) place = (place + 1) % count;

@@ -2,9 +2,11 @@
 // thousand branches unfold at once; screen readers hear how many there are.
 
 import { ask, Failure, type Level } from "./api";
-import { at, h, say } from "./dom";
+import { at, h, middle, say } from "./dom";
 
 const ROW = 24;
+/** The most letters of a file's name. */
+const MOST_LETTERS = 44;
 /** Rows of one request. */
 const PAGE = 20_000;
 
@@ -16,6 +18,8 @@ export interface Node {
   title: string;
   inner: boolean;
   expression: string;
+  /** What is to be said about a file, once it is open. */
+  note: string;
   file: string;
   path: string;
   branch: string;
@@ -134,11 +138,20 @@ export class Tree {
       const level = await ask<Level>("list", asked);
       total = level.total;
       if (parent && level.state) this.listener.state(parent.file, level.state);
-      if (level.note) say(level.note);
+      if (parent && level.note !== undefined) this.noted(parent, level.note);
       if (level.names.length === 0) break;
       level.names.forEach((name, index) => found.push(this.row(level, index, name, parent)));
     }
     return found;
+  }
+
+  /** Shows what is to be said about a file in its row. */
+  private noted(node: Node, note: string): void {
+    if (note === node.note) return;
+    node.note = note;
+    if (note) say(`${node.name}: ${note}`);
+    this.shown.get(node)?.remove();
+    this.shown.delete(node);
   }
 
   private row(level: Level, index: number, name: string, parent: Node | null): Node {
@@ -154,6 +167,7 @@ export class Tree {
       title: level.titles[index] ?? "",
       inner: level.inner[index] ?? false,
       expression: level.expressions[index] ?? "",
+      note: "",
       file: isFile ? id : (parent?.file ?? ""),
       path: isKey ? id : isFile ? "" : (parent?.path ?? ""),
       branch: isBranch ? id : "",
@@ -242,17 +256,18 @@ export class Tree {
   }
 
   private made(node: Node): HTMLElement {
+    const isFile = node.kind === "file" || node.kind === "folder";
     const shownTitle = node.kind === "member" || node.kind === "value" ? node.title : "";
     const element = h(
       "div",
       {
-        class: `row ${node.kind}`, role: "treeitem", "aria-level": node.level, "aria-setsize": node.siblings,
-        "aria-posinset": node.position, title: [node.detail, node.title].filter(Boolean).join(" — "),
+        class: `row ${node.kind}${node.note ? " noted" : ""}`, role: "treeitem", "aria-level": node.level, "aria-setsize": node.siblings,
+        "aria-posinset": node.position, title: [node.name, node.note, node.detail, node.title].filter(Boolean).join(" — "),
       },
       h("span", { class: "twist", "aria-hidden": "true" }),
       h("span", { class: "icon", "aria-hidden": "true" }, ICONS[node.kind] ?? "◆"),
-      h("span", { class: "name" }, node.name),
-      h("span", { class: "detail" }, shownTitle || node.detail),
+      h("span", { class: "name" }, isFile ? middle(node.name, MOST_LETTERS) : node.name),
+      h("span", { class: "detail" }, node.note || shownTitle || node.detail),
     );
     element.style.paddingLeft = `${(node.level - 1) * 14}px`;
     return element;

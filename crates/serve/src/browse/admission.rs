@@ -6,7 +6,6 @@
 
 use std::fmt::Write;
 use std::io::Read;
-use std::sync::Mutex;
 
 use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::{Method, Request, StatusCode};
@@ -18,8 +17,9 @@ const TOKEN_BYTES: usize = 24;
 /// What may be asked.
 pub(super) struct Admission {
     token: String,
-    /// What a browser is started with: it is good for one request, so that a list of processes tells nothing.
-    ticket: Mutex<Option<String>>,
+    /// Opens the program of the frame of jsroot, which holds nothing of any file. The frame knows this alone: what runs
+    /// in it is steered by the file that it draws.
+    frame_key: String,
     /// The names of this server, with its port.
     hosts: [String; 3],
 }
@@ -29,8 +29,8 @@ pub(super) struct Admission {
 pub(super) enum Admitted {
     /// For a path below the token.
     Path(String),
-    /// With the ticket: it is told the token.
-    Ticket,
+    /// For a path below the key of the frame.
+    Frame(String),
 }
 
 /// Why a request is not answered.
@@ -44,7 +44,7 @@ impl Admission {
     pub(super) fn new(port: u16) -> Result<Self> {
         Ok(Self {
             token: random()?,
-            ticket: Mutex::new(Some(random()?)),
+            frame_key: random()?,
             hosts: ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")),
         })
     }
@@ -54,10 +54,9 @@ impl Admission {
         format!("/{}/", self.token)
     }
 
-    /// The path that is good for one request.
-    pub(super) fn ticket(&self) -> Option<String> {
-        let ticket = self.ticket.lock().ok()?;
-        ticket.as_ref().map(|ticket| format!("/open/{ticket}"))
+    /// What stands before the paths of the frame of jsroot.
+    pub(super) fn frame_prefix(&self) -> String {
+        format!("/{}/", self.frame_key)
     }
 
     /// Looks at everything of a request but what it asks for.
@@ -74,35 +73,24 @@ impl Admission {
         let path = request.uri().path();
         let below = path[1.min(path.len())..].split_once('/');
         let admitted = match below {
-            Some(("open", ticket)) if self.takes(ticket) => Admitted::Ticket,
+            // The frame has no origin, so each of its requests is of another one.
+            Some((key, below)) if is_same(key, &self.frame_key) => return Ok(Admitted::Frame(below.to_owned())),
             Some((token, below)) if is_same(token, &self.token) => Admitted::Path(below.to_owned()),
             _ => return refuse(StatusCode::FORBIDDEN, "the address lacks the token that `sapwood browse` printed"),
         };
-        if text(ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) && !is_frame(&admitted) {
+        if text(ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
             return refuse(StatusCode::FORBIDDEN, "pages of other origins are not answered");
         }
         let fetch = |name| text(HeaderName::from_static(name));
         let is_own = fetch("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
         // A link in another page opens this one; it cannot look into it.
         let is_link = fetch("sec-fetch-mode") == Some("navigate") && fetch("sec-fetch-dest") == Some("document");
-        let opens = admitted == Admitted::Ticket || admitted == Admitted::Path(String::new());
-        let is_answered = is_own || (is_link && opens) || is_frame(&admitted);
+        let is_answered = is_own || (is_link && admitted == Admitted::Path(String::new()));
         if !is_answered {
             return refuse(StatusCode::FORBIDDEN, "pages of other sites are not answered");
         }
         Ok(admitted)
     }
-
-    /// Uses up the ticket, if this is it.
-    fn takes(&self, ticket: &str) -> bool {
-        let Ok(mut held) = self.ticket.lock() else { return false };
-        held.take_if(|held| is_same(held, ticket)).is_some()
-    }
-}
-
-/// Whether it is for the program in the frame of jsroot, whose origin is none. It holds nothing of any file.
-fn is_frame(admitted: &Admitted) -> bool {
-    matches!(admitted, Admitted::Path(path) if matches!(&**path, "frame.js" | "jsroot.js"))
 }
 
 /// Whether both are the same, in a time that does not tell where they differ.
@@ -172,13 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_good_once() {
+    fn the_key_of_the_frame_opens_the_frame_alone() {
         let admission = Admission::new(80).unwrap();
-        let ticket = admission.ticket().unwrap();
-        assert_eq!(ask(&admission, "/open/00", &[]), Err(StatusCode::FORBIDDEN));
-        assert_eq!(ask(&admission, &ticket, &[]), Ok(Admitted::Ticket));
-        assert_eq!(ask(&admission, &ticket, &[]), Err(StatusCode::FORBIDDEN));
-        assert_eq!(admission.ticket(), None);
+        assert_ne!(admission.frame_prefix(), admission.prefix());
+        let frame = format!("{}frame.js", admission.frame_prefix());
+        assert_eq!(ask(&admission, &frame, &[("origin", "null")]), Ok(Admitted::Frame("frame.js".into())));
+        assert_eq!(ask(&admission, &frame, &[("host", "evil.example")]), Err(StatusCode::MISDIRECTED_REQUEST));
+        let page = format!("{}frame.js", admission.prefix());
+        assert_eq!(ask(&admission, &page, &[("origin", "null")]), Err(StatusCode::FORBIDDEN));
     }
 
     #[test]

@@ -23,22 +23,36 @@ pub(super) fn has_jsroot() -> bool {
     !JSROOT.is_empty()
 }
 
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// A file of the page.
 pub(super) fn asset(path: &str) -> Option<Response<Body>> {
-    let (text, media): (&'static str, &'static str) = match path {
-        "" => (include_str!("../../page/dist/index.html"), "text/html; charset=utf-8"),
-        "page.js" => (include_str!("../../page/dist/page.js"), "text/javascript; charset=utf-8"),
+    let (text, media) = match path {
+        "" => (include_str!("../../page/dist/index.html"), HTML),
+        "page.js" => (include_str!("../../page/dist/page.js"), SCRIPT),
         "page.css" => (include_str!("../../page/dist/page.css"), "text/css; charset=utf-8"),
-        "frame.html" => (include_str!("../../page/dist/frame.html"), "text/html; charset=utf-8"),
-        "frame.js" => (include_str!("../../page/dist/frame.js"), "text/javascript; charset=utf-8"),
-        "jsroot.js" if has_jsroot() => (JSROOT, "text/javascript; charset=utf-8"),
         _ => return None,
     };
+    Some(file(text, media, POLICY))
+}
+
+/// A file of the frame of jsroot.
+pub(super) fn frame_asset(path: &str) -> Option<Response<Body>> {
+    let (text, media) = match path {
+        "frame.html" => (include_str!("../../page/dist/frame.html"), HTML),
+        "frame.js" => (include_str!("../../page/dist/frame.js"), SCRIPT),
+        "jsroot.js" if has_jsroot() => (JSROOT, SCRIPT),
+        _ => return None,
+    };
+    Some(file(text, media, FRAME_POLICY))
+}
+
+fn file(text: &'static str, media: &'static str, policy: &str) -> Response<Body> {
     let mut response = document(StatusCode::OK, text, media);
     put(&mut response, CACHE_CONTROL, "no-cache");
-    let is_of_frame = matches!(path, "frame.html" | "frame.js" | "jsroot.js");
-    guard(&mut response, if is_of_frame { FRAME_POLICY } else { POLICY });
-    Some(response)
+    guard(&mut response, policy);
+    response
 }
 
 /// Headers of every answer.

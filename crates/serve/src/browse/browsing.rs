@@ -18,7 +18,7 @@ use super::{drawing, nodes, search};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sapwood_serve::{BrowseOptions, Browsing};
+/// use sapwood_serve::{BrowseOptions, Browsing, Work};
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// let browsing = Browsing::new(&BrowseOptions {
 ///     targets: vec![path.to_owned()],
@@ -30,7 +30,7 @@ use super::{drawing, nodes, search};
 /// let level = browsing.level(&[("file", "0")])?;
 /// assert_eq!(level["names"][0], "t;1");
 /// assert!(browsing.found(&[("file", "0"), ("text", "x")])?["total"].as_u64() > Some(0));
-/// let drawn = browsing.histogram(&[("file", "0"), ("path", "t"), ("x", "x")])?;
+/// let drawn = browsing.histogram(&[("file", "0"), ("path", "t"), ("x", "x")], &Work::default())?;
 /// assert!(drawn.entries() > 0.0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -65,15 +65,16 @@ impl Browsing {
     }
 
     /// A histogram: of the expression `x` (and `y`, `z`, with `cut`, `weight`, `bins`) over the tree `path` of `file`,
-    /// or the one that is stored at `path`.
+    /// or the one that is stored at `path`. `work` says how far it is, and stops it.
     ///
     /// # Errors
     ///
-    /// What opening and reading report; [`Mismatch`](sapwood::ErrorKind::Mismatch) for objects that are none.
-    pub fn histogram(&self, query: &[(&str, &str)]) -> Result<Histogram> {
+    /// What opening and reading report; [`Mismatch`](sapwood::ErrorKind::Mismatch) for objects that are none;
+    /// [`Cancelled`](sapwood::ErrorKind::Cancelled) where it was stopped.
+    pub fn histogram(&self, query: &[(&str, &str)], work: &Work) -> Result<Histogram> {
         let query = PageQuery::of(query);
         if !query.text("x").is_empty() {
-            return drawing::histogram(&self.0, &query, &Work::default());
+            return drawing::histogram(&self.0, &query, work);
         }
         let opened = self.0.open(query.text("file"))?;
         let key = opened.file.key(query.text("path"))?;

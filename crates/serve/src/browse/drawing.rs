@@ -20,6 +20,10 @@ use super::reply::{Done, Work};
 
 /// The most bins of a histogram that is filled for a page.
 const MOST_CELLS: f64 = 4e6;
+/// As many bins as an axis has at most where nothing is said of it.
+const AUTOMATIC_BINS: f64 = 100.0;
+/// The most stored bytes of an object that is saved.
+const MOST_SAVED: u64 = 256 << 20;
 
 /// The histogram that a query describes, as data that the page draws. With `record` also how it was read.
 pub(super) fn draw(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
@@ -52,13 +56,28 @@ pub(super) fn histogram(open_files: &OpenFiles, query: &PageQuery, work: &Work) 
     filled(&dataset(open_files, &opened, query)?, query, work)
 }
 
-/// The same histogram as a ROOT file.
+/// The same histogram as a ROOT file; without expressions the object of a path.
 pub(super) fn save(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
-    let histogram = histogram(open_files, query, work)?;
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "histogram.root", WriteOptions::default())?;
-    let name = histogram.name();
-    file.write(&name, histogram.into_draft())?;
+    if query.text("x").is_empty() {
+        let opened = open_files.open(query.text("file"))?;
+        let (path, key) = (query.text("path"), opened.file.key(query.text("path"))?);
+        if key.is_tree() || key.is_ntuple() || key.is_directory() {
+            let words = format!("a {} is not saved by a page: `sapwood cp` copies it", key.class);
+            return Err(Error::mismatch(words).in_object(&key.name));
+        }
+        // It is in memory twice.
+        if u64::from(key.nbytes) > MOST_SAVED {
+            let words = "the object is too large for a page: `sapwood cp` copies it";
+            return Err(Error::limit(words, MOST_SAVED, key.nbytes.into()).in_object(&key.name));
+        }
+        file.copy(&opened.file, path, &key.name)?;
+    } else {
+        let histogram = histogram(open_files, query, work)?;
+        let name = histogram.name();
+        file.write(&name, histogram.into_draft())?;
+    }
     file.close()?;
     Ok(Done::Bytes(sink.to_bytes(), "application/octet-stream"))
 }
@@ -86,7 +105,8 @@ fn filled(dataset: &Dataset, query: &PageQuery, work: &Work) -> Result<Histogram
     if axes.is_empty() || axes.contains(&"") {
         return Err(Error::mismatch("say what is drawn along x, then along y, then along z"));
     }
-    let bins = bins(query.text("bins"))?;
+    let is_profile = query.flag("profile");
+    let bins = bins(query.text("bins"), axes.len() - usize::from(is_profile))?;
     let name = match query.text("name") {
         "" => "h",
         name => name,
@@ -96,7 +116,7 @@ fn filled(dataset: &Dataset, query: &PageQuery, work: &Work) -> Result<Histogram
     }
     let words = format!("{}>>{name}{bins}", axes.join(":"));
     let draw = Draw::new(dataset.source(), &words, &selection(query))?;
-    let draw = if query.flag("profile") { draw.profile()? } else { draw };
+    let draw = if is_profile { draw.profile()? } else { draw };
     let all = dataset.entries();
     let from = query.number("from", 0_u64)?.min(all);
     let to = query.number("to", all)?.clamp(from, all);
@@ -117,7 +137,7 @@ fn selection(query: &PageQuery) -> String {
 }
 
 /// `100,0,50,40,,` for each axis from x on: how many, from where to where. Nothing means bins around the values.
-fn bins(text: &str) -> Result<String> {
+fn bins(text: &str, axes: usize) -> Result<String> {
     if text.is_empty() {
         return Ok(String::new());
     }
@@ -126,9 +146,14 @@ fn bins(text: &str) -> Result<String> {
         word => word.parse::<f64>().map_err(|_| Error::mismatch(format!("bins are numbers, and {word:?} is none"))),
     };
     let numbers: Vec<f64> = text.split(',').map(number).collect::<Result<_>>()?;
-    let cells = numbers.iter().step_by(3).product::<f64>();
-    if cells > MOST_CELLS {
-        return Err(Error::limit("too many bins for a page", MOST_CELLS as u64, cells as u64));
+    let mut counts = vec![AUTOMATIC_BINS; axes];
+    for (count, given) in counts.iter_mut().zip(numbers.iter().step_by(3)) {
+        *count = *given;
+    }
+    let cells = counts.iter().product::<f64>();
+    // What is no number is refused as well.
+    if !counts.iter().all(|count| *count >= 1.0) || cells > MOST_CELLS {
+        return Err(Error::limit("too many bins for a page, or none", MOST_CELLS as u64, cells as u64));
     }
     let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
     Ok(format!("({})", words.join(",")))
@@ -181,10 +206,21 @@ mod tests {
 
     #[test]
     fn bins_are_numbers_and_not_too_many() {
-        assert_eq!(bins("").unwrap(), "");
-        assert_eq!(bins("100,0,50.5,40,,").unwrap(), "(100,0,50.5,40,0,0)");
-        assert!(bins("100,zero,1").is_err());
-        assert!(bins("3000,0,1,3000,0,1").is_err());
+        assert_eq!(bins("", 1).unwrap(), "");
+        assert_eq!(bins("100,0,50.5,40,,", 2).unwrap(), "(100,0,50.5,40,0,0)");
+        assert!(bins("4000000,0,1", 1).is_ok());
+        for (words, axes) in [
+            ("100,zero,1", 1),
+            ("3000,0,1,3000,0,1", 2),
+            // Bins around the values count, too.
+            ("4000000,0,1", 2),
+            ("3000,0,1,40,0,1", 3),
+            ("4000000,0,1,,,", 2),
+            ("nan,0,1", 1),
+            ("-4000000,0,1,-4000000,0,1", 2),
+        ] {
+            assert!(bins(words, axes).is_err(), "{words}");
+        }
     }
 
     #[test]

@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{LOCATION, RANGE};
+use hyper::header::RANGE;
 use hyper::{Request, Response, StatusCode};
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 use super::admission::{Admission, Admitted};
 use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
-use super::reply::{Done, Work, document, failed, put, reply, whole};
+use super::reply::{Done, Work, document, failed, reply, whole};
 use super::{assets, drawing, layout_data, live, nodes, raw, search, table};
 use crate::connections::{Body, Handle};
 
 /// Draws and tables at a time; everything else does not wait for them.
 const LONG: usize = 4;
 const SHORT: usize = 16;
+/// Answers with counters at a time: they wait for no file but for the state of local ones.
+const LIVE: usize = 2;
 
 /// What answers the requests of the page.
 pub(super) struct Handler {
@@ -26,18 +28,14 @@ pub(super) struct Handler {
     open_files: Arc<OpenFiles>,
     long: Arc<Semaphore>,
     short: Arc<Semaphore>,
-    stopped: watch::Receiver<bool>,
+    live: Arc<Semaphore>,
 }
 
 impl Handle for Handler {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let response = match self.admission.admit(&request) {
             Ok(Admitted::Path(path)) => self.answer(&path, &request).await,
-            Ok(Admitted::Ticket) => {
-                let mut response = document(StatusCode::SEE_OTHER, "", "text/plain");
-                put(&mut response, LOCATION, &self.admission.prefix());
-                response
-            }
+            Ok(Admitted::Frame(path)) => assets::frame_asset(&path).unwrap_or_else(|| missing(&path)),
             Err(refused) => document(refused.status, format!("{}\n", refused.words), "text/plain; charset=utf-8"),
         };
         assets::guarded(response)
@@ -50,9 +48,10 @@ impl Handle for Handler {
 }
 
 impl Handler {
-    pub(super) fn new(admission: Admission, open_files: OpenFiles, stopped: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(admission: Admission, open_files: OpenFiles) -> Self {
         let limit = |count| Arc::new(Semaphore::new(count));
-        Self { admission, open_files: Arc::new(open_files), long: limit(LONG), short: limit(SHORT), stopped }
+        let (long, short, live) = (limit(LONG), limit(SHORT), limit(LIVE));
+        Self { admission, open_files: Arc::new(open_files), long, short, live }
     }
 
     async fn answer(&self, path: &str, request: &Request<Incoming>) -> Response<Body> {
@@ -64,7 +63,10 @@ impl Handler {
             Err(error) => return failed(&error),
         };
         match path {
-            "api/about" => self.json(query, |_, _| Ok(about())).await,
+            "api/about" => {
+                let about = self.about();
+                reply(&self.short, move |_| Ok(Done::Json(about))).await
+            }
             "api/list" => self.json(query, nodes::level).await,
             "api/search" => self.json(query, search::search).await,
             "api/object" => self.json(query, drawing::object).await,
@@ -86,10 +88,18 @@ impl Handler {
                 })
                 .await
             }
-            "api/live" => live::live(&self.open_files, &self.stopped),
+            "api/live" => {
+                let open_files = Arc::clone(&self.open_files);
+                reply(&self.live, move |_| Ok(Done::Json(live::counters(&open_files)))).await
+            }
             "api/raw" => self.raw(query, request).await,
-            _ => failed(&Error::not_found(format!("the browser has no {path:?}"))),
+            _ => missing(path),
         }
+    }
+
+    fn about(&self) -> Value {
+        let frame = assets::has_jsroot().then(|| format!("{}frame.html", self.admission.frame_prefix()));
+        json!({ "version": env!("CARGO_PKG_VERSION"), "frame": frame })
     }
 
     /// Short work.
@@ -128,6 +138,6 @@ fn heeded<T>(open_files: &OpenFiles, query: &PageQuery, of: impl FnOnce(&OpenFil
     of(open_files).inspect_err(|error| open_files.heed(query.text("file"), error))
 }
 
-fn about() -> Value {
-    json!({ "version": env!("CARGO_PKG_VERSION"), "jsroot": assets::has_jsroot() })
+fn missing(path: &str) -> Response<Body> {
+    failed(&Error::not_found(format!("the browser has no {path:?}")))
 }

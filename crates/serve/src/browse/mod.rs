@@ -29,4 +29,5 @@ mod table;
 
 pub use browsing::Browsing;
 pub use options::{BrowseOptions, Lister, Opener};
+pub use reply::Work;
 pub use server::Browser;

@@ -50,7 +50,7 @@ fn note(opened: &Opened) -> String {
     if file.is_cut_off() {
         let (end, found) = (file.header().end, file.identity().len);
         format!("cut off: {found} of {end} bytes are there; this is what is left")
-    } else if file.is_recovered() {
+    } else if !file.is_closed() {
         "never closed: this is what was saved last".to_owned()
     } else {
         String::new()

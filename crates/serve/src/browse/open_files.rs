@@ -1,7 +1,7 @@
 //! What is browsed: files, URLs and folders, and those files that are open.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sapwood::{Error, ErrorKind, File, Limits, OpenOptions, Result, Session};
@@ -35,7 +35,6 @@ pub(super) struct OpenFiles {
     session: Session,
     /// The one that was used last is the last.
     opened: Mutex<Vec<Arc<Opened>>>,
-    states: AtomicU64,
 }
 
 impl OpenFiles {
@@ -54,7 +53,6 @@ impl OpenFiles {
             lister: Arc::clone(&options.lister),
             session: Session::with_threads(options.threads),
             opened: Mutex::default(),
-            states: AtomicU64::new(1),
         })
     }
 
@@ -117,7 +115,7 @@ impl OpenFiles {
         let counts = Arc::new(Counts::default());
         let store = Arc::new(Counted { inner: (self.opener)(path)?, counts: Arc::clone(&counts) });
         let file = File::from_store(store, self.options())?;
-        let state = self.states.fetch_add(1, Ordering::Relaxed);
+        let state = state(&file, stamp.as_ref());
         Ok(Opened {
             id: id.to_owned(),
             file,
@@ -158,4 +156,11 @@ impl OpenFiles {
     fn opened(&self) -> MutexGuard<'_, Vec<Arc<Opened>>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A number of what a file holds: of its stamp, or of what its server says. Numbers in a page have 53 bits.
+fn state(file: &File, stamp: Option<&Stamp>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (stamp, file.identity().len, &file.identity().validator).hash(&mut hasher);
+    (hasher.finish() >> 11).max(1)
 }

@@ -21,7 +21,7 @@ pub(super) struct Opened {
     pub(super) id: String,
     pub(super) file: File,
     pub(super) counts: Arc<Counts>,
-    /// Another number for each content that the file was seen with.
+    /// A number of its content: the same whenever it is opened, and another one where it has changed.
     pub(super) state: u64,
     pub(super) stamp: Option<Stamp>,
     pub(super) objects: Mutex<Vec<(u64, Object)>>,

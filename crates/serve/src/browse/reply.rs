@@ -24,8 +24,16 @@ const PROGRESS_AFTER: Duration = Duration::from_millis(200);
 const JSON: &str = "application/x-ndjson";
 
 /// How work and those who wait for it know of each other.
+///
+/// # Example
+///
+/// ```
+/// let work = sapwood_serve::Work::default();
+/// assert_eq!(work.part(), 0.0);
+/// work.stop();
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work(Arc<State>);
+pub struct Work(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -48,8 +56,14 @@ impl Work {
         }
     }
 
-    fn part(&self) -> f64 {
+    /// How much of it is done, from 0 to 1.
+    pub fn part(&self) -> f64 {
         self.0.done.load(Ordering::Relaxed) as f64 / 1e6
+    }
+
+    /// Has it end with an error of the kind [`Cancelled`](ErrorKind::Cancelled), where it reads next.
+    pub fn stop(&self) {
+        self.0.is_stopped.store(true, Ordering::Relaxed);
     }
 }
 
@@ -58,7 +72,7 @@ struct Asker(Work);
 
 impl Drop for Asker {
     fn drop(&mut self) {
-        self.0.0.is_stopped.store(true, Ordering::Relaxed);
+        self.0.stop();
     }
 }
 

@@ -38,14 +38,12 @@ const IDLE: Duration = Duration::from_secs(60);
 ///     opener: Arc::new(|path| sapwood_store::environment::open(path, Default::default())),
 ///     lister: Arc::new(|url| sapwood_store::environment::list(url, Default::default())),
 /// })?;
-/// // The address has the token. Another one, for starting a program with, is good for one request.
+/// // The address has the token: who knows it may read the files.
 /// assert!(browser.url().starts_with("http://127.0.0.1:"));
-/// assert_ne!(browser.url(), browser.ticket_url());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub struct Browser {
-    address: SocketAddr,
-    handler: Arc<Handler>,
+    url: String,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
 }
@@ -65,7 +63,9 @@ impl Browser {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let handler = Arc::new(Handler::new(Admission::new(address.port())?, open_files, stopped.clone()));
+        let admission = Admission::new(address.port())?;
+        let url = format!("http://{address}{}", admission.prefix());
+        let handler = Arc::new(Handler::new(admission, open_files));
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(READS)
@@ -78,21 +78,13 @@ impl Browser {
             tokio::net::TcpListener::from_std(listener)?
         };
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
-        runtime.spawn(Acceptor::new(Arc::clone(&handler), None, permits, IDLE, stopped).accept(listener));
-        Ok(Self { address, handler, stop, runtime: Some(runtime) })
+        runtime.spawn(Acceptor::new(handler, None, permits, IDLE, stopped).accept(listener));
+        Ok(Self { url, stop, runtime: Some(runtime) })
     }
 
     /// The address of the page.
-    pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.handler.admission.prefix())
-    }
-
-    /// An address that leads to the page once: others see what a program was started with.
-    pub fn ticket_url(&self) -> String {
-        match self.handler.admission.ticket() {
-            Some(ticket) => format!("http://{}{ticket}", self.address),
-            None => self.url(),
-        }
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Waits for SIGINT or SIGTERM.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use sapwood_store::is_url;
 
 /// Length, time and number of a local file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stamp {
     bytes: u64,
     modified: Option<SystemTime>,

@@ -1,8 +1,10 @@
 //! Entries as a table: values of expressions, lists included.
 
+use std::ops::Range;
+
 use sapwood::column::{Kind, Number};
 use sapwood::query::Query;
-use sapwood::read::Column;
+use sapwood::read::{Column, Selection};
 use sapwood::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +18,12 @@ use super::reply::{Done, Work};
 const MOST_ROWS: u64 = 1_000;
 const MOST_COLUMNS: usize = 100;
 const MOST_ITEMS: usize = 50;
+/// The most values of a cell, in all of its lists together.
+const MOST_VALUES: usize = 500;
+/// The most letters of a text.
+const MOST_LETTERS: usize = 1_000;
+/// The values of an answer, where a text is as many as its letters: an answer with more ends after the row.
+const ANSWER_VALUES: usize = 500_000;
 /// Entries that are looked at together where a cut may leave few of them.
 const STEP: u64 = 1 << 14;
 
@@ -32,7 +40,7 @@ pub(super) fn table(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> R
     let most = query.number("count", 100)?.min(MOST_ROWS);
     let mut from = query.number("from", 0_u64)?.min(all);
     let start = from;
-    while from < all && (rows.entries.len() as u64) < most {
+    while from < all && (rows.entries.len() as u64) < most && rows.values < ANSWER_VALUES {
         work.is_at((from - start) as f64 / (all - start) as f64)?;
         let left = most - rows.entries.len() as u64;
         let end = all.min(from + if rows.is_cut { STEP } else { left });
@@ -53,6 +61,8 @@ struct Rows {
     cut: Query,
     entries: Vec<u64>,
     columns: Vec<Vec<Value>>,
+    /// Values of all columns so far.
+    values: usize,
     types: Vec<String>,
     failures: Vec<Option<String>>,
 }
@@ -82,6 +92,7 @@ impl Rows {
             is_cut: !cut.is_empty(),
             cut: with_cut,
             entries: Vec::new(),
+            values: 0,
             columns: vec![Vec::new(); names.len()],
             types: vec![String::new(); names.len()],
             failures,
@@ -89,31 +100,45 @@ impl Rows {
     }
 
     /// Reads up to `most` rows of some entries; gives the first entry that was not looked at.
-    fn read(&mut self, entries: std::ops::Range<u64>, most: u64) -> Result<u64> {
+    fn read(&mut self, entries: Range<u64>, most: u64) -> Result<u64> {
+        let known = self.entries.len();
         let passing = self.cut.passing(entries.clone())?;
         let next = match passing.len() > most {
             true => passing.entry(most).unwrap_or(entries.end),
             false => entries.end,
         };
         let passing = passing.part(0..most.min(passing.len()));
-        self.entries.extend(passing.ranges().flatten());
-        for (place, query) in self.queries.iter().enumerate() {
-            let column = query.as_ref().map(|query| query.read(passing.clone()));
-            match column {
-                Some(Ok(mut found)) => {
-                    if let Some(column) = found.columns.pop().or_else(|| found.plain.pop()) {
-                        self.types[place] = column.kind.to_string();
-                        self.columns[place].extend((0..column.len).map(|row| cell(&column, &column.kind, row)));
-                    }
-                }
-                Some(Err(error)) => {
-                    self.failures[place] = Some(error.message().to_owned());
-                    self.columns[place].resize(self.entries.len(), Value::Null);
-                }
-                None => self.columns[place].resize(self.entries.len(), Value::Null),
+        let columns: Vec<Option<Column>> = (0..self.queries.len()).map(|place| self.column(place, &passing)).collect();
+        let mut found = passing.ranges().flatten();
+        while let Some(entry) = found.next() {
+            let row = self.entries.len() - known;
+            self.entries.push(entry);
+            for (place, column) in columns.iter().enumerate() {
+                let mut cell = Cell { left: MOST_VALUES, values: 0 };
+                let value = column.as_ref().map_or(Value::Null, |column| cell.value(column, &column.kind, row));
+                self.values += cell.values;
+                self.columns[place].push(value);
+            }
+            if self.values >= ANSWER_VALUES {
+                return Ok(found.next().unwrap_or(next));
             }
         }
         Ok(next)
+    }
+
+    /// Reads a column; a failure is kept beside it.
+    fn column(&mut self, place: usize, passing: &Selection) -> Option<Column> {
+        match self.queries[place].as_ref()?.read(passing.clone()) {
+            Ok(mut found) => {
+                let column = found.columns.pop().or_else(|| found.plain.pop())?;
+                self.types[place] = column.kind.to_string();
+                Some(column)
+            }
+            Err(error) => {
+                self.failures[place] = Some(error.message().to_owned());
+                None
+            }
+        }
     }
 }
 
@@ -124,32 +149,58 @@ fn id_of(dataset: &Dataset, name: &str) -> Option<usize> {
     }
 }
 
-/// One value. A list that is too long for a cell ends with how many items it has.
-fn cell(column: &Column, kind: &Kind, row: usize) -> Value {
-    let list = |rows: std::ops::Range<usize>, item: &Kind| -> Value {
+/// A cell of the table while it is made.
+struct Cell {
+    /// Values that it may still show.
+    left: usize,
+    /// What it has, for the sum of the answer.
+    values: usize,
+}
+
+impl Cell {
+    /// One value. A list that is too long for a cell ends with how many items it has.
+    fn value(&mut self, column: &Column, kind: &Kind, row: usize) -> Value {
+        self.left = self.left.saturating_sub(1);
+        self.values += 1;
+        match kind {
+            Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
+            Kind::Text { offsets, bytes } => {
+                let bytes = column.buffer(*bytes);
+                let text = bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]);
+                let text = &text[..text.len().min(MOST_LETTERS)];
+                self.values += text.len();
+                self.left = self.left.saturating_sub(text.len() / 10);
+                String::from_utf8_lossy(text).into()
+            }
+            Kind::Opaque { offsets, .. } => format!("({} bytes)", column.bounds(*offsets, row).len()).into(),
+            Kind::List { offsets, item, .. } => self.list(column, item, column.bounds(*offsets, row)),
+            Kind::Fixed { len, item } => self.list(column, item, row * len..(row + 1) * len),
+            Kind::Record { .. } => {
+                let mut members = Map::new();
+                for (name, kind) in kind.shown_members() {
+                    let value = if self.left > 0 { self.value(column, kind, row) } else { "…".into() };
+                    members.insert(name.to_string(), value);
+                }
+                members.into()
+            }
+            Kind::Pointer { class, .. } => format!("({class})").into(),
+            Kind::OneOf { .. } => Value::Null,
+        }
+    }
+
+    fn list(&mut self, column: &Column, item: &Kind, rows: Range<usize>) -> Value {
         let count = rows.len();
-        let mut items: Vec<Value> = rows.take(MOST_ITEMS).map(|row| cell(column, item, row)).collect();
-        if count > MOST_ITEMS {
+        let mut items = Vec::new();
+        for row in rows.take(MOST_ITEMS) {
+            if self.left == 0 {
+                break;
+            }
+            items.push(self.value(column, item, row));
+        }
+        if items.len() < count {
             items.push(json!({ "count": count }));
         }
         items.into()
-    };
-    match kind {
-        Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
-        Kind::Text { offsets, bytes } => {
-            let bytes = column.buffer(*bytes);
-            let text = bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]);
-            String::from_utf8_lossy(&text[..text.len().min(1_000)]).into()
-        }
-        Kind::Opaque { offsets, .. } => format!("({} bytes)", column.bounds(*offsets, row).len()).into(),
-        Kind::List { offsets, item, .. } => list(column.bounds(*offsets, row), item),
-        Kind::Fixed { len, item } => list(row * len..(row + 1) * len, item),
-        Kind::Record { .. } => {
-            let members = kind.shown_members().into_iter();
-            members.map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect::<Map<_, _>>().into()
-        }
-        Kind::Pointer { class, .. } => format!("({class})").into(),
-        Kind::OneOf { .. } => Value::Null,
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::column::ends;
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec};
+use crate::write::model::class::Type;
 use crate::write::model::columns::{Column, move_ends, move_rest};
 use crate::write::model::values::Values;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows of one branch that are buffered until their cluster is full.
 #[derive(Debug, Default)]
@@ -31,6 +33,7 @@ impl RowBuffer {
     pub(crate) fn of(spec: &BranchSpec) -> Self {
         let objects = match &spec.kind {
             BranchKind::Object(kind, _) => Some(Column::of(kind)),
+            BranchKind::Leaves(class) => Some(Column::of(&Type::Object(Arc::clone(class)))),
             _ => None,
         };
         Self { objects, ..Self::default() }

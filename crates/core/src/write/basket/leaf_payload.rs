@@ -7,8 +7,9 @@ use std::ops::Range;
 use crate::column::{Prim, encode_numbers};
 use crate::wire::Writer;
 use crate::write::basket::buffer::RowBuffer;
-use crate::write::basket::offsets::{Shape, offsets, swapped};
+use crate::write::basket::offsets::{Shape, offsets, stored};
 use crate::write::model::branch::{BranchKind, BranchSpec};
+use crate::write::model::columns::Column;
 
 /// Largest count, or bytes of the longest string.
 pub(crate) fn most(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) -> u64 {
@@ -30,20 +31,39 @@ pub(crate) fn payload(
     keylen: usize,
     into: &mut Vec<u8>,
 ) -> Option<Shape> {
-    let width = spec.width();
-    let (span, number) = match (&spec.kind, spec.number_type()) {
+    let memory_width = spec.width();
+    let (span, prim) = match (&spec.kind, spec.prim()) {
         (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen, into),
+        (BranchKind::Leaves(class), _) => return leaves(&spec.leaves_of(class), pending, rows, into),
         (_, None) => return texts(pending, rows, keylen, into),
-        (BranchKind::Numbers(_) | BranchKind::Counter(_), Some(number)) => (rows.clone(), number),
-        (_, Some(number)) => (pending.span(rows), number),
+        (BranchKind::Numbers(_) | BranchKind::Counter(_), Some(prim)) => (rows.clone(), prim),
+        (_, Some(prim)) => (pending.span(rows), prim),
     };
-    let from = &pending.values()[span.start * width..span.end * width];
-    swapped(number, from, into);
+    let width = spec.each() * prim.bytes();
+    stored(prim, &pending.values()[span.start * memory_width..span.end * memory_width], into);
     if matches!(spec.kind, BranchKind::Jagged(..)) {
         let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
         offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
     }
-    Some(Shape { data_bytes: from.len(), width })
+    Some(Shape { data_bytes: span.len() * width, width })
+}
+
+/// The leaves of each entry, one after another.
+fn leaves(leaves: &[BranchSpec], pending: &RowBuffer, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<Shape> {
+    let Some(Column::Record(_, columns)) = pending.objects() else { return None };
+    let width = leaves.iter().map(BranchSpec::width).sum();
+    let (before, mut at, mut one) = (into.len(), 0, Vec::new());
+    into.resize(before + rows.len() * width, 0);
+    for (column, leaf) in columns.iter().zip(leaves) {
+        let Column::Numbers(each, memory) = column else { return None };
+        one.clear();
+        stored(leaf.prim()?, memory.get(rows.start * each..rows.end * each)?, &mut one);
+        for (entry, value) in into[before..].chunks_exact_mut(width).zip(one.chunks_exact(*each)) {
+            entry[at..at + each].copy_from_slice(value);
+        }
+        at += each;
+    }
+    Some(Shape { data_bytes: into.len() - before, width })
 }
 
 fn texts(pending: &RowBuffer, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {

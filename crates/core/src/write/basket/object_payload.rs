@@ -5,10 +5,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, Number, Part, check};
+use crate::column::{BufferId, Kind, Number, Part, Prim, check};
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
-use crate::write::basket::offsets::{Shape, offsets, swapped};
+use crate::write::basket::offsets::{Shape, offsets, stored};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
 use crate::write::model::split::{Data, Plan, Split};
@@ -111,7 +111,7 @@ fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>
     let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
         return None;
     };
-    swapped(*number, bytes.get(rows.start * width..rows.end * width)?, into);
+    stored(Prim::Plain(*number), bytes.get(rows.start * width..rows.end * width)?, into);
     Some(*width)
 }
 

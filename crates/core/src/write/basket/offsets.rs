@@ -2,7 +2,7 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::WriteBuffer`.
 
-use crate::column::{Number, Prim, encode_numbers};
+use crate::column::{Prim, encode_numbers};
 
 /// The layout of entries in a basket.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +13,17 @@ pub(crate) struct Shape {
     pub(crate) width: usize,
 }
 
-/// Appends numbers in file byte order.
-pub(crate) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
+/// Appends numbers as they are stored.
+pub(crate) fn stored(prim: Prim, from: &[u8], into: &mut Vec<u8>) {
     /// Bytes that stay in the L1 cache between copying and swapping.
     const STEP: usize = 8 << 10;
+    let bytes_of = |memory: usize| memory / prim.number().bytes() * prim.bytes();
     // Reserve exactly: the memory is reused for the next cluster.
-    into.reserve_exact(from.len());
+    into.reserve_exact(bytes_of(from.len()));
     for from in from.chunks(STEP) {
         let old = into.len();
-        into.resize(old + from.len(), 0);
-        encode_numbers(Prim::Plain(number), from, &mut into[old..]);
+        into.resize(old + bytes_of(from.len()), 0);
+        encode_numbers(prim, from, &mut into[old..]);
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::codec::{Compression, RandomAccess};
-use crate::column::Number;
+use crate::column::{Number, Prim, is_range};
 use crate::error::{Error, Result};
-use crate::write::model::class::{Class, Type, cpp_name};
+use crate::write::model::class::{Class, Member, Type, cpp_name};
 
 /// A branch to be written.
 ///
@@ -28,6 +28,7 @@ use crate::write::model::class::{Class, Type, cpp_name};
 /// assert_eq!(BranchSpec::text("name").title(), "name/C");
 /// assert_eq!(BranchSpec::vector("v", Item::Text, 2).class().as_deref(), Some("vector<vector<string> >"));
 /// let hit = Arc::new(Class::new("Hit").member("charge", Type::Number(Number::F32)));
+/// assert_eq!(BranchSpec::leaves("hit", Arc::clone(&hit)).title(), "charge/F");
 /// assert_eq!(BranchSpec::object("hit", hit, 99).number_type(), None);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,9 @@ pub struct BranchSpec {
     pub kind: BranchKind,
     /// Extents of an array that each entry, or each item of a list, is.
     pub dimensions: Vec<u32>,
+    /// The range of `Double32_t` (of doubles) or `Float16_t` (of floats), which its numbers are stored as; none for
+    /// numbers as they are.
+    pub packing: Option<Arc<str>>,
     /// Compression of its baskets, and of those of its sub-branches; none for the tree's.
     pub compression: Option<Compression>,
     /// Whether its single entries can be inflated alone; none for what its tree says.
@@ -57,6 +61,9 @@ pub enum BranchKind {
     Text,
     /// A `std::vector` per entry, of vectors to this depth (1: of items).
     Vector(Item, u32),
+    /// Several numbers, or arrays of them, per entry, one after another: a list of leaves, as `x/F:y/I:z[3]/D`. The
+    /// class has them as its members.
+    Leaves(Arc<Class>),
     /// An object per entry, split into branches down to this level: 0 keeps it whole, 99 splits everything that can be
     /// split.
     Object(Type, u32),
@@ -74,7 +81,8 @@ pub enum Item {
 impl BranchSpec {
     /// A branch, compressed as its tree is.
     pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
-        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None, random_access: None }
+        let (dimensions, packing) = (Vec::new(), None);
+        Self { name: name.into(), kind, dimensions, packing, compression: None, random_access: None }
     }
 
     /// One number per entry.
@@ -118,6 +126,44 @@ impl BranchSpec {
     /// An object per entry, split down to a level: 99 to split everything, as ROOT does, 0 for nothing.
     pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
         Self::new(name, BranchKind::Object(Type::Object(class), split_level))
+    }
+
+    /// Several numbers per entry: a leaf for each member of a class, whose members are numbers or arrays of them.
+    /// Values are given as [objects](crate::write::Values::objects).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, Class, Type};
+    /// let point = Class::new("Point")
+    ///     .member("x", Type::Number(Number::F32))
+    ///     .member("y", Type::Number(Number::I32))
+    ///     .member("z", Type::Array(Number::F64, vec![3]));
+    /// assert_eq!(BranchSpec::leaves("point", Arc::new(point)).title(), "x/F:y/I:z[3]/D");
+    /// ```
+    pub fn leaves(name: impl Into<Arc<str>>, class: Arc<Class>) -> Self {
+        Self::new(name, BranchKind::Leaves(class))
+    }
+
+    /// The same, its numbers stored as `Double32_t` (of doubles) or `Float16_t` (of floats): in four bytes between
+    /// `min` and `max` of a range `[min,max]` or `[min,max,bits]`, with fewer bits of a mantissa in three where both
+    /// are 0, and without a range (an empty text) as `float`, or in three bytes with 12 bits. Values beyond a range
+    /// become its ends.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// assert_eq!(BranchSpec::number("phi", Number::F64).with_packing("[-pi,pi,16]").title(), "phi/d[-pi,pi,16]");
+    /// assert_eq!(BranchSpec::jagged("pt", Number::F32, "n").with_packing("").title(), "pt[n]/f");
+    /// ```
+    #[must_use]
+    pub fn with_packing(mut self, range: impl Into<Arc<str>>) -> Self {
+        self.packing = Some(range.into());
+        self
     }
 
     /// The same, each entry or item an array of these extents.
@@ -166,8 +212,20 @@ impl BranchSpec {
         match self.kind {
             BranchKind::Numbers(number) | BranchKind::Jagged(number, _) | BranchKind::Counter(number) => Some(number),
             BranchKind::Vector(Item::Number(number), _) => Some(number),
-            BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) => None,
+            BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) | BranchKind::Leaves(_) => {
+                None
+            }
         }
+    }
+
+    /// How its numbers are stored.
+    pub(crate) fn prim(&self) -> Option<Prim> {
+        let number = self.number_type()?;
+        Some(match (&self.packing, number) {
+            (Some(range), Number::F64) => Prim::double32(range),
+            (Some(range), Number::F32) => Prim::float16(range),
+            _ => Prim::Plain(number),
+        })
     }
 
     /// Numbers per entry, or per item of a list.
@@ -175,19 +233,22 @@ impl BranchSpec {
         self.dimensions.iter().map(|&extent| extent as usize).product()
     }
 
-    /// Bytes of an entry, or of an item of a list.
+    /// Bytes of an entry in memory, or of an item of a list.
     pub(crate) fn width(&self) -> usize {
         self.each() * self.number_type().map_or(1, Number::bytes)
     }
 
-    /// `name[counter][extent]`, the title of its leaf.
+    /// `name[counter][extent]`, the title of its leaf; with its type and range where it has one.
     pub fn leaf_title(&self) -> String {
         let mut title = self.name.to_string();
         if let BranchKind::Jagged(_, counter) = &self.kind {
             title += &format!("[{counter}]");
         }
         self.dimensions.iter().for_each(|extent| title += &format!("[{extent}]"));
-        title
+        match self.packing.as_deref() {
+            None | Some("") => title,
+            Some(range) => format!("{title}/{}{range}", self.letter()),
+        }
     }
 
     /// The C++ class of a vector, as ROOT spells it: `vector<vector<float> >`.
@@ -206,21 +267,45 @@ impl BranchSpec {
         if matches!(self.kind, BranchKind::Vector(..) | BranchKind::Object(..)) {
             return self.name.to_string();
         }
-        let letter = match self.number_type() {
-            None => 'C',
-            Some(Number::Bool) => 'O',
-            Some(Number::I8) => 'B',
-            Some(Number::U8) => 'b',
-            Some(Number::I16) => 'S',
-            Some(Number::U16) => 's',
-            Some(Number::I32) => 'I',
-            Some(Number::U32) => 'i',
-            Some(Number::I64) => 'L',
-            Some(Number::U64) => 'l',
-            Some(Number::F32) => 'F',
-            Some(Number::F64) => 'D',
+        if let BranchKind::Leaves(class) = &self.kind {
+            return self.leaves_of(class).iter().map(Self::title).collect::<Vec<_>>().join(":");
+        }
+        let title = self.leaf_title();
+        match title.contains('/') {
+            true => title,
+            false => format!("{title}/{}", self.letter()),
+        }
+    }
+
+    /// The leaves of a list, each as a branch of its own would have it.
+    pub(crate) fn leaves_of(&self, class: &Class) -> Vec<Self> {
+        let one = |member: &Member| match &member.kind {
+            Type::Number(number) => Self::number(&*member.name, *number),
+            Type::Array(number, extents) => Self::number(&*member.name, *number).with_dimensions(extents.clone()),
+            // Which is refused.
+            _ => Self::text(&*member.name),
         };
-        format!("{}/{letter}", self.leaf_title())
+        class.members.iter().map(one).collect()
+    }
+
+    /// The letter of its type in titles.
+    fn letter(&self) -> char {
+        match (self.number_type(), &self.packing) {
+            (Some(Number::F32), Some(_)) => 'f',
+            (Some(Number::F64), Some(_)) => 'd',
+            (None, _) => 'C',
+            (Some(Number::Bool), _) => 'O',
+            (Some(Number::I8), _) => 'B',
+            (Some(Number::U8), _) => 'b',
+            (Some(Number::I16), _) => 'S',
+            (Some(Number::U16), _) => 's',
+            (Some(Number::I32), _) => 'I',
+            (Some(Number::U32), _) => 'i',
+            (Some(Number::I64), _) => 'L',
+            (Some(Number::U64), _) => 'l',
+            (Some(Number::F32), None) => 'F',
+            (Some(Number::F64), None) => 'D',
+        }
     }
 
     /// Class of its leaf.
@@ -235,6 +320,8 @@ impl BranchSpec {
             Some(Number::I16 | Number::U16) => "TLeafS",
             Some(Number::I32 | Number::U32) => "TLeafI",
             Some(Number::I64 | Number::U64) => "TLeafL",
+            Some(Number::F32) if self.packing.is_some() => "TLeafF16",
+            Some(Number::F64) if self.packing.is_some() => "TLeafD32",
             Some(Number::F32) => "TLeafF",
             Some(Number::F64) => "TLeafD",
         }
@@ -256,6 +343,25 @@ impl BranchSpec {
             && (most_items(number).is_none() || !self.dimensions.is_empty())
         {
             return wrong("cannot count: it does not hold one whole number an entry");
+        }
+        if let Some(range) = &self.packing {
+            let is_kind = matches!(self.kind, BranchKind::Numbers(_) | BranchKind::Jagged(..));
+            if !is_kind || !matches!(self.number_type(), Some(Number::F32 | Number::F64)) {
+                return wrong("cannot be stored as Double32_t or Float16_t: it does not hold doubles or floats");
+            }
+            if !range.is_empty() && !is_range(range) {
+                return wrong(&format!("has {range:?} as its range, and no [min,max] or [min,max,bits]"));
+            }
+        }
+        if let BranchKind::Leaves(class) = &self.kind {
+            let is_leaf = |kind: &Type| matches!(kind, Type::Number(_) | Type::Array(..));
+            if class.members.is_empty() || !class.members.iter().all(|member| is_leaf(&member.kind)) {
+                return wrong("is no list of leaves: they are numbers, and arrays of them");
+            }
+            if !self.dimensions.is_empty() {
+                return wrong("is an array of lists of leaves");
+            }
+            self.leaves_of(class).iter().try_for_each(|leaf| leaf.check().map_err(|e| e.in_object(&self.name)))?;
         }
         if self.dimensions.contains(&0) {
             return wrong("has an extent of 0");

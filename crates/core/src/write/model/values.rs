@@ -1,10 +1,12 @@
 //! Values to fill branches with.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::column::{Native, Number};
 use crate::error::{Error, Result};
 use crate::write::model::branch::{BranchKind, BranchSpec, Item};
+use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
 
 /// Values of consecutive entries of one branch: borrowed slices, with the type of their numbers.
@@ -228,6 +230,10 @@ impl<'a> Values<'a> {
                 column.check(kind).map_err(|error| error.in_object(&spec.name))?;
                 return Ok(column.len());
             }
+            (BranchKind::Leaves(class), Items::Objects(column)) => {
+                column.check(&Type::Object(Arc::clone(class))).map_err(|error| error.in_object(&spec.name))?;
+                return Ok(column.len());
+            }
             (BranchKind::Numbers(_) | BranchKind::Counter(_), Items::Numbers(..)) => 0,
             (BranchKind::Jagged(..), Items::Numbers(..)) | (BranchKind::Text, Items::Text(_)) => 1,
             (BranchKind::Vector(Item::Number(_), depth), Items::Numbers(..)) => *depth as usize,
@@ -288,6 +294,7 @@ fn describe_branch(spec: &BranchSpec) -> String {
         BranchKind::Jagged(number, _) | BranchKind::Vector(Item::Number(number), _) => format!("lists of {number}"),
         BranchKind::Text | BranchKind::Vector(Item::Text, _) => "strings".to_owned(),
         BranchKind::Object(kind, _) => format!("objects of {}", kind.name()),
+        BranchKind::Leaves(_) => format!("the leaves {}", spec.title()),
     }
 }
 

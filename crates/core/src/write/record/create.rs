@@ -71,26 +71,41 @@ pub(crate) fn create(tree: &TreeState) -> Result<Draft> {
     Ok(draft)
 }
 
-/// The leaves of all branches that have one.
-fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
-    let mut leaves: Vec<Option<Arc<Draft>>> = Vec::with_capacity(tree.branches.len());
+/// The leaves of all branches.
+fn leaves(tree: &TreeState) -> Vec<Vec<Arc<Draft>>> {
+    let mut leaves: Vec<Vec<Arc<Draft>>> = Vec::with_capacity(tree.branches.len());
     let mut counters: HashMap<&str, Arc<Draft>> = HashMap::new();
     for branch in &tree.branches {
         let leaf = match &branch.layout {
             BranchLayout::Plain(spec) => {
-                let leaf = Arc::new(leaf(spec, branch.most, &counters));
-                counters.insert(&spec.name, Arc::clone(&leaf));
-                Some(leaf)
+                if let BranchKind::Leaves(class) = &spec.kind {
+                    listed(&spec.leaves_of(class))
+                } else {
+                    let leaf = Arc::new(leaf(spec, branch.most, &counters));
+                    counters.insert(&spec.name, Arc::clone(&leaf));
+                    vec![leaf]
+                }
             }
-            BranchLayout::Split(_, _, first) => branch.layout.split().and_then(|split| {
-                let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
-                split_leaf(split, counter).map(Arc::new)
+            BranchLayout::Split(_, _, first) => branch.layout.split().map_or_else(Vec::new, |split| {
+                let counter = split.counter.and_then(|counter| leaves.get(first + counter)?.first().cloned());
+                split_leaf(split, counter).map(Arc::new).into_iter().collect()
             }),
-            BranchLayout::Found(..) => None,
+            BranchLayout::Found(..) => Vec::new(),
         };
         leaves.push(leaf);
     }
     leaves
+}
+
+/// The leaves of a list, each where the one before it ends.
+fn listed(leaves: &[BranchSpec]) -> Vec<Arc<Draft>> {
+    let mut offset = 0;
+    let one = |spec: &BranchSpec| {
+        let draft = leaf(spec, 0, &HashMap::new()).with("fOffset", offset);
+        offset += spec.width() as i64;
+        Arc::new(draft)
+    };
+    leaves.iter().map(one).collect()
 }
 
 /// The leaf of a part of an object; bases and objects have none.
@@ -141,7 +156,7 @@ pub(crate) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64)
 fn branch(
     tree: &TreeState,
     index: usize,
-    leaves: &[Option<Arc<Draft>>],
+    leaves: &[Vec<Arc<Draft>>],
     marks: &[Mark],
     children: Vec<Datum>,
 ) -> Result<Draft> {
@@ -162,7 +177,8 @@ fn branch(
     firsts.resize(slots, 0);
     let (title, varies) = match (&branch.layout, branch.layout.split()) {
         (BranchLayout::Plain(spec), _) => {
-            (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_)))
+            let is_fixed = matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_) | BranchKind::Leaves(_));
+            (spec.title(), !is_fixed)
         }
         (_, Some(split)) => (split.title.clone(), split.single().is_none()),
         _ => (String::new(), false),
@@ -171,7 +187,7 @@ fn branch(
         BranchLayout::Plain(spec) if spec.class().is_none() => "TBranch",
         _ => "TBranchElement",
     };
-    let leaf = leaves.get(index).cloned().flatten().map(Datum::Object);
+    let leaves = leaves.get(index).cloned().unwrap_or_default().into_iter().map(Datum::Object);
     let draft = Draft::new(class)
         .with("fName", Arc::clone(&branch.name))
         .with("fTitle", &*title)
@@ -187,7 +203,7 @@ fn branch(
         .with("fTotBytes", branch.tot_bytes as i64)
         .with("fZipBytes", branch.zip_bytes as i64)
         .with("fBranches", list(children))
-        .with("fLeaves", list(leaf.into_iter().collect()))
+        .with("fLeaves", list(leaves.collect()))
         .with("fBaskets", list(Vec::new()))
         .with("fBasketBytes", bytes)
         .with("fBasketEntry", firsts)
@@ -261,7 +277,7 @@ fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Dra
             Some(counter) => draft.with("fLeafCount", Arc::clone(counter)),
             None => draft,
         },
-        BranchKind::Numbers(_) | BranchKind::Vector(..) | BranchKind::Object(..) => draft,
+        BranchKind::Numbers(_) | BranchKind::Vector(..) | BranchKind::Object(..) | BranchKind::Leaves(_) => draft,
     }
 }
 

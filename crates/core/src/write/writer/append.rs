@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::codec::{BlockHeader, Compression, RandomAccess};
-use crate::column::Prim;
+use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
 use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
-use crate::tree::{Basket, BasketBytes, Branch, Tree};
+use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type};
@@ -315,15 +315,11 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
         let class = class_of(registry, info, 0)?;
         return Ok(BranchSpec::object(name(), class, branch.split_level.max(0) as u32));
     }
-    let [leaf] = &branch.leaves[..] else {
-        return Err(Error::unsupported("branches with lists of leaves cannot be written"));
-    };
+    let [leaf] = &branch.leaves[..] else { return leaf_list(branch) };
     if leaf.class.as_ref() == "TLeafC" {
         return Ok(BranchSpec::text(name()));
     }
-    let number = leaf
-        .number()
-        .ok_or_else(|| Error::unsupported(format!("branches with leaves of class {} cannot be written", leaf.class)))?;
+    let (number, packing) = stored_as(leaf)?;
     let dimensions: Vec<u32> = leaf.dimensions().into_iter().map(|extent| extent as u32).collect();
     let counts = || {
         tree.branches().iter().flat_map(|other| &other.leaves).any(|other| {
@@ -339,7 +335,37 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
         None if counts() => BranchSpec::counter_of(name(), number),
         None => BranchSpec::number(name(), number),
     };
-    Ok(spec.with_dimensions(dimensions))
+    Ok(BranchSpec { packing, ..spec.with_dimensions(dimensions) })
+}
+
+/// The type of a leaf's numbers, and the range that they are packed with.
+fn stored_as(leaf: &Leaf) -> Result<(Number, Option<Arc<str>>)> {
+    let number = match &*leaf.class {
+        "TLeafD32" => Number::F64,
+        "TLeafF16" => Number::F32,
+        class => {
+            let wrong = || Error::unsupported(format!("branches with leaves of class {class} cannot be written"));
+            return Ok((leaf.number().ok_or_else(wrong)?, None));
+        }
+    };
+    // The title has its type where it has a range.
+    let range = leaf.title.split_once(['/']).and_then(|(_, kind)| kind.get(1..)).unwrap_or_default();
+    Ok((number, Some(range.into())))
+}
+
+/// A branch with several leaves.
+fn leaf_list(branch: &Branch) -> Result<BranchSpec> {
+    let mut class = Class::new(Arc::clone(&branch.name));
+    for leaf in &branch.leaves {
+        let (number, packing) = stored_as(leaf)?;
+        if packing.is_some() || leaf.count.is_some() {
+            return Err(Error::unsupported("lists of leaves that are packed or counted cannot be written"));
+        }
+        let extents: Vec<u32> = leaf.dimensions().into_iter().map(|extent| extent as u32).collect();
+        let kind = if extents.is_empty() { Type::Number(number) } else { Type::Array(number, extents) };
+        class = class.member(Arc::clone(&leaf.name), kind);
+    }
+    Ok(BranchSpec::leaves(Arc::clone(&branch.name), Arc::new(class)))
 }
 
 /// The items of a vector, and how deep it is.
@@ -369,6 +395,9 @@ fn class_of(
 ) -> Result<Arc<Class>> {
     if depth > DEEPEST {
         return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
+    }
+    if name == "TObject" {
+        return Err(Error::unsupported("entries of classes that derive from TObject cannot be added"));
     }
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
