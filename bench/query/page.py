@@ -110,7 +110,9 @@ def write(found: Answer) -> None:
         f"`process` on Dask, two workers on this machine, that reads {data.SMALL_ENTRIES} entries of a file of its own "
         f"takes {milliseconds:.1f} ms by the clock.\n",
         "## Aims\n",
-        judged("At least 3 times `TTree::Draw`", of(lambda r: cpu(r, "root") / cpu(r, "draw")), lambda v: v >= 3),
+        judged(
+            "At least 3 times `TTree::Draw`", of(lambda r: cpu(r, "root") / cpu(r, "draw")), lambda v: v >= 3
+        ),
         judged("At least 3 times RDataFrame", of(lambda r: cpu(r, "rdf") / cpu(r, "draw")), lambda v: v >= 3),
         judged("`draw` below `arrays`", of(lambda r: cpu(r, "draw") / cpu(r, "arrays")), lambda v: v <= 1),
         judged(
