@@ -1,10 +1,11 @@
-//! What files share: threads, memory, caches. Passed in options; nothing is global.
+//! What files share: threads, memory, descriptions of classes. Passed in options; nothing is global.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::io::Fetcher;
 use crate::memory::Memory;
+use crate::schema::Registries;
 
 /// A pool of decoding threads, threads that read ahead, and a memory of recycled buffers, shared by all files that are
 /// opened with it.
@@ -32,6 +33,7 @@ struct Parts {
     pool: OnceLock<Option<rayon::ThreadPool>>,
     memory: Memory,
     fetcher: Fetcher,
+    registries: Registries,
 }
 
 /// Bytes that wait to be used again, and that are read ahead: three steps of an iteration as large as steps are by
@@ -52,7 +54,7 @@ impl Session {
         };
         let memory = Memory::new(MEMORY_BYTES);
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
-        Self(Arc::new(Parts { threads, pool: OnceLock::new(), memory, fetcher }))
+        Self(Arc::new(Parts { threads, pool: OnceLock::new(), memory, fetcher, registries: Registries::default() }))
     }
 
     /// Threads that decode.
@@ -63,6 +65,11 @@ impl Session {
     /// Recycled memory.
     pub fn memory(&self) -> &Memory {
         &self.0.memory
+    }
+
+    /// The classes of the files that were opened last.
+    pub(crate) fn registries(&self) -> &Registries {
+        &self.0.registries
     }
 
     /// What reads ahead.

@@ -12,7 +12,7 @@ use crate::codec::{self, Scratch};
 use crate::container::{Directory, Key, Record, read_key_list};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ByteRange, load};
-use crate::schema::{Registry, StreamerInfo, read_infos_and_rules};
+use crate::schema::{Description, Registry, StreamerInfo, read_infos_and_rules};
 use crate::wire::Reader;
 
 impl Inner {
@@ -90,16 +90,27 @@ impl Inner {
     }
 
     pub(super) fn payload(&self, key: &Key) -> Result<Bytes> {
+        let bytes = self.stored_payload(key)?;
+        self.inflated(key, bytes)
+    }
+
+    /// The payload of a record as it is stored.
+    fn stored_payload(&self, key: &Key) -> Result<Bytes> {
         let start = key.payload_at();
-        let stored = u64::from(key.stored_bytes());
         let limits = &self.options.limits;
         if u64::from(key.objlen) > limits.object_bytes {
             return Err(Error::limit("an object is larger than the limit", limits.object_bytes, u64::from(key.objlen)));
         }
-        let bytes = self.read(start..start.saturating_add(stored))?;
+        self.read(start..start.saturating_add(u64::from(key.stored_bytes())))
+    }
+
+    /// The payload of a record, of which these bytes are stored.
+    fn inflated(&self, key: &Key, bytes: Bytes) -> Result<Bytes> {
         if !key.is_compressed() {
             return Ok(bytes);
         }
+        let (start, stored) = (key.payload_at(), u64::from(key.stored_bytes()));
+        let limits = &self.options.limits;
         if u64::from(key.objlen) > stored.saturating_mul(limits.expansion) {
             return Err(Error::limit(
                 "an object inflates too far",
@@ -142,8 +153,8 @@ impl Inner {
         self.load_infos_and_rules().map(|(infos, _)| infos)
     }
 
-    /// The infos, and the rules of schema evolution that stand beside them.
-    pub(super) fn load_infos_and_rules(&self) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
+    /// The key of the record of infos, if there is one.
+    fn info_key(&self) -> Result<Option<Key>> {
         let header = &self.header;
         let mut seek = header.seek_info;
         if self.recovered {
@@ -155,16 +166,34 @@ impl Inner {
             seek = found.unwrap_or(seek);
         }
         if seek == 0 || seek >= self.identity.len {
-            return Ok(Default::default());
+            return Ok(None);
         }
-        let key = self.key_at(seek)?;
-        let payload = self.payload(&key)?;
+        self.key_at(seek).map(Some)
+    }
+
+    /// The infos, and the rules of schema evolution that stand beside them.
+    pub(super) fn load_infos_and_rules(&self) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
+        match self.info_key()? {
+            Some(key) => self.infos_in(&key, self.payload(&key)?),
+            None => Ok(Default::default()),
+        }
+    }
+
+    fn infos_in(&self, key: &Key, payload: Bytes) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
         read_infos_and_rules(&payload, usize::from(key.keylen), &self.options.limits)
             .map_err(|error| error.in_object("StreamerInfo"))
     }
 
-    pub(super) fn load_registry(&self) -> Result<Registry> {
-        Ok(Registry::new(self.load_infos()?, self.header.version))
+    /// The classes that the file describes, shared with other files of its session that describe the same.
+    pub(super) fn load_registry(&self) -> Result<Arc<Registry>> {
+        let file_version = self.header.version;
+        let Some(key) = self.info_key()? else { return Ok(Arc::new(Registry::new(Vec::new(), file_version))) };
+        let stored = self.stored_payload(&key)?;
+        let description = Description { stored, keylen: key.keylen, objlen: key.objlen, file_version };
+        self.options.session.registries().find_or_read(&description, || {
+            let (infos, _) = self.infos_in(&key, self.inflated(&key, description.stored.clone())?)?;
+            Ok(Registry::new(infos, file_version))
+        })
     }
 
     /// The keys of the root directory, by walking the records as `TFile::Recover` does.

@@ -425,20 +425,15 @@ impl File {
         read.ok_or_else(|| self.name(Error::internal("the store gave no bytes and no error")))
     }
 
-    /// The classes that the file describes; read on first use.
+    /// The classes that the file describes; read on first use, and once for all files of a session that describe the
+    /// same.
     pub fn registry(&self) -> Result<Arc<Registry>> {
         if let Some(known) = self.0.registry.get() {
             return Ok(Arc::clone(known));
         }
         // What fails is tried again: the next time the store may answer.
         let loaded = self.0.load_registry().map_err(|error| self.name(error))?;
-        Ok(Arc::clone(self.0.registry.get_or_init(|| Arc::new(loaded))))
-    }
-
-    /// Takes the registry of a file of the same version with the same infos, unless it has its own already.
-    pub(crate) fn adopt(&self, registry: Arc<Registry>) {
-        // The first one is as good.
-        let _ = self.0.registry.set(registry);
+        Ok(Arc::clone(self.0.registry.get_or_init(|| loaded)))
     }
 
     /// The infos in the file's StreamerInfo record, in its order.
@@ -586,5 +581,20 @@ mod tests {
         let (file, _) = open(&damaged);
         assert!(file.infos().is_err() && file.assume_root_classes().is_ok());
         assert!(file.registry().unwrap().info("TTree", None, None).is_some());
+    }
+
+    #[test]
+    fn files_of_a_session_that_describe_the_same_classes_share_them() {
+        let path = |name: &str| format!("{}/../../examples/data/{name}", env!("CARGO_MANIFEST_DIR"));
+        let session = crate::Session::with_threads(1);
+        let registry = |path: String, session: &crate::Session| {
+            let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
+            File::open_with(path, options).unwrap().registry().unwrap()
+        };
+        let first = registry(path("nano.root"), &session);
+        assert!(Arc::ptr_eq(&first, &registry(path("nano.root"), &session)));
+        assert!(!Arc::ptr_eq(&first, &registry(path("nano.root"), &crate::Session::with_threads(1))));
+        let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root").to_owned();
+        assert!(!Arc::ptr_eq(&first, &registry(other, &session)));
     }
 }

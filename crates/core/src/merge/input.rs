@@ -1,7 +1,7 @@
 //! An input, and the checks before any of it is written.
 
-use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -11,7 +11,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::ntuple::NTuple;
-use crate::schema::{Draft, Registry};
+use crate::schema::Draft;
 use crate::tree::Tree;
 use crate::write::check_closed;
 
@@ -32,32 +32,6 @@ pub(super) struct Input {
     pub(super) classes: Bytes,
     /// Which entries of the object list it has.
     pub(super) listed: HashSet<usize>,
-}
-
-/// Class registries shared by inputs with identical class descriptions: they are decoded and compiled once.
-#[derive(Default)]
-pub(super) struct Registries(Mutex<VecDeque<(Bytes, i32, Arc<Registry>)>>);
-
-impl Registries {
-    /// Sets the registry of another file with the same classes, or keeps the own one for others.
-    fn share(&self, file: &File, classes: &Bytes) -> Result<()> {
-        /// The number of kinds of inputs that alternate.
-        const MOST: usize = 8;
-        let version = file.header().version;
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found =
-            known().iter().find(|(bytes, of, _)| *of == version && bytes == classes).map(|found| found.2.clone());
-        match found {
-            Some(registry) => file.adopt(registry),
-            None => {
-                let registry = file.registry()?;
-                let mut known = known();
-                known.truncate(MOST - 1);
-                known.push_front((classes.clone(), version, registry));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A key, and the path of its directory.
@@ -81,7 +55,7 @@ impl Input {
     /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that
     /// cannot be read; [`Unsupported`](crate::ErrorKind::Unsupported) for RNTuples of the time before the format was
     /// released.
-    pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
+    pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>) -> Result<Self> {
         check_closed(&file)?;
         file.perf().start();
         let info = file.header().seek_info;
@@ -93,7 +67,6 @@ impl Input {
                 record.slice(usize::from(keylen).min(record.len())..)
             }
         };
-        registries.share(&file, &classes)?;
         let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
         let mut input = Self {
             file,

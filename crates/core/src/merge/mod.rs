@@ -282,13 +282,12 @@ impl Merge {
         let mut create = Some(create);
         let mut running: Option<Running> = None;
         let mut merged = Merged::default();
-        let registries = input::Registries::default();
         let prepare = |index: usize| {
             let name = inputs.get(index).map_or("", String::as_str);
             let named = |error: Error| error.in_file(name);
             let file = open(name).map_err(named)?;
             target.refuse(&file).map_err(named)?;
-            input::Input::look(file, self.trees, self.listed.as_ref(), &registries).map_err(named)
+            input::Input::look(file, self.trees, self.listed.as_ref()).map_err(named)
         };
         let take = |index: usize, input: Result<input::Input>| {
             let name = inputs.get(index).map_or("", String::as_str);

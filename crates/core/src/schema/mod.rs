@@ -15,6 +15,7 @@ mod legacy;
 mod numbers;
 mod objects;
 mod program;
+mod registries;
 mod registry;
 mod streamers;
 mod typename;
@@ -37,6 +38,7 @@ pub use objects::{ObjectRow, Objects};
 pub(crate) use program::{Counter, Step, TextForm};
 #[doc(hidden)]
 pub use program::{Program, Target};
+pub(crate) use registries::{Description, Registries};
 pub use registry::Registry;
 pub(crate) use streamers::is_custom;
 #[doc(hidden)]
