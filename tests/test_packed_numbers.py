@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,31 @@ def test_more_entries_are_added(files: tuple[Path, Path], tmp_path: Path) -> Non
     assert root(lines, place) == 2 * ENTRIES
 
 
+def test_what_is_no_number_is_packed_as_root_does(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "root.root", tmp_path / "ours.root"
+    lines = """
+from array import array
+file = ROOT.TFile(sys.argv[1], "recreate", "", 0)
+tree = ROOT.TTree("tree", "")
+d, f = array("d", [0.0]), array("f", [0.0])
+tree.Branch("d", d, "d/d[0,10,8]")
+tree.Branch("f", f, "f/f[0,10,16]")
+for value in json.loads(sys.argv[2]):
+    d[0] = f[0] = value
+    tree.Fill()
+tree.Write()
+file.Close()
+"""
+    values = [1.5, math.nan, math.inf, -math.inf, 10.0, 11.0, -1.0]
+    root(lines, theirs, json.dumps(values))
+    with sapwood.recreate(ours, compression=None) as file:
+        tree = file.mktree("tree", {"d": "d[0,10,8]", "f": "f[0,10,16]"})
+        tree.extend({"d": np.array(values), "f": np.array(values, "f4")})
+    found = [sapwood.open(place)["tree"].arrays(library="np") for place in (theirs, ours)]
+    for name in ("d", "f"):
+        assert found[0][name].tolist() == found[1][name].tolist(), name
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -179,6 +205,7 @@ def test_more_entries_are_added(files: tuple[Path, Path], tmp_path: Path) -> Non
         ("d[a,b]", "range"),
         ("x/Q", "not understood"),
         ("x/F:y/C", "not understood"),
+        ("x/F:x/F", "two leaves"),
     ],
 )
 def test_what_is_no_range_is_refused(tmp_path: Path, kind: str, words: str) -> None:

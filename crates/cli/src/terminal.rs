@@ -212,7 +212,7 @@ impl Screen {
         let (browsing, cut, asked) = (Arc::clone(&self.browsing), self.cut.clone(), work.clone());
         std::thread::spawn(move || {
             let query = [("file", &*row.file), ("path", &*row.path), ("x", &*row.expression), ("cut", &*cut)];
-            let drawn = browsing.histogram(&query, &asked);
+            let drawn = asked.heeded(|| browsing.histogram(&query, &asked));
             let text = drawn.and_then(|histogram| picture::text_within(&histogram, height));
             // Where it was stopped, it is not waited for.
             let _ = sender.send(text);

@@ -7,6 +7,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Field, SchemaRef};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use sapwood::column::Kind;
@@ -64,7 +65,17 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, query: &Query, names: &[Strin
 /// Ends a wait once Ctrl-C was pressed. What reads the stream makes an error of its own of that.
 fn pressed() -> sapwood::Result<()> {
     // A thread that waits for another one than the main thread may hold Python's lock.
-    let heard = is_main_thread() && Python::try_attach(|py| py.check_signals().is_err()).unwrap_or(true);
+    let is_pressed = |py: Python<'_>| match py.check_signals() {
+        Ok(()) => false,
+        Err(error) => {
+            // The reader makes another error of this one: Python raises Ctrl-C as soon as it runs again.
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+            }
+            true
+        }
+    };
+    let heard = is_main_thread() && Python::try_attach(is_pressed).unwrap_or(true);
     if heard { Err(Error::new(ErrorKind::Cancelled, "ended by Ctrl-C")) } else { Ok(()) }
 }
 

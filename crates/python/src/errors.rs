@@ -11,7 +11,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind, caught};
 
-use crate::interrupt::{is_main_thread, is_stopped};
+use crate::interrupt::{find_main_thread, is_main_thread, is_stopped};
 
 /// The words of an error that stands for an interrupt in a thread of the engine, which Python did not call.
 const INTERRUPTED: &str = "interrupted";
@@ -46,6 +46,7 @@ pyo3::create_exception!(
 
 /// Runs the engine while other threads have Python's lock.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Result<T> + Send) -> PyResult<T> {
+    find_main_thread(py);
     // Of a call that could not give it on.
     INTERRUPT.set(None);
     // Ctrl-C ends a wait for a server or for threads, which do not call Python.

@@ -216,6 +216,12 @@ impl File {
         self.0.is_recovered()
     }
 
+    /// Whether its writer closed it.
+    #[getter]
+    fn was_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
     /// Threads that decode.
     #[getter]
     fn threads(&self) -> usize {

@@ -14,13 +14,21 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Notes whether this thread, which imports the module, handles signals.
+/// Notes this thread if it handles signals.
 pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     if threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?) {
         let _ = MAIN.set(thread::current().id());
     }
     Ok(())
+}
+
+/// The same where another thread has imported the module.
+pub(crate) fn find_main_thread(py: Python<'_>) {
+    if MAIN.get().is_none() {
+        // Without, no Ctrl-C ends a wait.
+        let _ = note_main_thread(py);
+    }
 }
 
 /// Whether this thread handles signals. Others need not take Python's lock to learn of them.

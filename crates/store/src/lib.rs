@@ -17,6 +17,7 @@ mod listed;
 mod listing;
 mod net;
 mod open;
+mod open_once;
 mod options;
 mod packed;
 mod provider;

@@ -78,7 +78,9 @@ fn pack<const W: usize>(packing: Packing, from: &[u8], into: &mut [u8], float: i
     match packing {
         Packing::Float => each(from, into, |value| (float(value) as f32).to_be_bytes()),
         Packing::Range { min, max, factor } => {
-            each(from, into, |value| pack_range(float(value).min(max), min, factor));
+            // As ROOT: what is above the range is its end, and what is no number its begin.
+            let within = |value: f64| if value > max { max } else { value };
+            each(from, into, |value| pack_range(within(float(value)), min, factor));
         }
         Packing::Mantissa { bits } => each(from, into, |value| pack_mantissa(float(value) as f32, bits)),
     }

@@ -586,14 +586,14 @@ mod tests {
     #[test]
     fn files_of_a_session_that_describe_the_same_classes_share_them() {
         let path = |name: &str| format!("{}/../../examples/data/{name}", env!("CARGO_MANIFEST_DIR"));
-        let session = crate::Session::with_threads(1);
-        let registry = |path: String, session: &crate::Session| {
+        let session = Session::with_threads(1);
+        let registry = |path: String, session: &Session| {
             let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
             File::open_with(path, options).unwrap().registry().unwrap()
         };
         let first = registry(path("nano.root"), &session);
         assert!(Arc::ptr_eq(&first, &registry(path("nano.root"), &session)));
-        assert!(!Arc::ptr_eq(&first, &registry(path("nano.root"), &crate::Session::with_threads(1))));
+        assert!(!Arc::ptr_eq(&first, &registry(path("nano.root"), &Session::with_threads(1))));
         let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root").to_owned();
         assert!(!Arc::ptr_eq(&first, &registry(other, &session)));
     }

@@ -131,6 +131,12 @@ class File(Directory):
         return bool(self._engine().is_recovered)
 
     @property
+    def was_closed(self) -> bool:
+        """Did its writer close it? Of a file that was not closed, what was saved last is there; one that is cut off was
+        closed once."""
+        return bool(self._engine().was_closed)
+
+    @property
     def threads(self) -> int:
         """Threads that decode."""
         return int(self._engine().threads)

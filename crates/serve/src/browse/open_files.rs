@@ -1,6 +1,6 @@
 //! What is browsed: files, URLs and folders, and those files that are open.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -162,5 +162,9 @@ impl OpenFiles {
 fn state(file: &File, stamp: Option<&Stamp>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (stamp, file.identity().len, &file.identity().validator).hash(&mut hasher);
+    if stamp.is_none() && file.identity().validator.is_none() {
+        // Nothing tells whether it is the same: each opening counts as another content.
+        RandomState::new().hash_one(()).hash(&mut hasher);
+    }
     (hasher.finish() >> 11).max(1)
 }

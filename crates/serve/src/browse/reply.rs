@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, ErrorKind, Result, interrupt};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -50,6 +50,16 @@ impl Work {
     /// [`Cancelled`](ErrorKind::Cancelled) where its request was closed.
     pub(super) fn is_at(&self, part: f64) -> Result<()> {
         self.0.done.store((part.clamp(0.0, 1.0) * 1e6) as u64, Ordering::Relaxed);
+        self.check()
+    }
+
+    /// Does `job` in this thread. [`stop`](Self::stop) ends its waits, also for a server that does not answer.
+    pub fn heeded<T>(&self, job: impl FnOnce() -> T) -> T {
+        let work = self.clone();
+        interrupt::heeding(move || work.check(), job)
+    }
+
+    fn check(&self) -> Result<()> {
         match self.0.is_stopped.load(Ordering::Relaxed) {
             true => Err(Error::new(ErrorKind::Cancelled, "the page wants it no more")),
             false => Ok(()),
@@ -97,7 +107,7 @@ pub(super) async fn reply(
             let _permit = permit;
             // It may have waited for longer than its asker.
             work.is_at(0.0)?;
-            job(&work)
+            work.heeded(|| job(&work))
         });
         done.await.unwrap_or_else(|_| Err(Error::internal("the work for a page has failed")))
     });

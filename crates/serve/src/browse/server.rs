@@ -87,7 +87,7 @@ impl Browser {
         &self.url
     }
 
-    /// Waits for SIGINT or SIGTERM.
+    /// Waits for SIGINT, SIGTERM or SIGHUP: the end of its terminal.
     ///
     /// # Errors
     ///
@@ -97,7 +97,8 @@ impl Browser {
         let Some(runtime) = &self.runtime else { return Ok(()) };
         runtime.block_on(async {
             let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-            select(pin!(interrupt.recv()), pin!(terminate.recv())).await;
+            let mut hangup = signal(SignalKind::hangup())?;
+            select(select(pin!(interrupt.recv()), pin!(terminate.recv())), pin!(hangup.recv())).await;
             Ok(())
         })
     }

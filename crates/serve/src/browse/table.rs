@@ -101,29 +101,36 @@ impl Rows {
 
     /// Reads up to `most` rows of some entries; gives the first entry that was not looked at.
     fn read(&mut self, entries: Range<u64>, most: u64) -> Result<u64> {
-        let known = self.entries.len();
         let passing = self.cut.passing(entries.clone())?;
         let next = match passing.len() > most {
             true => passing.entry(most).unwrap_or(entries.end),
             false => entries.end,
         };
         let passing = passing.part(0..most.min(passing.len()));
-        let columns: Vec<Option<Column>> = (0..self.queries.len()).map(|place| self.column(place, &passing)).collect();
-        let mut found = passing.ranges().flatten();
-        while let Some(entry) = found.next() {
-            let row = self.entries.len() - known;
-            self.entries.push(entry);
-            for (place, column) in columns.iter().enumerate() {
+        let found: Vec<u64> = passing.ranges().flatten().collect();
+        // Values of each row, of the columns so far; rows behind those that fill the answer are left for the next one.
+        let (mut sums, mut rows) = (vec![0; found.len()], found.len());
+        for place in 0..self.queries.len() {
+            // One column is in memory at a time.
+            let column = self.column(place, &passing.part(0..rows as u64));
+            let mut all = self.values;
+            for (row, sum) in sums[..rows].iter_mut().enumerate() {
                 let mut cell = Cell { left: MOST_VALUES, values: 0 };
                 let value = column.as_ref().map_or(Value::Null, |column| cell.value(column, &column.kind, row));
-                self.values += cell.values;
                 self.columns[place].push(value);
-            }
-            if self.values >= ANSWER_VALUES {
-                return Ok(found.next().unwrap_or(next));
+                *sum += cell.values;
+                all += *sum;
+                if all >= ANSWER_VALUES {
+                    rows = row + 1;
+                    break;
+                }
             }
         }
-        Ok(next)
+        self.values += sums[..rows].iter().sum::<usize>();
+        self.entries.extend(&found[..rows]);
+        let shown = self.entries.len();
+        self.columns.iter_mut().for_each(|column| column.truncate(shown));
+        Ok(found.get(rows).copied().unwrap_or(next))
     }
 
     /// Reads a column; a failure is kept beside it.

@@ -112,10 +112,16 @@ impl InFlight {
         let mut claims = self.claims();
         let (mut come, mut since) = (claims.come, Instant::now());
         while theirs.iter().any(|block| claims.blocks.contains_key(block)) {
+            // Not while the lock is held: what is asked may read this file itself.
+            drop(claims);
             if !wanted() {
                 return Err(stopped());
             }
             interrupt::check()?;
+            claims = self.claims();
+            if !theirs.iter().any(|block| claims.blocks.contains_key(block)) {
+                break;
+            }
             if claims.come != come {
                 (come, since) = (claims.come, Instant::now());
             } else if since.elapsed() > WAIT_LIMIT {

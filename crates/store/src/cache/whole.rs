@@ -1,10 +1,9 @@
 //! A store whose file is fetched once, and read on this machine from then on.
 
 use std::fs::File;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{ErrorKind, Result};
 
 use super::checked_copy::CheckedCopy;
 use super::download;
@@ -12,6 +11,7 @@ use super::folder::Folder;
 use super::head_tail::look;
 use super::state::State;
 use crate::CacheOptions;
+use crate::open_once::OpenOnce;
 use crate::secrets::cache_name;
 
 /// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this
@@ -41,9 +41,7 @@ pub struct WholeCache<S> {
     name: String,
     folder: Folder,
     options: CacheOptions,
-    place: OnceLock<Place>,
-    /// One thread fetches.
-    fetching: Mutex<()>,
+    place: OpenOnce<Place>,
 }
 
 /// Where the file is read.
@@ -70,20 +68,12 @@ impl<S: Store> WholeCache<S> {
             name: cache_name(name),
             folder: Folder::new(options),
             options: options.clone(),
-            place: OnceLock::new(),
-            fetching: Mutex::default(),
+            place: OpenOnce::default(),
         }
     }
 
     fn place(&self) -> Result<&Place> {
-        if self.place.get().is_none() {
-            let _alone = self.fetching.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.place.get().is_none() {
-                let found = self.find()?;
-                let _ = self.place.set(found); // we are alone
-            }
-        }
-        self.place.get().ok_or_else(|| Error::unsupported("the file was not found"))
+        self.place.get_or_open(|| self.find())
     }
 
     fn find(&self) -> Result<Place> {

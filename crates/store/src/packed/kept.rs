@@ -65,11 +65,16 @@ impl Kept {
     pub(super) fn wait(&self, block: u64, asking: &dyn Receive) -> Result<Option<Bytes>> {
         let mut state = self.state();
         while state.claimed.contains_key(&block) {
+            // Not while the lock is held: what is asked may read this file itself.
+            drop(state);
             if asking.stopped() {
                 return Err(stopped());
             }
             interrupt::check()?;
-            state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.state();
+            if state.claimed.contains_key(&block) {
+                state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
         Ok(state.touch(block))
     }
@@ -170,5 +175,48 @@ impl Drop for Claims<'_> {
         }
         drop(state);
         self.kept.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::BytesMut;
+    use sapwood::io::Flow;
+    use sapwood::{Error, ErrorKind};
+
+    use super::*;
+
+    struct Asking;
+
+    impl Receive for Asking {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+
+        fn deliver(&mut self, _: usize, _: Bytes) -> Flow {
+            Flow::Go
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_ends_a_wait_may_ask_for_blocks_itself() {
+        let kept = Arc::new(Kept::new(100));
+        kept.put(2, &Bytes::from_static(b"two"));
+        let mut theirs = kept.claims();
+        assert!(matches!(kept.find(1, &mut theirs), Found::Ours));
+        let reads = Arc::clone(&kept);
+        // As a handler of a signal that reads the same file.
+        let check = move || match reads.find(2, &mut reads.claims()) {
+            Found::Here(_) => Err(Error::new(ErrorKind::Cancelled, "enough")),
+            Found::Ours | Found::Theirs => Ok(()),
+        };
+        let waited = interrupt::heeding(check, || kept.wait(1, &Asking));
+        assert_eq!(waited.unwrap_err().message(), "enough");
     }
 }

@@ -1,8 +1,8 @@
 //! A file within a packed one, as a store.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store, check_ranges};
@@ -13,6 +13,7 @@ use super::blocks::{Blocks, Content, Workers};
 use super::kept::{Found, Kept};
 use super::place::Layer;
 use super::{seekable, squashfs, zip};
+use crate::open_once::OpenOnce;
 use crate::stopped::stopped;
 
 /// Inflated blocks that are kept where nothing else is said.
@@ -42,8 +43,7 @@ const BATCH_BYTES: u64 = 16 << 20;
 pub struct PackedStore {
     inner: Arc<dyn Store>,
     layer: Layer,
-    opened: OnceLock<Opened>,
-    opening: Mutex<()>,
+    opened: OpenOnce<Opened>,
     kept: Kept,
     memory: Memory,
     most_threads: usize,
@@ -106,8 +106,7 @@ impl PackedStore {
         Self {
             inner,
             layer,
-            opened: OnceLock::new(),
-            opening: Mutex::default(),
+            opened: OpenOnce::default(),
             kept: Kept::new(KEPT_BYTES),
             memory: Memory::new(KEPT_BYTES),
             most_threads: 0,
@@ -168,14 +167,7 @@ impl PackedStore {
     }
 
     fn opened(&self) -> Result<&Opened> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.opened.get().is_none() {
-            let _ = self.opened.set(self.open()?); // we are alone
-        }
-        self.opened.get().ok_or_else(|| Error::internal("a packed file was opened and is not open"))
+        self.opened.get_or_open(|| self.open())
     }
 
     fn open(&self) -> Result<Opened> {

@@ -1,5 +1,6 @@
 //! Branch specifications.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::codec::{Compression, RandomAccess};
@@ -357,6 +358,10 @@ impl BranchSpec {
             let is_leaf = |kind: &Type| matches!(kind, Type::Number(_) | Type::Array(..));
             if class.members.is_empty() || !class.members.iter().all(|member| is_leaf(&member.kind)) {
                 return wrong("is no list of leaves: they are numbers, and arrays of them");
+            }
+            let mut names = HashSet::new();
+            if let Some(twice) = class.members.iter().find(|member| !names.insert(&member.name)) {
+                return wrong(&format!("has two leaves {:?}: readers by name find the first alone", twice.name));
             }
             if !self.dimensions.is_empty() {
                 return wrong("is an array of lists of leaves");

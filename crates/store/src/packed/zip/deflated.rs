@@ -96,11 +96,16 @@ impl Deflated {
             if !states.growing {
                 break;
             }
+            // Not while the lock is held: what is asked may read this file itself.
+            drop(states);
             if context.2.stopped() {
                 return Err(stopped());
             }
             interrupt::check()?;
-            states = self.changed.wait_timeout(states, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            states = self.states();
+            if states.growing {
+                states = self.changed.wait_timeout(states, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
         states.growing = true;
         drop(states);
