@@ -55,6 +55,13 @@ pub fn heeding<T>(check: impl Fn() -> Result<()> + 'static, work: impl FnOnce() 
 }
 
 /// Whether [`check`] can end a wait of this thread.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::interrupt::{heeding, is_heeded};
+/// assert!(!is_heeded() && heeding(|| Ok(()), is_heeded));
+/// ```
 pub fn is_heeded() -> bool {
     CHECK.with_borrow(Option::is_some)
 }
@@ -64,6 +71,15 @@ pub fn is_heeded() -> bool {
 /// # Errors
 ///
 /// Those of what is asked.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::interrupt::{check, heeding};
+/// use sapwood::{Error, ErrorKind};
+/// assert!(check().is_ok());
+/// assert!(heeding(|| Err(Error::new(ErrorKind::Cancelled, "enough")), check).is_err());
+/// ```
 pub fn check() -> Result<()> {
     // Outside of the borrow: what is asked may read something itself.
     let check = CHECK.with_borrow(Clone::clone);

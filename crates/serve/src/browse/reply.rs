@@ -29,7 +29,7 @@ const JSON: &str = "application/x-ndjson";
 ///
 /// ```
 /// let work = sapwood_serve::Work::default();
-/// assert_eq!(work.part(), 0.0);
+/// assert_eq!(work.heeded(|| work.part()), 0.0);
 /// work.stop();
 /// ```
 #[derive(Clone, Debug, Default)]

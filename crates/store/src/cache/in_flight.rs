@@ -158,6 +158,8 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
 
     #[test]
@@ -172,16 +174,19 @@ mod tests {
             drop(first);
             one.claim(&[1, 2, 3])
         };
+        let (has_claimed, claimed) = channel();
         thread::scope(|scope| {
-            let other = scope.spawn(|| {
+            let two = &two;
+            let other = scope.spawn(move || {
                 let second = two.claim(&[3, 4]);
                 assert_eq!((&second.mine[..], &second.theirs[..]), (&[4][..], &[3][..]));
                 assert!(two.wait(&second.theirs, &|| false).is_err());
+                has_claimed.send(()).unwrap();
                 two.wait(&second.theirs, &|| true).unwrap();
                 assert_eq!(two.claim(&[3]).mine, [3]);
             });
             first.release(1..3);
-            thread::sleep(Duration::from_millis(5));
+            claimed.recv().unwrap();
             drop(first);
             other.join().unwrap();
         });
