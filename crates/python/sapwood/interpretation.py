@@ -6,7 +6,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from sapwood._read import layout
+from sapwood._read import layout, uproot_words
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Interpretation:
         return hash(self.typename)
 
     def __repr__(self) -> str:
-        return f"AsObjects({self.typename})"
+        return f"AsObjects({uproot_words.objects(self.typename)})"
 
 
 class AsDtype(Interpretation):
@@ -92,6 +92,20 @@ class AsDtype(Interpretation):
 
     def __repr__(self) -> str:
         return f"AsDtype({_dtype(self.kind)})"
+
+
+class AsPacked(AsDtype):
+    """``Double32_t`` or ``Float16_t`` in a range: numbers that are packed into so many bits."""
+
+    __slots__ = ("range",)
+
+    def __init__(self, typename: str, kind: tuple[Any, ...], range: uproot_words.Range) -> None:
+        super().__init__(typename, kind)
+        self.range = range
+
+    def __repr__(self) -> str:
+        name = "AsDouble32" if self.typename.startswith("Double32_t") else "AsFloat16"
+        return uproot_words.packed(name, self.range, uproot_words.shape_of(self.kind))
 
 
 class AsJagged(Interpretation):
@@ -119,12 +133,36 @@ class AsObjects(Interpretation):
     __slots__ = ()
 
 
-def interpret(typename: str, kind: tuple[Any, ...]) -> Interpretation:
-    """The interpretation of a type."""
+class AsStridedObjects(AsObjects):
+    """Objects of a class whose members are all numbers, or which has none; ``version`` is that of the class."""
+
+    __slots__ = ("version",)
+
+    def __init__(self, typename: str, kind: tuple[Any, ...], version: int) -> None:
+        super().__init__(typename, kind)
+        self.version = version
+
+    def __repr__(self) -> str:
+        return f"AsStridedObjects({uproot_words.model(self.typename, self.version)})"
+
+
+def interpret(
+    typename: str,
+    kind: tuple[Any, ...],
+    *,
+    range: uproot_words.Range | None = None,
+    version: int | None = None,
+) -> Interpretation:
+    """The interpretation of a type. ``range`` is that of packed numbers, ``version`` that of a class, where these
+    are known."""
     if _is_flat(kind):
+        if range is not None and typename.startswith(("Double32_t", "Float16_t")):
+            return AsPacked(typename, kind, range)
         return AsDtype(typename, kind)
+    if version is not None and kind[0] == "record" and _has_fixed_size(kind):
+        return AsStridedObjects(typename, kind, version)
     plain = Interpretation(typename, kind)
-    if plain.is_jagged:
+    if plain.is_jagged and not typename.startswith("std::bitset<"):
         return AsJagged(typename, kind)
     return (AsStrings if kind[0] == "text" else AsObjects)(typename, kind)
 
@@ -197,6 +235,12 @@ def _is_flat(kind: tuple[Any, ...]) -> bool:
     if kind[0] == "record":
         return not kind[1] and all(_is_flat(of) for _, _, of in kind[2])
     return kind[0] == "number"
+
+
+def _has_fixed_size(kind: tuple[Any, ...]) -> bool:
+    if kind[0] == "record":
+        return all(_has_fixed_size(of) for _, _, of in kind[2])
+    return kind[0] == "number" or (kind[0] == "fixed" and _has_fixed_size(kind[2]))
 
 
 def _dtype(kind: tuple[Any, ...]) -> str:

@@ -6,11 +6,13 @@ import json
 import re
 from copy import copy
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from sapwood import _core
 from sapwood._read.pickling import Held, hold
+from sapwood._read.std_map import StdMap
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
 
 
@@ -28,6 +30,9 @@ class Model:
     those of its bases, :attr:`members` only its own. Classes that can do more (histograms, graphs,
     collections) have a Python class of their own that derives from this one.
     """
+
+    #: Models of objects of the same record, by their numbers, as long as they are in use.
+    _known: WeakValueDictionary[int, Any] | None = None
 
     def __init__(self, value: Any, identity: Any = None) -> None:
         self._value = value
@@ -52,6 +57,28 @@ class Model:
         from sapwood.models.behavior import make_model
 
         return make_model(value, identity) if isinstance(value, _core.Struct) else plain(value)
+
+    def _of(self, found: Any) -> Any:
+        """As :meth:`of`, for what this object leads to: the same object is the same model each time, as long as
+        that is in use."""
+        if isinstance(found, list):
+            return [self._of(item) for item in found]
+        if not isinstance(found, (_core.Object, Held, _core.Struct)):
+            return Model.of(found)
+        if self._known is None:
+            self._known = WeakValueDictionary()
+            if self._identity is not None:
+                self._known[self._identity.id] = self
+        number = None if isinstance(found, _core.Struct) else found.id
+        known = None if number is None else self._known.get(number)
+        if known is not None:
+            return known
+        made = Model.of(found)
+        if isinstance(made, Model):
+            made._known = self._known
+            if number is not None:
+                self._known[number] = made
+        return made
 
     @property
     def classname(self) -> str:
@@ -78,7 +105,7 @@ class Model:
     @property
     def members(self) -> dict[str, Any]:
         """Members of the class itself, without those of its bases."""
-        return {name: Model.of(value) for name, value in self._value.members.items()}
+        return {name: self._of(value) for name, value in self._value.members.items()}
 
     @property
     def all_members(self) -> dict[str, Any]:
@@ -108,7 +135,7 @@ class Model:
             if none_if_missing:
                 return None
             raise not_found(f"class {self.classname} has no member {name!r}{near(name, self.member_names)}")
-        return Model.of(found[0])
+        return self._of(found[0])
 
     def _find(self, name: str) -> tuple[Any] | None:
         return _member(self._value, name)
@@ -246,7 +273,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "map":
         pairs = [(Model.of(key), Model.of(item)) for key, item in value[1]]
         try:
-            mapping = dict(pairs)
+            mapping = StdMap(pairs)
         except TypeError:
             return pairs
         return mapping if len(mapping) == len(pairs) else pairs

@@ -6,6 +6,7 @@ or in a :func:`mapping` (``TMap``).
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from sapwood._write import bins
 from sapwood._write.bins import Bins
 from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
+from sapwood.model import Model
 
 Array = NDArray[Any]
 #: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
@@ -127,13 +129,15 @@ def as_TGraph(
     markerColor: int = 1,
     markerStyle: int = 1,
     markerSize: float = 1.0,
-) -> _core.Draft:
+) -> Model:
     """uproot's way to a graph: from a DataFrame or mapping with ``x``, ``y``, and errors where it has columns
     ``x_errors`` and ``y_errors``, or ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and
-    ``y_errors_high``. ``minY`` and ``maxY`` are the range of the plot.
+    ``y_errors_high``. ``minY`` and ``maxY`` are the range of the plot; without them it is that
+    of ``y``, and a tenth of it more on each side.
 
-    >>> as_TGraph({"x": [1, 2], "y": [3, 4]}, title="points").classname
-    'TGraph'
+    >>> made = as_TGraph({"x": [1, 2], "y": [3, 13]}, title="points")
+    >>> made.classname, made.title, made.member("fMinimum"), made.member("fMaximum")
+    ('TGraph', 'points;;', 2.0, 14.0)
     """
 
     def errors(letter: str) -> Any:
@@ -149,9 +153,13 @@ def as_TGraph(
     made = graph(
         np.asarray(df["x"]), y, errors("x"), errors("y"), title=title, axis_titles=[xAxisLabel, yAxisLabel]
     )
+    # Points on one line get -1111, which leaves the choice to ROOT.
+    finite = y[np.isfinite(y)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    margin = 0.1 * (high - low)
     chosen = {
-        "fMinimum": minY,
-        "fMaximum": maxY,
+        "fMinimum": minY if minY is not None else low - margin if margin else None,
+        "fMaximum": maxY if maxY is not None else high + margin if margin else None,
         "fLineColor": lineColor,
         "fLineStyle": lineStyle,
         "fLineWidth": lineWidth,
@@ -164,7 +172,20 @@ def as_TGraph(
             made = made.replaced(
                 name, float(value) if name in ("fMinimum", "fMaximum", "fMarkerSize") else int(value)
             )
-    return made
+    return _read_back(made)
+
+
+def _read_back(made: _core.Draft) -> Model:
+    """The object as it is read from a file: with members."""
+    from sapwood._file.file import open
+    from sapwood.writing import recreate
+
+    memory = io.BytesIO()
+    with recreate(memory, compression=None) as file:
+        # In a list, for an object of a key gets the name of that.
+        file["objects"] = collection([made])
+    found: Model = open(memory)["objects"][0]
+    return found
 
 
 def _points(values: Any, what: str) -> Array:

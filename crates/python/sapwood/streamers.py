@@ -26,6 +26,38 @@ class StreamerElement:
     is_base: bool
     """Is it a base class?"""
 
+    @property
+    def classname(self) -> str:
+        """ROOT's class for a description of this kind, ``TStreamerString`` and so on."""
+        if self.is_base:
+            return "TStreamerBase"
+        if self.code == 365 or (self.code == 500 and self.typename in ("string", "std::string")):
+            return "TStreamerSTLstring"
+        # An array of a kind has its number and 20.
+        kind = self.code - 20 if 80 < self.code < 100 else self.code
+        special = _DESCRIPTIONS.get(kind)
+        if special is not None:
+            return special
+        return "TStreamerBasicPointer" if 40 < kind < 60 else "TStreamerBasicType"
+
+
+#: Classes for descriptions of members that are no plain numbers, by ROOT's number for their kind.
+_DESCRIPTIONS = {
+    61: "TStreamerObject",
+    62: "TStreamerObjectAny",
+    63: "TStreamerObjectPointer",
+    64: "TStreamerObjectPointer",
+    65: "TStreamerString",
+    66: "TStreamerObject",
+    67: "TStreamerObject",
+    68: "TStreamerObjectAnyPointer",
+    69: "TStreamerObjectAnyPointer",
+    71: "TStreamerSTL",
+    300: "TStreamerSTL",
+    500: "TStreamerSTL",
+    501: "TStreamerLoop",
+}
+
 
 @dataclass(frozen=True)
 class StreamerInfo:
@@ -76,33 +108,39 @@ class StreamerInfo:
 
     def show(self, stream: TextIO | None = None) -> None:
         """Writes the class and its members, a line each."""
-        print("\n".join(self._lines()), file=stream or sys.stdout)
+        print("\n".join(self._lines({})), file=stream or sys.stdout)
 
-    def _lines(self) -> Iterator[str]:
-        bases = ", ".join(element.name for element in self.elements if element.is_base)
+    def _lines(self, infos: dict[str, dict[int, StreamerInfo]]) -> Iterator[str]:
+        """With versions of those bases that ``infos`` have in one version."""
+        names = []
+        for base in self.base_names_versions:
+            versions = list(infos.get(base, ()))
+            names.append(f"{base} (v{versions[0]})" if len(versions) == 1 else base)
+        bases = ", ".join(names)
         yield f"{self.name} (v{self.class_version}){': ' + bases if bases else ''}"
         for element in self.elements:
             if not element.is_base:
-                yield f"    {element.name}: {element.typename}"
+                yield f"    {element.name}: {element.typename} ({element.classname})"
 
 
-def dependencies(infos: dict[str, dict[int, StreamerInfo]], info: StreamerInfo) -> list[tuple[str, int]]:
-    """Names and versions of a class and of all others that its bases and members are made of, each after those
-    that it needs."""
-    found: list[tuple[str, int]] = []
+def with_dependencies(infos: dict[str, dict[int, StreamerInfo]], info: StreamerInfo) -> list[StreamerInfo]:
+    """A class and all others that its bases and members are made of, each after those that it needs. ``TString``
+    is among them, though no file has to describe it."""
+    infos = {"TString": {2: StreamerInfo("TString", 2, 0, ())}, **infos}
+    found: list[StreamerInfo] = []
     begun: set[str] = set()
 
     def add(one: StreamerInfo) -> None:
         if one.name in begun:
             return
         begun.add(one.name)
-        for element in one.elements:
+        for element in reversed(one.elements):
             words = element.name if element.is_base else element.typename
             for word in re.findall(r"[A-Za-z_][\w:]*", words):
                 versions = infos.get(word)
                 if versions:
                     add(versions[max(versions)])
-        found.append((one.name, one.class_version))
+        found.append(one)
 
     add(info)
     return found

@@ -20,7 +20,7 @@ from sapwood._tree.ntuple import NTuple
 from sapwood._tree.tree import Tree
 from sapwood.compression import Compression, or_none
 from sapwood.errors import IOError, NotFoundError, not_found
-from sapwood.streamers import StreamerInfo, dependencies, gather
+from sapwood.streamers import StreamerInfo, gather, with_dependencies
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -211,20 +211,22 @@ class File(Directory):
         found = self.streamer_named(classname, version)
         if found is None:
             raise not_found(f"the file describes no class {classname!r} (version {version})", self._name)
-        return dependencies(self._known_streamers, found)
+        return [(one.name, one.class_version) for one in with_dependencies(self._known_streamers, found)]
 
     def show_streamers(
         self, classname: str | None = None, version: int | str = "max", stream: TextIO | None = None
     ) -> None:
-        """Writes the file's classes and their members; of one class, if it is named."""
+        """Writes the file's classes and their members; of one class and those that it is made of, if it is
+        named."""
         if classname is None:
             infos = [info for versions in self.streamers.values() for info in versions.values()]
         else:
             found = self.streamer_named(classname, version)
             if found is None:
                 raise not_found(f"the file describes no class {classname!r} (version {version})", self._name)
-            infos = [found]
-        print("\n\n".join("\n".join(info._lines()) for info in infos), file=stream or sys.stdout)
+            infos = with_dependencies(self._known_streamers, found)
+        known = {info.name: {info.class_version: info} for info in infos} if classname else self.streamers
+        print("\n\n".join("\n".join(info._lines(known)) for info in infos), file=stream or sys.stdout)
 
     def records(self) -> list[dict[str, Any]]:
         """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``,

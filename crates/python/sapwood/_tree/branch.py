@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood import interpretation
-from sapwood._read import reading
+from sapwood._read import reading, uproot_words
 from sapwood._read.branches import HasBranches
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._tree.basket import Basket, BasketKey
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sapwood._file.file import File
     from sapwood._tree.tree import Tree
     from sapwood.model import Model
+
+#: Leaves of ``Double32_t`` and ``Float16_t``, whose titles have the range.
+_PACKED = ("TLeafD32", "TLeafF16")
 
 
 class Branch(HasBranches):
@@ -147,7 +150,13 @@ class Branch(HasBranches):
         except SapwoodError as error:
             # Without the way that it took, which holds the tree.
             return Unknown(error.with_traceback(None))
-        return interpretation.interpret(interpretation.typename(name, kind), kind)
+        typename = interpretation.typename(name, kind)
+        row = self._row
+        # Of the class itself, and not of one that it is a member of.
+        version = row["class_version"] if row["element_id"] == -1 else None
+        leaves = row["leaves"]
+        range = uproot_words.range_of(leaves[0][2]) if len(leaves) == 1 and leaves[0][1] in _PACKED else None
+        return interpretation.interpret(typename, kind, range=range, version=version)
 
     def _declared_type(self) -> str | None:
         """The class that a branch with branches below it is declared with; ``None`` where nothing says it."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -50,6 +51,8 @@ class Tree(HasBranches):
         self._aliases: dict[str, str] | None = None
         self._added: dict[str, Friend] = {}
         self._stored: dict[str, Friend] = {}
+        #: Models of objects in its record, by their numbers, as long as they are in use.
+        self._models: WeakValueDictionary[int, Model] = WeakValueDictionary()
         #: Columns that events of coffea looked at, in the range of entries before.
         self._looked_at: dict[str, None] = {}
 
@@ -484,6 +487,7 @@ class Tree(HasBranches):
     def model(self) -> Model:
         """The tree's own record, with all members by ROOT's names."""
         found: Model = Model.of(self._core.object)
+        found._known = self._models
         return found
 
     def layout(self) -> dict[str, Any]:

@@ -22,10 +22,10 @@ class Collection(Model, Sequence[Any]):
     @property
     def members(self) -> dict[str, Any]:
         """Members of the class itself; the items are what the sequence holds."""
-        return {name: Model.of(value) for name, value in self._value.members.items() if name != "items"}
+        return {name: self._of(value) for name, value in self._value.members.items() if name != "items"}
 
     def _items(self) -> list[Any]:
-        return [Model.of(item) for item in self._raw()]
+        return [self._of(item) for item in self._raw()]
 
     def __len__(self) -> int:
         return len(self._raw())
@@ -38,11 +38,11 @@ class Collection(Model, Sequence[Any]):
             names = [item.name for item in self if isinstance(item, Model)]
             raise not_found(f"the {self.classname} holds no object {index!r}{near(index, names)}")
         if isinstance(index, slice):
-            return [Model.of(item) for item in self._raw()[index]]
-        return Model.of(self._raw()[index])
+            return [self._of(item) for item in self._raw()[index]]
+        return self._of(self._raw()[index])
 
     def __iter__(self) -> Iterator[Any]:
-        return (Model.of(item) for item in self._raw())
+        return (self._of(item) for item in self._raw())
 
     def _describe(self) -> str:
         name = f" {self.name!r}" if self.name else ""
