@@ -129,6 +129,11 @@ CASES = {
     "a histogram": OPEN + "; ready(); tree.draw('a', bins=(10, 0, 1))",
     "arrow": OPEN + "; import pyarrow; ready(); pyarrow.table(tree)",
     "merging": "sapwood.merge('all.root', [url + '/events.root', url + '/silent.root'], timeout={timeout})",
+    "processing": OPEN + "; ready(); sapwood.process(tree, Nothing(), step_size=5000)",
+    "converting": (
+        "sapwood.convert([url + '/silent1.root:t', url + '/silent2.root:t'], 'out/', format='csv', jobs=2,"
+        " timeout={timeout})"
+    ),
     "a root server": "sapwood.open(sys.argv[2] + '//silent.root', timeout={timeout})",
 }
 CODE = """
@@ -137,6 +142,10 @@ url = sys.argv[1]
 def ready():
     print("ready", flush=True)
     sys.stdin.readline()
+class Nothing(sapwood.Selector):
+    columns = ["a", "h"]
+    def process(self, batch):
+        return 0
 try:
     {body}
 except KeyboardInterrupt:
@@ -149,7 +158,7 @@ except Exception as error:
 
 @pytest.mark.parametrize("case", CASES)
 def test_ctrl_c_ends_a_wait(server: Falling, silent: str, tmp_path: Path, case: str) -> None:
-    if case == "arrow":
+    if case == "arrow" or "converting" in case:
         pytest.importorskip("pyarrow")
     code = CODE.format(body=CASES[case].format(timeout=TIMEOUT))
     process = subprocess.Popen(
