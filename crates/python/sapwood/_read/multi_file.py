@@ -360,9 +360,7 @@ def scan(
             try:
                 wanted = names or scanning.expressions_of(member.tree, expressions)
                 named, friend_trees = chain.aliases(member.tree, aliases), chain.friends_of(member)
-                query, cuts_items = scanning.query_of(
-                    member.tree, wanted.values(), cut, named, friend_trees
-                )
+                query, cuts_items = scanning.query_of(member.tree, wanted.values(), cut, named, friend_trees)
             except NotFoundError as error:
                 chain.left_out(member.source, error)
                 continue
