@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,14 @@ def row(page: Any, name: str) -> Any:
     return page.locator("[role=treeitem]", has_text=name).first
 
 
+def wait_until(page: Any, is_so: Callable[[], bool]) -> None:
+    """Waits for what the page makes true here, while its events are handled."""
+    end = time.monotonic() + 15
+    while not is_so():
+        assert time.monotonic() < end
+        page.wait_for_timeout(20)
+
+
 def test_ten_tabs_are_answered(page: Any, tmp_path: Path) -> None:
     """A web browser has six connections to a server: a tab must not keep one."""
     with browsing(small(tmp_path / "file.root")) as served:
@@ -47,8 +56,7 @@ def test_counters_are_asked_for_while_the_page_is_seen(page: Any, tmp_path: Path
         page.goto(served.url)
         row(page, "tree;1").wait_for()
         until(page, "document.querySelector('#counters').textContent.includes('requests')")
-        page.wait_for_timeout(1_600)
-        assert len(asked) >= 3
+        wait_until(page, lambda: len(asked) >= 3)
         # As in a tab that lies behind another one.
         page.evaluate("""() => {
             Object.defineProperty(document, "hidden", { configurable: true, get: () => window.isBehind });
@@ -59,8 +67,7 @@ def test_counters_are_asked_for_while_the_page_is_seen(page: Any, tmp_path: Path
         page.wait_for_timeout(1_500)
         assert len(asked) == before
         page.evaluate("window.isBehind = false; document.dispatchEvent(new Event('visibilitychange'))")
-        page.wait_for_timeout(700)
-        assert len(asked) > before
+        wait_until(page, lambda: len(asked) > before)
 
 
 def test_more_files_than_are_kept_open_have_not_changed(page: Any, tmp_path: Path) -> None:
@@ -123,10 +130,7 @@ def test_an_answer_that_comes_late_is_of_no_use(page: Any, tmp_path: Path) -> No
         page.goto(f"{served.url}#file=0&path=tree")
         row(page, "tree;1").wait_for()
         page.locator("#search").fill("first")
-        end = time.monotonic() + 10
-        while not held:
-            assert time.monotonic() < end
-            page.wait_for_timeout(20)
+        wait_until(page, lambda: bool(held))
         page.locator("#search").fill("second")
         until(page, "document.querySelector('#found li')?.textContent.includes('second')")
         route, answer = held[0]

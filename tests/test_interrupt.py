@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -95,6 +97,27 @@ def server(content: bytes) -> Iterator[Falling]:
         server.server_close()
 
 
+@pytest.fixture
+def silent(server: Falling) -> Iterator[str]:
+    """The address of a root server that takes a connection, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(2 * TIMEOUT)
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):  # nothing has connected
+                connection, _ = listening.accept()
+                server.is_waited_for.set()
+                with connection:
+                    server.is_over.wait(2 * TIMEOUT)
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"root://127.0.0.1:{listening.getsockname()[1]}"
+        # Wakes the thread that still waits for a connection.
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+        server.is_over.set()
+
+
 OPEN = "tree = sapwood.open(url + '/events.root', timeout={timeout}, retries=5)['events']"
 CASES = {
     "opening": "sapwood.open(url + '/silent.root', timeout={timeout})",
@@ -106,7 +129,12 @@ CASES = {
     "a histogram": OPEN + "; ready(); tree.draw('a', bins=(10, 0, 1))",
     "arrow": OPEN + "; import pyarrow; ready(); pyarrow.table(tree)",
     "merging": "sapwood.merge('all.root', [url + '/events.root', url + '/silent.root'], timeout={timeout})",
-    "a root server": "sapwood.open(url.replace('http', 'root') + '//silent.root', timeout={timeout})",
+    "processing": OPEN + "; ready(); sapwood.process(tree, Nothing(), step_size=5000)",
+    "converting": (
+        "sapwood.convert([url + '/silent1.root:t', url + '/silent2.root:t'], 'out/', format='csv', jobs=2,"
+        " timeout={timeout})"
+    ),
+    "a root server": "sapwood.open(sys.argv[2] + '//silent.root', timeout={timeout})",
 }
 CODE = """
 import sys, pathlib, sapwood
@@ -114,6 +142,10 @@ url = sys.argv[1]
 def ready():
     print("ready", flush=True)
     sys.stdin.readline()
+class Nothing(sapwood.Selector):
+    columns = ["a", "h"]
+    def process(self, batch):
+        return 0
 try:
     {body}
 except KeyboardInterrupt:
@@ -125,12 +157,12 @@ except Exception as error:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_ctrl_c_ends_a_wait(server: Falling, tmp_path: Path, case: str) -> None:
-    if case == "arrow":
+def test_ctrl_c_ends_a_wait(server: Falling, silent: str, tmp_path: Path, case: str) -> None:
+    if case == "arrow" or "converting" in case:
         pytest.importorskip("pyarrow")
     code = CODE.format(body=CASES[case].format(timeout=TIMEOUT))
     process = subprocess.Popen(
-        [sys.executable, "-c", code, server.url],
+        [sys.executable, "-c", code, server.url, silent],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -144,11 +176,8 @@ def test_ctrl_c_ends_a_wait(server: Falling, tmp_path: Path, case: str) -> None:
             server.most_answers = server.answers
             process.stdin.write("\n")
             process.stdin.flush()
-        if case == "a root server":
-            time.sleep(1.5)  # it has connected, and waits for an answer that HTTP does not give
-        else:
-            assert server.is_waited_for.wait(30), "the client asked nothing"
-            time.sleep(0.3)
+        assert server.is_waited_for.wait(30), "the client asked nothing"
+        time.sleep(0.3)
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SOON)

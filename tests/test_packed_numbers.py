@@ -222,6 +222,7 @@ def test_leaves_are_given_in_several_forms(tmp_path: Path) -> None:
         tree = file.mktree("tree", {"p": "x/F:n/I:z[2]/D"})
         tree.extend({"p": given})
         tree.extend({"p": {name: given[name] for name in ("x", "n", "z")}})
+        tree.extend({"p": []})
         tree.extend({"p": ak.Array(given)})
         tree.extend({"p": [{"x": 1.5, "n": 2, "z": [3, 4]}, {"x": 2.5, "n": 3, "z": [5, 6]}]})
         with pytest.raises(sapwood.errors.MismatchError, match="'p'"):

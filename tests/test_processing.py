@@ -214,6 +214,34 @@ def test_results_that_wait_for_one_are_bounded() -> None:
     assert found == list(range(40))
 
 
+def test_results_of_fast_units_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._tools import packets
+
+    made = packets.Packets(iter(range(4_000)), 2)
+    futures: list[Future[Any]] = []
+    waited: list[int] = []
+
+    def submit(units: list[int], seconds: float) -> Future[Any]:
+        future: Future[Any] = Future()
+        futures.append(future)
+        if len(futures) > 1:
+            future.set_result(packets.Outcome(list(units), 1e-6 * len(units)))
+        return future
+
+    def wait(running: Any, **options: Any) -> Any:
+        waited.append(len(made._done))
+        if list(running) == futures[:1] and not futures[0].done():
+            # Nothing else is given out.
+            futures[0].set_result(packets.Outcome([0], 1e-6))
+        return original(running, **options)
+
+    original = packets.wait
+    monkeypatch.setattr(packets, "wait", wait)
+    assert list(made.results(submit, lambda error, units: error)) == list(range(4_000))
+    # For each worker 32 that wait, and 2 packets of 32 that were given out before.
+    assert 64 < max(waited) <= 2 * (32 + 2 * 32)
+
+
 def test_dask_counts_once_what_a_lost_worker_had(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     # Workers are processes of their own, and import this module for its selectors.

@@ -124,13 +124,61 @@ def test_many_entries_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
     blocks = scanning.blocks
 
     def counted(*arguments: Any) -> Any:
-        for numbers, columns in blocks(*arguments):
-            parts.append(len(numbers))
-            yield numbers, columns
+        for block in blocks(*arguments):
+            parts.append(len(block[0]))
+            yield block
 
     monkeypatch.setattr(scanning, "blocks", counted)
     assert len(list(tree.scan("x", limit=3))) == 3
-    assert len(parts) == 1 and parts[0] < 50_000
+    assert parts == [3]
+    parts.clear()
+    assert len(list(tree.scan("x", "x % 100 == 0", limit=3))) == 3
+    assert parts == [1, 0, 0, 0, 0, 1, 2], "of 3, 6, 12 ... 192 entries"
+
+
+def test_entries_that_weigh_much_are_read_a_few_at_a_time(tmp_path: Path) -> None:
+    values = np.arange(4_000 * 2_000, dtype="f8").reshape(4_000, 2_000)
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"v": values}
+    tree = sapwood.open(tmp_path / "a.root", answer_limit=10_000_000)["t"]
+    assert [row["v"] for row in tree.scan("v", limit=3)] == [0, 1, 2]
+    # All lines of a cut that few entries pass: 64 MB in sum.
+    assert [row["v"] for row in tree.scan("v", "v >= 7999998", limit=None)] == [7_999_998, 7_999_999]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_cut_is_on_items_in_the_files_that_have_lists(tmp_path: Path, order: tuple[int, int]) -> None:
+    for part, column in zip(order, [{"x": [10, 20], "v": [[1, 2], [3]]}, {"x": [30, 40], "v": [1, 6]}]):
+        with sapwood.recreate(tmp_path / f"{part}.root") as file:
+            file["t"] = column
+    scan = sapwood.scan(f"{tmp_path}/?.root:t", "x", "v > 1")
+    first, second = 2 * order[0], 2 * order[1]
+    lines = [(first, 1, 10), (first + 1, 0, 20), (second + 1, 0, 40)]
+    assert [(row["entry"], row["instance"], row["x"]) for row in scan] == sorted(lines)
+
+
+def test_files_are_opened_and_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._read import chain
+
+    for part in range(2):
+        with sapwood.recreate(tmp_path / f"{part}.root") as file:
+            file["t"] = {"x" if part else "other": np.arange(3)}
+    opened: list[str] = []
+    open_tree = chain.open_tree
+
+    def counted(source: Any, *arguments: Any) -> Any:
+        opened.append(Path(source.file).name)
+        return open_tree(source, *arguments)
+
+    monkeypatch.setattr(chain, "open_tree", counted)
+    listed = [f"{tmp_path}/{name}.root:t" for name in ("missing", "0", "1")]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scan = sapwood.scan(listed, "x", allow_missing=True)
+        assert [row["x"] for row in scan] == [0, 1, 2]
+        assert opened == ["missing.root", "0.root", "1.root"]
+        assert [row["x"] for row in scan] == [0, 1, 2], "anew"
+    assert ["missing.root" in str(one.message) for one in told] == [True, False]
 
 
 def test_several_files_are_one(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
+from sapwood import _core
 from sapwood._convert import formats, sources, targets
 from sapwood._file import file as files_module
 from sapwood._read import progress as progress_bar
@@ -84,13 +85,14 @@ def run(
             work(task, show=progress)
             for task in progress_bar.each(made, len(made), progress, "files", "convert")
         )
-    stop = threading.Event()
-    with ThreadPoolExecutor(workers, "sapwood-convert") as pool:
+    stop, is_over = _core.Stop(), threading.Event()
+    with ThreadPoolExecutor(workers, "sapwood-convert", initializer=stop.heed) as pool:
         try:
-            done = pool.map(partial(work, show=False, stop=stop), made)
+            done = pool.map(partial(work, show=False, is_over=is_over), made)
             return sum(progress_bar.each(done, len(made), progress, "files", "convert"))
         except BaseException:
-            # The others end at their next batch, and leave nothing.
+            # The others end at their next batch, or where they wait for a server, and leave nothing.
+            is_over.set()
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -163,7 +165,11 @@ def _stem(one: Any) -> str:
 
 
 def convert(
-    task: Task, wanted: sources.Wanted, nullable: bool, show: bool | None, stop: threading.Event | None = None
+    task: Task,
+    wanted: sources.Wanted,
+    nullable: bool,
+    show: bool | None,
+    is_over: threading.Event | None = None,
 ) -> int:
     """Writes one file under another name, which it loses when it is complete. Gives the number of rows."""
     openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
@@ -181,7 +187,7 @@ def convert(
                 batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
             )
             for batch in shown:
-                if stop is not None and stop.is_set():
+                if is_over is not None and is_over.is_set():
                     raise CancelledError
                 writer.write(batch)
                 count += batch.num_rows

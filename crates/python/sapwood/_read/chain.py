@@ -90,6 +90,8 @@ class Chain:
         self.chosen = EntryChoice.of(entries)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
         self._widths = Widths(widen)
+        #: Files whose leaving out was told.
+        self._told: list[Any] = []
         #: Trees that are taken where none is named, and there are several.
         self.default_trees: tuple[str, ...] = ()
         ignore(rest, caller, stacklevel=4)
@@ -149,9 +151,12 @@ class Chain:
             self.chosen.check_end(offset)
 
     def left_out(self, source: Any, error: Exception) -> None:
-        """Goes on without a file if that is allowed, and says so."""
+        """Goes on without a file if that is allowed, and says so once."""
         if not self.allow_missing:
             raise error
+        if any(known is source for known in self._told):
+            return
+        self._told.append(source)
         warnings.warn(f"left out {source.file}: {error}", stacklevel=5)
 
     def _refuse_friends_by_place(self, source: Any, error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -354,31 +355,33 @@ def scan(
         entries=entries,
     )
 
-    def query_of(member: Member) -> tuple[Any, bool]:
-        named = chain.aliases(member.tree, aliases)
-        return scanning.query_of(member.tree, names.values(), cut, named, chain.friends_of(member))
-
-    def blocks() -> Iterator[scanning.Block]:
-        for member in chain.members():
+    def queries(members: Iterator[Member]) -> Iterator[tuple[Member, Any, bool]]:
+        for member in members:
             try:
-                query, _ = query_of(member)
+                wanted = names or scanning.expressions_of(member.tree, expressions)
+                named, friend_trees = chain.aliases(member.tree, aliases), chain.friends_of(member)
+                query, cuts_items = scanning.query_of(member.tree, wanted.values(), cut, named, friend_trees)
             except NotFoundError as error:
                 chain.left_out(member.source, error)
                 continue
-            for start, stop in member.ranges:
-                yield from scanning.blocks(query, member.select(start, stop), member.offset)
+            names.update(wanted)
+            yield member, query, cuts_items
 
-    # What there is, and how deep, the first file says.
-    for first in chain.members():
-        try:
-            names = scanning.expressions_of(first.tree, expressions)
-            query, cuts_items = query_of(first)
-        except NotFoundError as error:
-            chain.left_out(first.source, error)
-            continue
-        has_lists = scanning.has_lists(query)
-        return Scan(list(names), blocks, has_lists, cuts_items, limit, (col, col_size, precision))
-    raise MismatchError("no file has a tree that could be scanned")
+    def blocks() -> Iterator[scanning.Block]:
+        for member, query, cuts_items in begun.pop() if begun else queries(chain.members()):
+            for span in member.ranges:
+                wanted = member.select(*span)
+                yield from scanning.blocks(member.tree, query, cuts_items, wanted, limit, member.offset)
+
+    # What there is, and how deep, the first file says. It stays open for the first who asks for rows.
+    names: dict[str, str] = {}
+    found = queries(chain.members())
+    first = next(found, None)
+    if first is None:
+        raise MismatchError("no file has a tree that could be scanned")
+    begun = [itertools.chain([first], found)]
+    has_lists = scanning.has_lists(first[1])
+    return Scan(list(names), blocks, has_lists, limit, (col, col_size, precision))
 
 
 def _passing(member: Member, cut: str, aliases: dict[str, str], friends: Any) -> Any:

@@ -17,21 +17,22 @@ from sapwood import _core
 from sapwood._read import notebook, reading
 from sapwood._read.filters import as_match
 from sapwood._read.selection import Selection, of_rows
+from sapwood._tree import iteration
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
     from sapwood._read.friends import Friend
     from sapwood._tree.tree import Tree
 
-#: Numbers of entries, and a column for each expression.
-Block = tuple[np.ndarray[Any, Any], list[_core.Column]]
+#: Numbers of entries, a column for each expression, and whether one more is a cut on items.
+Block = tuple[np.ndarray[Any, Any], list[_core.Column], bool]
 #: What a cell holds; `None` where a list has too few items.
 Cell = int | float | str | None
 #: Entry, number of the item in it, and cells.
 Line = tuple[int, int, list[Cell]]
 
-#: Entries that are read at a time, and lines that are made of them at a time.
-_ENTRIES, _LINES = 1 << 14, 1 << 12
+#: Entries and bytes that are read at a time, at most, and lines that are made of them at a time.
+_ENTRIES, _BYTES, _LINES = 1 << 14, 4_000_000, 1 << 12
 #: What needs no quotes to be a name in an expression.
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -68,7 +69,6 @@ class Scan:
         names: list[str],
         blocks: Callable[[], Iterator[Block]],
         has_lists: bool,
-        cuts_items: bool,
         limit: int | None,
         look: tuple[str, int, int],
     ) -> None:
@@ -77,7 +77,6 @@ class Scan:
         #: The expressions, as columns of the table.
         self.names = names
         self._blocks = blocks
-        self._cuts_items = cuts_items
         self._limit = limit
         self._table = _core.ItemTable(names, *look, has_lists)
         self._precision = look[2]
@@ -86,12 +85,12 @@ class Scan:
         return islice(self._all_lines(), self._limit)
 
     def _all_lines(self) -> Iterator[Line]:
-        for numbers, columns in self._blocks():
+        for numbers, columns, cuts_items in self._blocks():
             row = 0
             while row < len(numbers):
                 found, row = _core.item_lines(columns, row, _LINES)
                 for at, instance, cells in found:
-                    if self._cuts_items and not cells.pop():
+                    if cuts_items and not cells.pop():
                         continue
                     yield int(numbers[at]), instance, cells
 
@@ -207,20 +206,32 @@ def has_lists(query: _core.Query) -> bool:
     return any(column.kind[0] in ("list", "fixed") for column in query.read([], 0, 0)[2])
 
 
-def blocks(query: _core.Query, selection: Selection, before: int = 0) -> Iterator[Block]:
-    """The rows of some entries that pass the cut, some thousand entries at a time; ``before`` is added to
-    their numbers."""
+def blocks(
+    tree: Tree,
+    query: _core.Query,
+    cuts_items: bool,
+    selection: Selection,
+    limit: int | None,
+    before: int = 0,
+) -> Iterator[Block]:
+    """The rows of some entries that pass the cut: as many entries as lines are wanted, then more at a time,
+    within bounds; ``before`` is added to their numbers."""
     rows, _ = selection.in_order()
-    first, last = (0, len(rows)) if rows is not None else selection.span
-    for start in range(first, last, _ENTRIES):
-        stop = min(start + _ENTRIES, last)
+    start, last = (0, len(rows)) if rows is not None else selection.span
+    tree = tree.tree
+    branches = [tree._branch(id) for id in query.needed]
+    most = min(_ENTRIES, iteration.entries_for(branches, _BYTES, 0, tree.num_entries))
+    step = most if limit is None else min(max(limit, 1), most)
+    while start < last:
+        stop = min(start + step, last)
         part = Selection((start, stop)) if rows is None else of_rows(rows[start:stop])
         passed, _, columns = query.read([], *part.span, part.rows)
         if passed is not None:
             numbers = np.asarray(passed).view("int64")
         else:
             numbers = np.arange(*part.span) if part.rows is None else part.rows
-        yield numbers + before, columns
+        yield numbers + before, columns, cuts_items
+        start, step = stop, min(2 * step, most)
 
 
 __all__ = ["Scan"]

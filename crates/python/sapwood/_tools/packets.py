@@ -22,8 +22,10 @@ Unit = TypeVar("Unit")
 SECONDS = 0.5
 #: Packets for each worker, of which all but one wait.
 _AHEAD = 2
-#: Units of a packet, at most: what is done again if a worker is lost.
-_MOST = 256
+#: Units of a packet, at most: what is done again if a worker is lost, and comes back at once.
+_MOST = 32
+#: Results for each worker that may wait for an earlier one while more units are given out.
+_WAITING = 32
 
 
 class Outcome(NamedTuple):
@@ -109,9 +111,12 @@ class Packets(Generic[Unit]):
         return max(1, min(int(SECONDS / max(self._seconds_a_unit, 1e-9)), _MOST))
 
     def _has_room(self) -> bool:
-        most = _AHEAD * self._workers
-        # What came back goes out first: all that is done may wait for it.
-        return len(self._running) < most and (bool(self._back) or len(self._done) <= most * self._size())
+        if len(self._running) >= _AHEAD * self._workers:
+            return False
+        # What came back goes out first: all that is done may wait for it. Fewer results wait where units are
+        # slow.
+        most = min(_AHEAD * self._size(), _WAITING) * self._workers
+        return bool(self._back) or len(self._done) <= most
 
     def _next(self) -> list[tuple[int, Unit]]:
         packet: list[tuple[int, Unit]] = []

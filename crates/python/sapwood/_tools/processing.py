@@ -8,6 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from sapwood import _core
 from sapwood._read import chain as chain_module
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
@@ -119,8 +120,15 @@ def process(
     work, cores = _units(chain, selector, step_size, progress), os.cpu_count() or 1
     how = (library, chain.opening)
     if executor is None:
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            result = _merged(selector, threads, cores, work, how, partial)
+        stop = _core.Stop()
+        with ThreadPoolExecutor(cores, "sapwood-process", initializer=stop.heed) as threads:
+            try:
+                result = _merged(selector, threads, cores, work, how, partial)
+            except BaseException:
+                # What the threads still read is not wanted any more.
+                stop.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
     else:
         workers = packets.workers_of(executor, cores)
         if hasattr(executor, "get_executor"):

@@ -389,7 +389,11 @@ class Tree(HasBranches):
         has_lists = scanning.has_lists(query)
         look = (col, col_size, precision)
         return Scan(
-            list(named), lambda: scanning.blocks(query, selection), has_lists, cuts_items, limit, look
+            list(named),
+            lambda: scanning.blocks(self, query, cuts_items, selection, limit),
+            has_lists,
+            limit,
+            look,
         )
 
     def passing(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:

@@ -60,7 +60,8 @@ def _records(column: Any) -> Any:
         return ak.zip(dict(column), depth_limit=1)
     if isinstance(column, np.ndarray) and column.dtype.names is not None:
         return ak.from_numpy(column)
-    return ak.from_iter(column) if isinstance(column, list) else column
+    # Without rows nothing says which fields they would have.
+    return ak.from_iter(column) if isinstance(column, list) and column else column
 
 
 def _where_unfit(kind: classes.Type, column: Any) -> str:
