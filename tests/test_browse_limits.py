@@ -13,7 +13,7 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from support.browser import Browsed, browsing, missing, until
+from support.browser import Browsed, browsing, frame_of, missing, until
 from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
@@ -184,7 +184,7 @@ def test_what_jsroot_asks_for_is_bounded_in_sum(page: Any, tmp_path: Path) -> No
         size = place.stat().st_size
         page.goto(f"{served.url}#room=object&file=0&path=words")
         page.locator("iframe").wait_for()
-        frame = next(frame for frame in page.frames if frame.url.endswith("frame.html"))
+        frame = frame_of(page, "frame.html")
         ask = """ranges => new Promise((done) => {
             addEventListener("message", (event) => event.data.id === -1 && done(event.data.words ?? event.data.found.length));
             parent.postMessage({ kind: "bytes", id: -1, ranges }, "*");

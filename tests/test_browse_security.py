@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.browser import Browsed, browsing, missing, until
+from support.browser import Browsed, browsing, frame_of, missing, until
 
 sapwood = pytest.importorskip("sapwood")
 
@@ -211,7 +211,7 @@ def test_what_runs_in_the_frame_of_jsroot_reaches_nothing(chromium: Any, served:
         page.goto(f"{served.url}#room=object&file=0&path=h")
         page.get_by_role("button", name="Draw with jsroot").click()
         page.frame_locator("iframe").locator("svg").first.wait_for()
-        frame = next(frame for frame in page.frames if frame.url.endswith("frame.html"))
+        frame = frame_of(page, "frame.html")
         told = frame.evaluate(
             "location.href + document.referrer + JSON.stringify([...location.ancestorOrigins])"
         )

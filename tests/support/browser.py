@@ -76,6 +76,16 @@ def until(page: Any, condition: str, argument: Any = None, seconds: float = 15) 
         page.wait_for_timeout(30)
 
 
+def frame_of(page: Any, document: str, seconds: float = 15) -> Any:
+    """The frame with a document, once it is loaded: an element of the page is there before its content."""
+    end = time.monotonic() + seconds
+    while not (found := [frame for frame in page.frames if frame.url.endswith(document)]):
+        assert time.monotonic() < end, f"no frame has {document}: {[frame.url for frame in page.frames]}"
+        page.wait_for_timeout(30)
+    found[0].wait_for_load_state()
+    return found[0]
+
+
 def missing(what: str) -> NoReturn:
     """Skips; fails where everything has to be there."""
     if os.environ.get("CI") == "true":
