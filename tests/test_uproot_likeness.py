@@ -13,7 +13,6 @@ import sapwood
 import uproot
 from sapwood import objects
 from sapwood.interpretation import interpret
-from sapwood.model import plain
 
 WRITE = """
 void write_likeness(const char* path) {
@@ -121,20 +120,6 @@ def test_a_graph_of_a_frame_has_members(tmp_path: Path) -> None:
     )
     assert [graph.GetN() for graph in file.Get("both")] == [3, 2]
     file.Close()
-
-
-def test_maps_in_objects_are_dictionaries_and_arrays() -> None:
-    found = plain(("map", [(3, 30), (7, 70)]))
-    assert found == {3: 30, 7: 70} and isinstance(found, dict)
-    assert (found.keys().min(), found.values().max(), np.asarray(found.values()).tolist()) == (
-        3,
-        70,
-        [30, 70],
-    )
-    assert found.keys() == {3, 7} and found.keys() & {7, 8} == {7} and 30 in found.values()
-    with pytest.raises(AttributeError):
-        found.keys().nothing  # noqa: B018
-    assert pickle.loads(pickle.dumps(found)) == found
 
 
 def test_classes_are_shown_with_what_they_need(path: str) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from sapwood import _core
 from sapwood._read.pickling import Held, hold
-from sapwood._read.std_map import StdMap
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
 
 
@@ -273,7 +272,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "map":
         pairs = [(Model.of(key), Model.of(item)) for key, item in value[1]]
         try:
-            mapping = StdMap(pairs)
+            mapping = dict(pairs)
         except TypeError:
             return pairs
         return mapping if len(mapping) == len(pairs) else pairs
