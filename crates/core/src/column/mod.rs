@@ -16,8 +16,7 @@ pub use kind::{BufferId, Field, Kind, ListOf};
 pub use native::Native;
 pub(crate) use native::{aligned, sealed::Cast};
 pub use number::Number;
-pub(crate) use number::{Packing, Prim};
-pub(crate) use number::{has_range, is_range};
+pub(crate) use number::{Packing, Prim, has_range, is_range};
 pub(crate) use part::BufferKind;
 #[doc(hidden)]
 pub use part::Part;
