@@ -171,6 +171,11 @@ impl Inner {
         self.key_at(seek).map(Some)
     }
 
+    /// The payload of the record of infos as it is stored, if there is one.
+    pub(super) fn stored_infos(&self) -> Result<Option<Bytes>> {
+        self.info_key()?.map(|key| self.stored_payload(&key)).transpose()
+    }
+
     /// The infos, and the rules of schema evolution that stand beside them.
     pub(super) fn load_infos_and_rules(&self) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
         match self.info_key()? {

@@ -436,6 +436,11 @@ impl File {
         Ok(Arc::clone(self.0.registry.get_or_init(|| loaded)))
     }
 
+    /// The payload of the file's StreamerInfo record as it is stored; files with the same have the same classes.
+    pub(crate) fn stored_infos(&self) -> Result<Option<Bytes>> {
+        self.0.stored_infos().map_err(|error| self.name(error))
+    }
+
     /// The infos in the file's StreamerInfo record, in its order.
     pub fn infos(&self) -> Result<Vec<StreamerInfo>> {
         self.0.load_infos().map_err(|error| self.name(error))

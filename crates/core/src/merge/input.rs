@@ -58,13 +58,12 @@ impl Input {
     pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>) -> Result<Self> {
         check_closed(&file)?;
         file.perf().start();
-        let info = file.header().seek_info;
-        let classes = match file.header().nbytes_info {
-            0 => Bytes::new(),
-            bytes => {
-                let record = file.read_one(info..info.saturating_add(u64::from(bytes)))?;
-                let keylen = Key::read(&record).map_err(|error| file.name(error.at(info)))?.keylen;
-                record.slice(usize::from(keylen).min(record.len())..)
+        let classes = match (file.header().nbytes_info, file.stored_infos()?) {
+            (0, _) => Bytes::new(),
+            (_, Some(stored)) => stored,
+            (_, None) => {
+                let error = Error::malformed("the description of its classes is not in the file");
+                return Err(file.name(error.at(file.header().seek_info)));
             }
         };
         let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
