@@ -130,7 +130,10 @@ CASES = {
     "arrow": OPEN + "; import pyarrow; ready(); pyarrow.table(tree)",
     "merging": "sapwood.merge('all.root', [url + '/events.root', url + '/silent.root'], timeout={timeout})",
     "processing": OPEN + "; ready(); sapwood.process(tree, Nothing(), step_size=5000)",
-    "converting": (
+    "converting open files": OPEN
+    + "; more = sapwood.open(url + '/more.root', timeout={timeout})['events']"
+    + "; ready(); sapwood.convert([tree, more], 'out/', format='csv', jobs=2)",
+    "converting files": (
         "sapwood.convert([url + '/silent1.root:t', url + '/silent2.root:t'], 'out/', format='csv', jobs=2,"
         " timeout={timeout})"
     ),

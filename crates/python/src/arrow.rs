@@ -16,7 +16,7 @@ use sapwood::read::Steps;
 use sapwood::{Error, ErrorKind, interrupt};
 
 use crate::errors::{raise, run};
-use crate::interrupt::is_main_thread;
+use crate::interrupt::{is_main_thread, is_stopped};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -62,8 +62,12 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, query: &Query, names: &[Strin
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// Ends a wait once Ctrl-C was pressed. What reads the stream makes an error of its own of that.
+/// Ends a wait once Ctrl-C was pressed, or the thread's work is not wanted any more. What reads the stream makes an
+/// error of its own of that.
 fn pressed() -> sapwood::Result<()> {
+    if is_stopped() {
+        return Err(Error::new(ErrorKind::Cancelled, "its result is not needed any more"));
+    }
     // A thread that waits for another one than the main thread may hold Python's lock.
     let is_pressed = |py: Python<'_>| match py.check_signals() {
         Ok(()) => false,

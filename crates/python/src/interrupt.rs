@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 static MAIN: OnceLock<ThreadId> = OnceLock::new();
 
 thread_local! {
-    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    static STOP: RefCell<Option<Arc<Flag>>> = const { RefCell::new(None) };
 }
 
 /// Notes this thread if it handles signals.
@@ -38,23 +38,42 @@ pub(crate) fn is_main_thread() -> bool {
 
 /// Whether what this thread does is not wanted any more.
 pub(crate) fn is_stopped() -> bool {
-    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)))
+    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.is_set()))
 }
 
-/// Ends the waits of other threads that work for one that has ended.
+/// Whether work is not wanted any more, by itself or with that of the thread that has it done.
+#[derive(Debug)]
+struct Flag {
+    is_set: AtomicBool,
+    above: Option<Arc<Flag>>,
+}
+
+impl Flag {
+    fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Relaxed) || self.above.as_ref().is_some_and(|above| above.is_set())
+    }
+}
+
+/// Ends the waits of other threads that work for one that has ended. One that is made in a thread which heeds another
+/// is set with that, too.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<Flag>);
 
 #[pymethods]
 impl Stop {
     #[new]
     fn new() -> Self {
-        Self(Arc::default())
+        Self(Arc::new(Flag { is_set: AtomicBool::new(false), above: STOP.with_borrow(Clone::clone) }))
     }
 
     /// Ends the waits of what runs now, and of what will run.
     fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_set.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work is not wanted any more.
+    fn is_set(&self) -> bool {
+        self.0.is_set()
     }
 
     /// From now on the waits of this thread end when `set` was called.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
@@ -85,14 +84,13 @@ def run(
             work(task, show=progress)
             for task in progress_bar.each(made, len(made), progress, "files", "convert")
         )
-    stop, is_over = _core.Stop(), threading.Event()
+    stop = _core.Stop()
     with ThreadPoolExecutor(workers, "sapwood-convert", initializer=stop.heed) as pool:
         try:
-            done = pool.map(partial(work, show=False, is_over=is_over), made)
+            done = pool.map(partial(work, show=False, stop=stop), made)
             return sum(progress_bar.each(done, len(made), progress, "files", "convert"))
         except BaseException:
             # The others end at their next batch, or where they wait for a server, and leave nothing.
-            is_over.set()
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -169,7 +167,7 @@ def convert(
     wanted: sources.Wanted,
     nullable: bool,
     show: bool | None,
-    is_over: threading.Event | None = None,
+    stop: _core.Stop | None = None,
 ) -> int:
     """Writes one file under another name, which it loses when it is complete. Gives the number of rows."""
     openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
@@ -187,7 +185,7 @@ def convert(
                 batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
             )
             for batch in shown:
-                if is_over is not None and is_over.is_set():
+                if stop is not None and stop.is_set():
                     raise CancelledError
                 writer.write(batch)
                 count += batch.num_rows
