@@ -32,10 +32,10 @@ def test_what_is_worse_says_why() -> None:
         change = claims.Change
         return claims.Claim("", "a row", "s", change(10.0, 5.0), change(10.0, root), change(10.0, ours), why)
 
-    assert page.judged(claim(5, 5)) == "as ROOT, gains as much as the paper"
-    assert page.judged(claim(5, 2.5)) == "2 times better than ROOT, gains as much as the paper"
-    assert page.judged(claim(5, 8, "of a reason")).endswith("gains 0.62 of the paper's; of a reason")
+    assert page.judge(claim(5, 5)) == "as ROOT, gains as much as the paper"
+    assert page.judge(claim(5, 2.5)) == "2 times better than ROOT, gains as much as the paper"
+    assert page.judge(claim(5, 8, "of a reason")).endswith("gains 0.62 of the paper's; of a reason")
     with pytest.raises(ValueError, match="does not say why"):
-        page.judged(claim(5, 8))
+        page.judge(claim(5, 8))
     with pytest.raises(ValueError, match="says why it is not"):
-        page.judged(claim(5, 5, "of a reason"))
+        page.judge(claim(5, 5, "of a reason"))

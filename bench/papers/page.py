@@ -33,19 +33,19 @@ PAGES = {
 }
 
 
-def shown(value: float | None) -> str:
+def show(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1_000 or value == int(value) else f"{value:.3g}"
 
 
-def described(change: Change | None) -> str:
+def describe(change: Change | None) -> str:
     if change is None:
         return ""
     before, after = change.values()
     gain = gain_of(change)
     times = f" ({gain:,.1f})" if gain is not None else ""
-    return f"{shown(before)} → {shown(after)}{times}" if before is not None else shown(after)
+    return f"{show(before)} → {show(after)}{times}" if before is not None else show(after)
 
 
 def gain_of(change: Change) -> float | None:
@@ -53,7 +53,7 @@ def gain_of(change: Change) -> float | None:
     return before / after if before is not None and after else None
 
 
-def compared(times: float, other: str) -> str:
+def compare(times: float, other: str) -> str:
     """In words: so many times less than another one."""
     if 1 / NOISE <= times <= NOISE:
         return f"as {other}"
@@ -62,7 +62,7 @@ def compared(times: float, other: str) -> str:
     )
 
 
-def judged(claim: Claim) -> str:
+def judge(claim: Claim) -> str:
     """What a row says. A row that is worse than the paper's or ROOT's has to say why.
 
     Raises:
@@ -75,7 +75,7 @@ def judged(claim: Claim) -> str:
     if theirs is not None and ours is not None:
         ratio = theirs / ours
         is_worse |= ratio < 1 / NOISE
-        words.append(compared(ratio, "ROOT"))
+        words.append(compare(ratio, "ROOT"))
     if paper is not None and gain is not None:
         is_worse |= gain < paper / NOISE
         share = gain / paper
@@ -84,7 +84,7 @@ def judged(claim: Claim) -> str:
         )
     elif (was := claim.paper.values()[1]) is not None and paper is None and ours is not None:
         is_worse |= was / ours < 1 / NOISE
-        words.append(compared(was / ours, "the paper"))
+        words.append(compare(was / ours, "the paper"))
     if is_worse and not claim.why:
         raise ValueError(f"{claim.what}: {', '.join(words)}, and does not say why")
     if claim.why and not is_worse:
@@ -101,7 +101,7 @@ def page() -> str:
             "| what | unit | paper | ROOT 6.40 | Sapwood | judgement |\n|---|---|---:|---:|---:|---|\n"
         )
         for claim in claims:
-            cells = [described(claim.paper), described(claim.root), described(claim.ours), judged(claim)]
+            cells = [describe(claim.paper), describe(claim.root), describe(claim.ours), judge(claim)]
             parts.append(f"| {claim.what} | {claim.unit} | {' | '.join(cells)} |\n")
         parts.append("\n")
     parts.append(
