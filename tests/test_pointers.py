@@ -126,3 +126,47 @@ ROOT.write(sys.argv[1])
     assert str(array.type) == f"30 * TLorentzVector[fP: {vector}, fE: float64]"
     assert array.fP.fY.to_list() == [entry + 0.25 for entry in range(30)]
     assert array.fE.to_list() == [100.0 + entry for entry in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "cut"),
+    [
+        ("w.fNode.fSmall", "Entry$ % 4 != 0"),
+        ("w.fNode.fNext.fSmall", "Entry$ % 4 != 0 && Entry$ % 6 != 0"),
+        ("w.fNode.fHit.fE", "Entry$ % 4 && Entry$ % 3"),
+        ("w.fFamily.fId", "Entry$ % 2 == 1"),
+        ("w.fFamily.fChildren.fId", "Entry$ % 2 == 1"),
+        ("Sum$(w.fFamily.fChildren.fId)", "Entry$ % 2 == 1"),
+        ("w.fNode.fHit.fX + w.fNode.fHit.fY", "Entry$ % 4 && Entry$ % 3"),
+    ],
+)
+def test_expressions_follow_pointers_as_those_of_root_do(expression: str, cut: str) -> None:
+    from test_oracle import ensure_cases
+
+    path = ensure_cases() / "classes_split0_memberwise.root"
+    lines = """
+ROOT.gErrorIgnoreLevel = ROOT.kError  # there is no dictionary
+file = ROOT.TFile.Open(sys.argv[1])
+tree = file.Get("web")
+found = tree.Draw(sys.argv[2], sys.argv[3], "goff")
+answer([tree.GetV1()[row] for row in range(found)])
+"""
+    wanted = root(lines, path, expression, cut)
+    with sapwood.open(path) as file:
+        found = file["web;1"].points(expression, cut)[0][0].tolist()
+        assert found == wanted and len(found) > 10
+        if "Sum$" not in expression:
+            # Without the cut, what null pointers would lead to is left out, and not 0.
+            assert len(file["web;1"].points(expression)[0][0]) == len(found)
+
+
+def test_what_pointers_lead_to_is_absent_where_they_are_null(web: Any) -> None:
+    tree = web.tree
+    found = tree.arrays(["w.fNode.fSmall", "w.fNodes.fSmall", "@w.fNodes.size()"], entry_stop=40)
+    objects = web.array(entry_stop=40).to_list()
+    for row, entry in zip(found.to_list(), objects):
+        assert row["w.fNode.fSmall"] == (entry["fNode"] and entry["fNode"]["fSmall"])
+        assert row["w.fNodes.fSmall"] == [node and node["fSmall"] for node in entry["fNodes"]]
+        assert row["@w.fNodes.size()"] == len(entry["fNodes"])
+    with pytest.raises(sapwood.errors.ExpressionError, match='no member "fSmal".*fSmall'):
+        tree.arrays(["w.fNode.fSmal"])

@@ -51,6 +51,7 @@ DIGITS_OF_ROOT = {
     "GammaDist": 1e-12,
 }
 
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, Any]]:
     if importlib.util.find_spec("ROOT") is None:
@@ -188,6 +189,86 @@ def test_an_rntuple_answers_like_a_tree(tmp_path: Path) -> None:
         for expression in ("x**2", "v * x", "v[v > 1]"):
             one, other = tree.arrays([expression], "x > -1"), ntuple.arrays([expression], "x > -1")
             assert one.tolist() == other.tolist()
+
+
+@pytest.fixture
+def optional(tmp_path: Path) -> Any:
+    ak = pytest.importorskip("awkward")
+    with sapwood.recreate(tmp_path / "optional.root") as file:
+        file.mkrntuple(
+            "n",
+            {
+                "x": np.arange(6.0),
+                "o": ak.Array([0.5, None, 2.5, None, 4.5, 5.5]),
+                "items": ak.Array([[1, None, 3], [], [None], [4], [5, 6], [7]]),
+                "list": ak.Array([[1, 2], None, [3], [], [4, 5, 6], None]),
+                "s": ak.Array(["a", None, "b", "c", None, "a"]),
+                "either": ak.concatenate([ak.Array([1, 2, 3]), ak.Array([["p"], [], ["q", "r"]])]),
+            },
+        )
+    with sapwood.open(tmp_path / "optional.root") as file:
+        yield file["n"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted", "type_of"),
+    [
+        ("o*2", [1, None, 5, None, 9, 11], "?float64"),
+        ("o > 1", [False, None, True, None, True, True], "?bool"),
+        ("items + 1", [[2, None, 4], [], [None], [5], [6, 7], [8]], "var * ?int64"),
+        ("list * x", [[0, 0], [], [6], [], [16, 20, 24], []], "var * ?float64"),
+        ("sum(items)", [4, 0, 0, 4, 11, 7], "int64"),
+        ("Sum$(list)", [3, 0, 3, 0, 15, 0], "int64"),
+        ("Length$(items)", [2, 0, 0, 1, 2, 1], "int64"),
+        ("@list.size()", [2, 0, 1, 0, 3, 0], "int64"),
+        ("list[0]", [1, None, 3, None, 4, None], "?int64"),
+        ("x > 2 ? o : x", [0, 1, 2, None, 4.5, 5.5], "?float64"),
+        ("Alt$(o, -1)", [0.5, -1, 2.5, -1, 4.5, 5.5], "float64"),
+        ('s == "a"', [True, None, False, False, None, True], "?bool"),
+        ("s", ["a", None, "b", "c", None, "a"], "?string"),
+    ],
+)
+def test_what_is_computed_of_absent_values_is_absent(
+    optional: Any, expression: str, wanted: list[Any], type_of: str
+) -> None:
+    found = optional.arrays([expression])[expression]
+    assert found.tolist() == wanted and str(found.type) == f"6 * {type_of}"
+
+
+def test_absent_values_pass_no_cut_and_fill_nothing(optional: Any) -> None:
+    assert optional.arrays(["x"], cut="o > 1").x.tolist() == [2, 4, 5]
+    assert optional.arrays(["x"], cut='s == "a"').x.tolist() == [0, 5]
+    assert optional.points("o:x")[0][1].tolist() == [0.5, 2.5, 4.5, 5.5]
+    assert optional.points("list:x", "o > 1")[0][1].tolist() == [3, 4, 5, 6]
+    rows = [(row["entry"], row["o"], row["items"]) for row in optional.scan("o:items")]
+    assert rows == [
+        (0, 0.5, 1), (0, 0.5, None), (0, 0.5, 3), (1, None, None), (2, 2.5, None), (3, None, 4),
+        (4, 4.5, 5), (4, 4.5, 6), (5, 5.5, 7),
+    ]  # fmt: skip
+    with pytest.raises(sapwood.errors.ExpressionError, match="no common one"):
+        optional.arrays(["either + 1"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "cut"),
+    [
+        ("x + y", "i % 3 == 0"), ("v * w", "i % 3 == 0"), ("a * x", "i % 5 == 1"), ("Entry$", "i % 3 == 0"),
+        ("v[1]", "i % 3 == 0"), ("Sum$(v > x) + Iteration$", "i % 4"), ("x", "(i % 3 == 0) * y"),
+        ("v", "(i % 4) * x"),
+        ("m[][1] + v", "i % 7 == 0"), ("Length$(v)", "i % 3 == 2"), ("x", "v[0] > 1e9"),
+    ],
+)  # fmt: skip
+def test_a_cut_on_entries_that_comes_first_changes_nothing(
+    answers: tuple[Any, dict[str, Any]], expression: str, cut: str
+) -> None:
+    tree, _ = answers
+    # A cut that asks for its loop is computed together with the values.
+    (found, weights), (wanted, wanted_weights) = (
+        tree.points(expression, text) for text in (cut, f"({cut}) * (Iteration$ >= 0)")
+    )
+    assert len(found) == len(wanted) and (len(found[0]) or "1e9" in cut)
+    for ours, other in zip([*found, weights], [*wanted, wanted_weights]):
+        assert np.array_equal(ours, other)
 
 
 @pytest.fixture

@@ -30,10 +30,11 @@ pub(crate) fn item_lines(
     let columns: Vec<sapwood::read::Column> = columns.iter().map(|column| column.get().0.clone()).collect();
     let rows = columns.iter().map(|column| column.len).min().unwrap_or(0);
     run(py, || {
+        let of_rows = query::ItemLines::new(&columns);
         let (mut lines, mut row) = (Vec::new(), first);
         while row < rows && lines.len() < most {
             let mut instance = 0;
-            query::each_item(&columns, row, &mut |items| {
+            of_rows.of_row(row, &mut |items| {
                 lines.push((row, instance, items.iter().map(|item| item.clone().map(Cell::from)).collect()));
                 instance += 1;
                 Ok::<(), sapwood::Error>(())

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use sapwood::column::{Kind, Number};
-use sapwood::query::{Item, ItemTable, LumiMask, Query, Source, each_item};
+use sapwood::query::{Item, ItemLines, ItemTable, LumiMask, Query, Source};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind, Session};
@@ -176,9 +176,10 @@ impl Shown {
         while left.rows > 0 && start < self.entries {
             let end = start.saturating_add(STEP).min(self.entries);
             let (entries, columns) = self.read(start..end)?;
+            let lines = ItemLines::new(&columns);
             for (row, entry) in entries.iter().enumerate() {
                 let mut instance = 0;
-                each_item(&columns, row, &mut |cells| {
+                lines.of_row(row, &mut |cells| {
                     let number = instance;
                     instance += 1;
                     let cells = match cells.split_last() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::bound::{Bound, Of, Op, computed, loop_of, narrowest, number, of_values};
+use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
 use super::compute::{result_of, sides, unary_result};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
@@ -11,10 +11,11 @@ use super::index::Slice;
 use super::names::Kernel;
 use super::number::{Cast, Wide};
 use super::parse::{HIGHEST, parse};
+use super::path::{path, to_any};
 use super::source::Source;
 use super::special::{SPECIAL, constant, named_constant, special};
 use super::syntax::{Binary, Expr, Item, Node, Unary};
-use super::value::Scalar;
+use super::value::{Of, Scalar};
 use crate::column::Kind;
 use crate::error::{Error, Result};
 
@@ -32,6 +33,8 @@ pub(super) struct Binder<'s> {
     /// Values in each other, aliases included, and all of them.
     height: usize,
     values: u64,
+    /// Whether only the lists of the next column matter, which may hold records.
+    is_sized: bool,
 }
 
 /// The most values that an expression may have once its aliases are filled in.
@@ -45,7 +48,16 @@ impl<'s> Binder<'s> {
     pub(super) fn new(source: &'s Source, aliases: &'s [(String, String)]) -> Self {
         let of = |pair: &'s (String, String)| (pair.0.as_str(), pair.1.as_str());
         let aliases = aliases.iter().map(of).collect();
-        Self { source, aliases, needed: Vec::new(), kinds: Vec::new(), open: Vec::new(), height: 0, values: 0 }
+        Self {
+            source,
+            aliases,
+            needed: Vec::new(),
+            kinds: Vec::new(),
+            open: Vec::new(),
+            height: 0,
+            values: 0,
+            is_sized: false,
+        }
     }
 
     /// Goes on from columns that are needed already.
@@ -212,7 +224,11 @@ impl<'s> Binder<'s> {
         }
         let Some(meaning) = self.meaning(name) else { return Err(self.unknown(text, name, at)) };
         self.open.push(name.to_owned());
-        let bound = parse(meaning).and_then(|expr| self.bind(meaning, &expr));
+        let is_sized = std::mem::take(&mut self.is_sized);
+        let bound = parse(meaning).and_then(|expr| {
+            self.is_sized = is_sized && matches!(expr.node, Node::Name(_) | Node::Member(..));
+            self.bind(meaning, &expr)
+        });
         self.open.pop();
         let bound =
             bound.map_err(|error| Error::new(error.kind(), format!("{} (the alias {name:?})", error.message())))?;
@@ -229,46 +245,11 @@ impl<'s> Binder<'s> {
                 self.needed.len() - 1
             }
         };
-        let mut depth = 0;
-        let mut kind = &self.kinds[place];
-        let mut path = members.iter();
-        let of = loop {
-            match kind {
-                Kind::List { item, .. } | Kind::Fixed { item, .. } => {
-                    depth += 1;
-                    kind = item;
-                }
-                Kind::Record { .. } => {
-                    let known = kind.members();
-                    let Some(name) = path.next() else {
-                        let names: Vec<&str> = known.iter().take(10).map(|(name, _)| &***name).collect();
-                        let words = format!("this is a record: name one of its members, {}", names.join(", "));
-                        return Err(fault(text, at, words));
-                    };
-                    let Some((_, member)) = known.iter().find(|(known, _)| *known == name) else {
-                        let near = near(name, known.iter().map(|(name, _)| &***name));
-                        return Err(fault(text, at, format!("there is no member {name:?}{near}")));
-                    };
-                    kind = member;
-                }
-                Kind::Number { number, .. } => break Of::Number(*number),
-                Kind::Text { .. } => break Of::Text,
-                Kind::Opaque { class, .. } => {
-                    return Err(fault(text, at, format!("the layout of {class:?} is not known")));
-                }
-                Kind::Pointer { .. } => {
-                    return Err(fault(text, at, "expressions do not follow pointers to other objects"));
-                }
-                Kind::OneOf { .. } => {
-                    let words = "expressions do not compute with values that may be absent, or of several types";
-                    return Err(fault(text, at, words));
-                }
-            }
-        };
-        if let Some(name) = path.next() {
-            return Err(fault(text, at, format!("a number has no member {name:?}")));
-        }
-        Ok(Bound { op: Op::Column(place, members), at, depth, of, in_loop: false })
+        let kind = self.kinds[place].clone();
+        let classes = |class: &Arc<str>| self.source.objects(id, class);
+        let members = if self.is_sized { to_any(&kind, members, &classes) } else { members };
+        let (path, depth, of) = path(kind, members, &classes, (text, at))?;
+        Ok(Bound { op: Op::Column(place, path), at, depth, of, in_loop: false })
     }
 
     /// A value with indices, each in brackets of its own.
@@ -394,9 +375,12 @@ impl<'s> Binder<'s> {
 
     /// `@list`, `list.size()`: how many items a list has.
     fn size(&mut self, text: &str, of: &Expr, at: usize) -> Result<Bound> {
-        let of = self.bind(text, of)?;
-        if let Op::Column(place, members) = &of.op
-            && members.is_empty()
+        self.is_sized = matches!(of.node, Node::Name(_) | Node::Member(..));
+        let of = self.bind(text, of);
+        self.is_sized = false;
+        let of = of?;
+        if let Op::Column(place, path) = &of.op
+            && path.members.is_empty()
             && self.needed.get(*place).is_some_and(|id| self.source.is_count(*id))
         {
             return Ok(of);

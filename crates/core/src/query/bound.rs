@@ -1,15 +1,14 @@
 //! Values that can be computed, and their types.
 
-use std::sync::Arc;
-
 use super::compute::number_of;
 use super::fault::fault;
 use super::function::Function;
 use super::index::Slice;
 use super::number::Wide;
+use super::path::Path;
 use super::reduce::Reduction;
 use super::syntax::{Binary, Unary};
-use super::value::Scalar;
+use super::value::{Of, Scalar};
 use crate::column::Number;
 use crate::error::Result;
 
@@ -26,19 +25,11 @@ pub(super) struct Bound {
     pub(super) in_loop: bool,
 }
 
-/// What the items of a value are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
-    /// Numbers, and the type that a column of them has. They are computed in a [`Wide`] one.
-    Number(Number),
-    Text,
-}
-
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Constant(Scalar),
-    /// A column by its place in what is read, and the members of its records down to the value.
-    Column(usize, Vec<Arc<str>>),
+    /// A column by its place in what is read, and the way down to the value.
+    Column(usize, Path),
     Unary(Unary, Box<Bound>),
     Binary(Binary, Box<Bound>, Box<Bound>),
     Call(Function, Vec<Bound>),
@@ -188,6 +179,23 @@ impl Bound {
             into.push(*place);
         }
         self.all_parts().into_iter().for_each(|part| part.columns(into));
+    }
+
+    /// The places of columns whose pointers it follows.
+    pub(super) fn followed(&self, into: &mut Vec<usize>) {
+        if let Op::Column(place, Path { follows: true, .. }) = &self.op {
+            into.push(*place);
+        }
+        self.all_parts().into_iter().for_each(|part| part.followed(into));
+    }
+
+    /// Whether values of it may be absent because those of a column are.
+    pub(super) fn may_lack(&self) -> bool {
+        match &self.op {
+            Op::Column(_, path) => path.may_lack,
+            Op::Size(..) | Op::ReduceInner(..) => false,
+            _ => self.parts().into_iter().any(Self::may_lack),
+        }
     }
 
     /// The values that it is computed of, those of inner loops, too.

@@ -4,6 +4,7 @@ use super::align::Lengths;
 use super::bound::Bound;
 use super::evaluate::Rows;
 use super::fault::fault;
+use super::index;
 use super::parse::parse_list;
 use super::select::{Named, Query};
 use super::source::Source;
@@ -288,11 +289,37 @@ impl Draw {
     fn each_part(&self, step: &Step<'_>, take: impl FnMut(Points) -> Result<()>) -> Result<()> {
         let cut = self.query.cut.as_ref();
         let bounds: Vec<&Bound> = self.query.values.iter().chain(cut).map(|value| &value.bound).collect();
-        let compute = |rows: &Rows<'_>| {
-            let (_, values) = rows.together(&bounds).map_err(|error| self.query.place(&self.title, error))?;
-            passing(values, cut)
-        };
+        let compute =
+            |rows: &Rows<'_>| self.points_of(rows, &bounds).map_err(|error| self.query.place(&self.title, error));
         self.query.each_part(step, &bounds, compute, take)
+    }
+
+    /// What some rows are filled with. A cut on entries comes first, so that values are computed only where it passes.
+    fn points_of(&self, rows: &Rows<'_>, bounds: &[&Bound]) -> Result<Points> {
+        let cut = self.query.cut.as_ref();
+        let values = &bounds[..self.query.values.len()];
+        let Some(first) = cut.filter(|cut| cut.bound.depth == 0 && !cut.bound.in_loop) else {
+            return passing(rows.together(bounds)?.1, cut);
+        };
+        let weights = rows.alone(&first.bound)?.spread()?;
+        let Data::Numbers(numbers) = &weights.data else { return Err(super::fault::no_number()) };
+        let is_there = |row: usize| weights.present.as_ref().is_none_or(|present| present.get(row) == Some(&true));
+        let passes = numbers.as_bool()?;
+        let chosen: Vec<usize> = (0..passes.len()).filter(|&row| passes[row] && is_there(row)).collect();
+        // Where most rows pass, a copy of their columns costs more than values that are left out later.
+        if chosen.len() * 2 > passes.len() {
+            let (_, mut values) = rows.together(values)?;
+            values.push(weights);
+            return passing(rows.align(values)?.1, cut);
+        }
+        let weights = index::rows(&weights, &chosen)?;
+        let rows = rows.picked(chosen);
+        let (_, mut values) = rows.together(values)?;
+        if first.bound.is_condition() {
+            return passing(values, None);
+        }
+        values.push(weights);
+        passing(rows.align(values)?.1, cut)
     }
 
     /// The histogram without fills, with bins for these values.

@@ -9,7 +9,7 @@ use super::compute::{binary, unary, zero_divisors};
 use super::function::choose;
 use super::gather::Loaded;
 use super::index;
-use super::load::load;
+use super::load::{Wanted, load};
 use super::reduce::{Reduction, reduce};
 use super::syntax::Binary;
 use super::value::{Data, Frame, Scalar, Value};
@@ -21,6 +21,8 @@ pub(super) struct Rows<'r> {
     /// Columns by their places.
     pub(super) columns: &'r [Option<Loaded>],
     pub(super) rows: Range<usize>,
+    /// Which of these rows values are computed of, counted from the first; all if it is missing.
+    pub(super) picked: Option<Arc<[usize]>>,
     /// The entries of all rows of the columns.
     pub(super) entries: &'r Selection,
     /// Entries of the whole source.
@@ -31,6 +33,20 @@ pub(super) struct Rows<'r> {
 }
 
 impl Rows<'_> {
+    /// Some of these rows, in their order.
+    pub(super) fn picked(&self, rows: Vec<usize>) -> Rows<'_> {
+        let rows = match &self.picked {
+            None => rows,
+            Some(picked) => rows.into_iter().filter_map(|row| picked.get(row).copied()).collect(),
+        };
+        Rows { picked: Some(rows.into()), frame: None, rows: self.rows.clone(), ..*self }
+    }
+
+    /// How many rows values are computed of.
+    pub(super) fn len(&self) -> usize {
+        self.picked.as_ref().map_or(self.rows.len(), |picked| picked.len())
+    }
+
     /// The values of expressions that share a loop: each with an item for each turn of it.
     pub(super) fn together(&self, of: &[&Bound]) -> Result<(Frame, Vec<Value>)> {
         let own = self.in_own_loop(of)?;
@@ -57,7 +73,7 @@ impl Rows<'_> {
             self.lists_of(of, &mut lists)?;
         }
         let (frame, _) = self.align(lists)?;
-        Ok(Some(Rows { rows: self.rows.clone(), frame: Some(frame), ..*self }))
+        Ok(Some(Rows { rows: self.rows.clone(), picked: self.picked.clone(), frame: Some(frame), ..*self }))
     }
 
     /// The values that give a loop its length.
@@ -71,8 +87,9 @@ impl Rows<'_> {
         of.parts().into_iter().try_for_each(|part| self.lists_of(part, into))
     }
 
-    fn align(&self, values: Vec<Value>) -> Result<(Frame, Vec<Value>)> {
-        align(values, self.rows.len(), self.lengths).map_err(|error| match error.place().offset {
+    /// One loop of some values: each with an item for each turn of it.
+    pub(super) fn align(&self, values: Vec<Value>) -> Result<(Frame, Vec<Value>)> {
+        align(values, self.len(), self.lengths).map_err(|error| match error.place().offset {
             Some(row) if error.kind() == ErrorKind::Mismatch => self.at_entry(&error, row as usize),
             _ => error,
         })
@@ -80,22 +97,28 @@ impl Rows<'_> {
 
     /// An error that names the entry of a row.
     fn at_entry(&self, error: &Error, row: usize) -> Error {
-        let entry = self.entries.entry((self.rows.start + row) as u64);
+        let row = self.picked.as_ref().map_or(Some(row), |picked| picked.get(row).copied());
+        let entry = row.and_then(|row| self.entries.entry((self.rows.start + row) as u64));
         let entry = entry.map_or_else(String::new, |entry| format!(", in entry {entry}"));
         Error::new(error.kind(), format!("{}{entry}", error.message()))
     }
 
     fn value(&self, of: &Bound) -> Result<Value> {
-        let len = self.rows.len();
+        let len = self.len();
         Ok(match &of.op {
             Op::Constant(constant) => Value::constant(len, constant.clone()),
-            Op::Column(place, members) => {
+            Op::Column(place, path) => {
                 let column = self.columns.get(*place).and_then(Option::as_ref);
                 let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
-                let value = load(&loaded.column, members, self.rows.clone())?;
-                match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
+                let wanted = Wanted { depth: of.depth, of: of.of };
+                let value = load(&loaded.column, &path.members, wanted, self.rows.clone())?;
+                let value = match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
                     None => value,
                     Some(present) => value.where_present(present)?,
+                };
+                match &self.picked {
+                    None => value,
+                    Some(picked) => index::rows(&value, picked)?,
                 }
             }
             Op::Unary(super::syntax::Unary::Cast(cast), of) => self.value(of)?.cast(cast.0)?,
@@ -165,7 +188,12 @@ impl Rows<'_> {
             Op::Alternative(a, b) => self.alternative(a, b)?,
             Op::Entry => {
                 let part = self.entries.part(self.rows.start as u64..self.rows.end as u64);
-                Value::numbers(Frame::flat(len), part.ranges().flatten().map(|entry| entry as i64).collect())
+                let entries: Vec<i64> = part.ranges().flatten().map(|entry| entry as i64).collect();
+                let value = Value::numbers(Frame::flat(self.rows.len()), entries);
+                match &self.picked {
+                    None => value,
+                    Some(picked) => index::rows(&value, picked)?,
+                }
             }
             Op::Entries => Value::constant(len, Scalar::I64(self.total as i64)),
             Op::Iteration => {
@@ -262,12 +290,12 @@ impl Rows<'_> {
                 Value { present, ..value }
             }
         };
-        reduce(reduction, &value, Frame::flat(self.rows.len()), &frame.row_items()?)
+        reduce(reduction, &value, Frame::flat(self.len()), &frame.row_items()?)
     }
 
     /// `Alt$(a, b)`: a where the loop finds an item of it, else b. The length of a does not shorten the loop.
     fn alternative(&self, a: &Bound, b: &Bound) -> Result<Value> {
-        let frame = self.frame.clone().unwrap_or_else(|| Frame::flat(self.rows.len()));
+        let frame = self.frame.clone().unwrap_or_else(|| Frame::flat(self.len()));
         let (first, second) = (self.value(a)?.spread()?, self.value(b)?);
         let loop_of = Value { frame, data: Data::One(Scalar::Bool(true)), present: None };
         let (frame, mut aligned) = self.align(vec![loop_of, second])?;

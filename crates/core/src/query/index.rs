@@ -1,5 +1,6 @@
 //! Items of lists: one of each, some of each, those where a condition holds.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::value::{Data, Frame, Level, Offsets, Value};
@@ -46,6 +47,30 @@ pub(super) fn pick(value: &Value, level: usize, at: i64, from_end: bool) -> Resu
         place(at, len, from_end).map(|at| first + at)
     });
     taken(value, level, chosen.collect(), value.frame.levels[..level].to_vec())
+}
+
+/// A value of some of its rows.
+pub(super) fn rows(value: &Value, picked: &[usize]) -> Result<Value> {
+    let (mut levels, mut items) = (Vec::with_capacity(value.depth()), Cow::Borrowed(picked));
+    for level in &value.frame.levels {
+        let offsets = level.offsets()?;
+        let mut below = Vec::with_capacity(items.len());
+        let mut ends = Vec::with_capacity(items.len() + 1);
+        ends.push(0_i64);
+        for &list in &*items {
+            let (first, len) = level.bounds(offsets, list);
+            below.extend(first..first + len);
+            ends.push(below.len() as i64);
+        }
+        levels.push(match level {
+            Level::Fixed(_) => level.clone(),
+            Level::Lists(_) => Level::Lists(Offsets::of(ends)),
+        });
+        items = Cow::Owned(below);
+    }
+    let is_there = |present: &Arc<[bool]>| items.iter().map(|&item| present.get(item) == Some(&true)).collect();
+    let present = value.present.as_ref().map(is_there);
+    Ok(Value { frame: Frame { rows: picked.len(), levels }, data: value.data.gathered(&items)?, present })
 }
 
 fn place(at: i64, len: usize, from_end: bool) -> Option<usize> {
@@ -187,9 +212,26 @@ fn level_of(value: &Value, level: usize) -> Result<Level> {
 /// The chosen items of a level, under other levels above them; those below stay. An item that lacks is an empty list,
 /// or is marked as absent.
 fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Level>) -> Result<Value> {
-    let mut levels = above;
+    let (items, frame) = under(value, level + 1, chosen, Frame { rows: value.frame.rows, levels: above })?;
+    chosen_items(value, frame, &items)
+}
+
+/// A row for each of some rows of a value; one that lacks has no items, or is marked as absent.
+pub(super) fn rows_or_none(value: &Value, chosen: Vec<Option<usize>>) -> Result<Value> {
+    let above = Frame::flat(chosen.len());
+    let (items, frame) = under(value, 0, chosen, above)?;
+    chosen_items(value, frame, &items)
+}
+
+/// Follows what is chosen of one level down to the innermost items, and adds the levels on the way to a frame.
+fn under(
+    value: &Value,
+    level: usize,
+    chosen: Vec<Option<usize>>,
+    mut frame: Frame,
+) -> Result<(Vec<Option<usize>>, Frame)> {
     let mut lists = chosen;
-    for below in &value.frame.levels[level + 1..] {
+    for below in &value.frame.levels[level..] {
         let offsets = below.offsets()?;
         let is_fixed = matches!(below, Level::Fixed(_)) && lists.iter().all(Option::is_some);
         let (mut ends, mut items) = (Vec::with_capacity(lists.len() + 1), Vec::new());
@@ -201,10 +243,14 @@ fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Lev
             }
             ends.push(items.len() as i64);
         }
-        levels.push(if is_fixed { below.clone() } else { Level::Lists(Offsets::of(ends)) });
+        frame.levels.push(if is_fixed { below.clone() } else { Level::Lists(Offsets::of(ends)) });
         lists = items;
     }
-    let frame = Frame { rows: value.frame.rows, levels };
+    Ok((lists, frame))
+}
+
+/// Innermost items of a value in another frame; those that lack are marked as absent.
+fn chosen_items(value: &Value, frame: Frame, lists: &[Option<usize>]) -> Result<Value> {
     let was_there = |item: &Option<usize>| {
         item.is_some_and(|item| value.present.as_ref().is_none_or(|present| present.get(item) == Some(&true)))
     };

@@ -1,6 +1,8 @@
 //! The items of lists on rows of their own, as `TTree::Scan` has them.
 
-use crate::column::{Kind, Number};
+use std::collections::HashMap;
+
+use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
 
@@ -65,11 +67,45 @@ impl Item {
 struct Place<'c> {
     column: &'c Column,
     kind: &'c Kind,
+    ranks: &'c Ranks,
     /// The number of the value; nothing where the lists above have too few items.
     at: Option<usize>,
 }
 
+/// For each value that may be absent, or of one of several types, how many of its type are before it. By the buffer of
+/// their tags.
+type Ranks = HashMap<BufferId, Vec<u32>>;
+
+fn add_ranks(column: &Column, kind: &Kind, ranks: &mut Ranks) {
+    match kind {
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => add_ranks(column, item, ranks),
+        Kind::OneOf { tags, of } => {
+            let mut counts = [0_u32; 256];
+            let rank = |tag: &u8| {
+                let count = &mut counts[usize::from(*tag)];
+                *count += 1;
+                *count - 1
+            };
+            ranks.insert(*tags, column.buffer(*tags).iter().map(rank).collect());
+            of.iter().for_each(|kind| add_ranks(column, kind, ranks));
+        }
+        _ => {}
+    }
+}
+
 impl Place<'_> {
+    /// The value itself, in place of one that may be absent or of one of several types.
+    fn present(self) -> Self {
+        let (Kind::OneOf { tags, of }, Some(at)) = (self.kind, self.at) else { return self };
+        let tag = self.column.buffer(*tags).get(at).copied();
+        let kind = tag.and_then(|tag| of.get(usize::from(tag)));
+        let rank = self.ranks.get(tags).and_then(|ranks| ranks.get(at));
+        match (kind, rank) {
+            (Some(kind), Some(rank)) => Self { kind, at: Some(*rank as usize), ..self }.present(),
+            _ => Self { at: None, ..self },
+        }
+    }
+
     fn is_list(&self) -> bool {
         matches!(self.kind, Kind::List { .. } | Kind::Fixed { .. }) && self.at.is_some()
     }
@@ -97,7 +133,7 @@ impl Place<'_> {
             (Kind::Fixed { len, item }, Some(at)) => (at * len, *len, item),
             _ => return self,
         };
-        Self { kind, at: (number < len).then(|| first + number), ..self }
+        Self { kind, at: (number < len).then(|| first + number), ..self }.present()
     }
 
     fn value(&self) -> Result<Option<Item>> {
@@ -118,24 +154,17 @@ impl Place<'_> {
     }
 }
 
-/// Calls `print` for each item of the lists of a row: with the items that stand beside each other, one of each column,
-/// as `TTree::Scan` puts them. Lists of several columns are matched index by index from the outside in, so that an item
-/// stands beside those of the same indices, and beside what holds it in a column of fewer lists. A row without items
-/// has one line.
-///
-/// # Errors
-///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) for records and pointers, and what `print` returns.
+/// Columns whose items stand on lines of their own, as `TTree::Scan` puts them.
 ///
 /// # Example
 ///
 /// ```
 /// # let path = sapwood_testkit::example("nano.root");
-/// use sapwood::query::{Query, each_item};
+/// use sapwood::query::{ItemLines, Query};
 /// let tree = sapwood::File::open(path)?.tree("Events")?;
 /// let columns = Query::new(&tree).value("nJet")?.value("Jet_pt")?.read(0..1)?.columns;
 /// let mut lines = 0;
-/// each_item(&columns, 0, &mut |cells| {
+/// ItemLines::new(&columns).of_row(0, &mut |cells| {
 ///     lines += 1;
 ///     assert_eq!(cells.len(), 2);
 ///     Ok::<(), sapwood::Error>(())
@@ -143,26 +172,54 @@ impl Place<'_> {
 /// assert!(lines > 0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn each_item<E, P>(columns: &[Column], row: usize, print: &mut P) -> Result<(), E>
-where
-    E: From<Error>,
-    P: FnMut(&[Option<Item>]) -> Result<(), E>,
-{
-    let places: Vec<Place<'_>> =
-        columns.iter().map(|column| Place { column, kind: &column.kind, at: Some(row) }).collect();
-    let mut any = false;
-    below(&places, &[], &mut |cells| {
-        any = true;
-        print(cells)
-    })?;
-    if any {
-        return Ok(());
-    }
-    let of = |place: &Place<'_>| if place.is_list() { Ok(None) } else { place.value() };
-    print(&places.iter().map(of).collect::<Result<Vec<_>>>()?)
+#[derive(Debug)]
+pub struct ItemLines<'c> {
+    columns: Vec<(&'c Column, Ranks)>,
 }
 
-/// [`each_item`] of the lists at some places, which are items of those `above`.
+impl<'c> ItemLines<'c> {
+    /// The lines of columns of equal length.
+    pub fn new(columns: &'c [Column]) -> Self {
+        let of = |column: &'c Column| {
+            let mut ranks = Ranks::default();
+            add_ranks(column, &column.kind, &mut ranks);
+            (column, ranks)
+        };
+        Self { columns: columns.iter().map(of).collect() }
+    }
+
+    /// Calls `print` for each item of the lists of a row: with the items that stand beside each other, one of each
+    /// column. Lists of several columns are matched index by index from the outside in, so that an item stands beside
+    /// those of the same indices, and beside what holds it in a column of fewer lists. A row without items has one
+    /// line; what is absent leaves its cell empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for records and pointers, and what `print` returns.
+    pub fn of_row<E, P>(&self, row: usize, print: &mut P) -> Result<(), E>
+    where
+        E: From<Error>,
+        P: FnMut(&[Option<Item>]) -> Result<(), E>,
+    {
+        let places = self.columns.iter().map(|(column, ranks)| {
+            let at = Place { column, kind: &column.kind, ranks, at: Some(row) };
+            at.present()
+        });
+        let places: Vec<Place<'_>> = places.collect();
+        let mut any = false;
+        below(&places, &[], &mut |cells| {
+            any = true;
+            print(cells)
+        })?;
+        if any {
+            return Ok(());
+        }
+        let of = |place: &Place<'_>| if place.is_list() { Ok(None) } else { place.value() };
+        print(&places.iter().map(of).collect::<Result<Vec<_>>>()?)
+    }
+}
+
+/// The lines of the lists at some places, which are items of those `above`.
 fn below<E, P>(places: &[Place<'_>], above: &[Place<'_>], print: &mut P) -> Result<(), E>
 where
     E: From<Error>,

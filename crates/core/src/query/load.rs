@@ -5,17 +5,33 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::index;
 use super::number::Numbers;
-use super::value::{Data, Frame, Level, Offsets, Texts, Value};
+use super::value::{Data, Frame, Level, Of, Offsets, Texts, Value};
 use crate::column::{BufferId, Cast as _, Kind, ListOf, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
 
-/// The values of some rows of a column, or of a member of its records.
-pub(super) fn load(column: &Column, members: &[Arc<str>], rows: Range<usize>) -> Result<Value> {
-    let broken = || Error::internal("a column ends before its rows");
+/// The values of some rows of a column, or of a member of its records; of several types in one of them.
+pub(super) fn load(column: &Column, members: &[Arc<str>], wanted: Wanted, rows: Range<usize>) -> Result<Value> {
+    load_of(column, &column.kind, members, wanted, rows)
+}
+
+/// What a column is loaded as.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Levels of lists.
+    pub(super) depth: usize,
+    pub(super) of: Of,
+}
+
+fn broken() -> Error {
+    Error::internal("a column ends before its rows")
+}
+
+fn load_of(column: &Column, kind: &Kind, members: &[Arc<str>], wanted: Wanted, rows: Range<usize>) -> Result<Value> {
     let mut frame = Frame::flat(rows.len());
-    let (mut kind, mut members, mut items) = (&column.kind, members.iter(), rows);
+    let (mut kind, mut members, mut items) = (kind, members.iter(), rows);
     loop {
         match kind {
             Kind::List { offsets, item, .. } => {
@@ -33,10 +49,17 @@ pub(super) fn load(column: &Column, members: &[Arc<str>], rows: Range<usize>) ->
                 kind = item;
             }
             Kind::Record { .. } => {
-                let wanted = members.next().ok_or_else(broken)?;
+                let name = members.next().ok_or_else(broken)?;
                 let known = kind.members();
-                let (_, member) = known.iter().find(|(name, _)| *name == wanted).ok_or_else(broken)?;
+                let (_, member) = known.iter().find(|(known, _)| *known == name).ok_or_else(broken)?;
                 kind = member;
+            }
+            Kind::OneOf { tags, of: kinds } => {
+                let tags = column.buffer(*tags);
+                let below = Wanted { depth: wanted.depth.saturating_sub(frame.levels.len()), ..wanted };
+                let below = one_of(column, kinds, &tags, members.as_slice(), below, items)?;
+                frame.levels.extend(below.frame.levels);
+                return Ok(Value { frame, ..below });
             }
             Kind::Number { buffer, number } => {
                 let bytes = part(&column.buffer(*buffer), items.start, items.len(), number.bytes())?;
@@ -51,8 +74,82 @@ pub(super) fn load(column: &Column, members: &[Arc<str>], rows: Range<usize>) ->
                 let bytes = part(&column.buffer(*bytes), first as usize, (last - first).max(0) as usize, 1)?;
                 return Ok(Value { frame, data: Data::Texts(Texts { offsets, bytes }), present: None });
             }
-            Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => return Err(broken()),
+            Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(broken()),
         }
+    }
+}
+
+/// Values of one of several types, or absent. What has no such member is absent, too.
+fn one_of(
+    column: &Column,
+    kinds: &[Kind],
+    tags: &[u8],
+    members: &[Arc<str>],
+    wanted: Wanted,
+    rows: Range<usize>,
+) -> Result<Value> {
+    let of = wanted.of;
+    let (before, tags) = tags.split_at_checked(rows.start).ok_or_else(broken)?;
+    let tags = tags.get(..rows.len()).ok_or_else(broken)?;
+    let count = |tags: &[u8], tag: usize| tags.iter().filter(|&&other| usize::from(other) == tag).count();
+    let mut values = Vec::with_capacity(kinds.len());
+    // Where the values of each type begin among all that were loaded.
+    let (mut starts, mut end) = (Vec::with_capacity(kinds.len()), 0);
+    for (tag, kind) in kinds.iter().enumerate() {
+        if !leads_to(kind, members, of) {
+            starts.push(None);
+            continue;
+        }
+        let first = count(before, tag);
+        let value = load_of(column, kind, members, wanted, first..first + count(tags, tag))?;
+        let value = match of {
+            Of::Number(number) if kinds.len() > 1 => value.cast(number)?,
+            _ => value,
+        };
+        starts.push(Some(end));
+        end += value.frame.rows;
+        values.push(value);
+    }
+    let all = match values.len() {
+        1 => values.swap_remove(0),
+        0 => {
+            let data = match of {
+                Of::Number(number) => Data::Numbers(Numbers::zeros(number, 0)),
+                Of::Text => Data::Texts(Texts { offsets: Offsets::of(vec![0]), bytes: Bytes::new() }),
+            };
+            let levels = vec![Level::Lists(Offsets::of(vec![0])); wanted.depth];
+            Value { frame: Frame { rows: 0, levels }, data, present: None }
+        }
+        _ => {
+            let may_lack = values.iter().any(|value| value.present.is_some());
+            let number = match of {
+                Of::Number(number) => Some(number),
+                Of::Text => None,
+            };
+            let whole = self::column(&values, wanted.depth, number, may_lack)?;
+            load(&whole, &[], wanted, 0..whole.len)?
+        }
+    };
+    let mut next = starts;
+    let chosen = tags.iter().map(|&tag| {
+        let place = next.get_mut(usize::from(tag))?.as_mut()?;
+        *place += 1;
+        Some(*place - 1)
+    });
+    index::rows_or_none(&all, chosen.collect())
+}
+
+/// Whether the members of a type lead to numbers or texts as they are wanted.
+fn leads_to(kind: &Kind, members: &[Arc<str>], of: Of) -> bool {
+    match kind {
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => leads_to(item, members, of),
+        Kind::Record { .. } => members.split_first().is_some_and(|(wanted, members)| {
+            kind.members().iter().any(|(name, member)| *name == wanted && leads_to(member, members, of))
+        }),
+        Kind::OneOf { of: kinds, .. } => kinds.is_empty() || kinds.iter().any(|kind| leads_to(kind, members, of)),
+        Kind::Number { .. } => members.is_empty() && of != Of::Text,
+        Kind::Text { .. } => members.is_empty() && of == Of::Text,
+        Kind::Opaque { .. } | Kind::Pointer { .. } => false,
     }
 }
 
@@ -75,8 +172,9 @@ enum Form {
     Fixed(usize),
 }
 
-/// One column of values that follow one another. All have the same depth and type.
-pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> Result<Column> {
+/// One column of values that follow one another. All have the same depth and type; items that may be absent are optional
+/// ones.
+pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>, may_lack: bool) -> Result<Column> {
     let rows = values.iter().map(|value| value.frame.rows).sum();
     let mut buffers = Vec::new();
     let mut levels = Vec::with_capacity(depth);
@@ -105,7 +203,51 @@ pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> 
         buffers.push(Bytes::copy_from_slice(i64::memory(&ends)));
         levels.push(Form::Lists(buffers.len() as u32 - 1));
     }
-    let mut kind = match number {
+    let mut kind = if may_lack {
+        let (there, tags) = without_absent(values)?;
+        let kind = innermost(&there, number, &mut buffers)?;
+        buffers.push(tags.into());
+        Kind::OneOf { tags: buffers.len() as u32 - 1, of: vec![kind] }
+    } else {
+        innermost(values, number, &mut buffers)?
+    };
+    for level in levels.into_iter().rev() {
+        let item = Box::new(kind);
+        kind = match level {
+            Form::Lists(offsets) => Kind::List { offsets, of: ListOf::Sequence, item },
+            Form::Fixed(len) => Kind::Fixed { len, item },
+        };
+    }
+    Ok(Column::from_buffers(kind, rows, buffers))
+}
+
+/// The innermost items of values one after another, without those that are absent, and the tag of each item.
+fn without_absent(values: &[Value]) -> Result<(Vec<Value>, Vec<u8>)> {
+    let (mut there, mut tags) = (Vec::with_capacity(values.len()), Vec::new());
+    for value in values {
+        let items = value.frame.items()?;
+        let data = match &value.present {
+            None => {
+                tags.extend(std::iter::repeat_n(0, items));
+                value.data.clone()
+            }
+            Some(present) => {
+                tags.extend(present.iter().map(|&is_there| if is_there { 0 } else { ABSENT }));
+                let places: Vec<usize> = (0..items).filter(|&item| present.get(item) == Some(&true)).collect();
+                value.data.gathered(&places)?
+            }
+        };
+        there.push(Value { data, ..value.clone() });
+    }
+    Ok((there, tags))
+}
+
+/// The tag of what is absent: -1.
+const ABSENT: u8 = u8::MAX;
+
+/// The innermost items of values one after another, in new buffers.
+fn innermost(values: &[Value], number: Option<Number>, buffers: &mut Vec<Bytes>) -> Result<Kind> {
+    Ok(match number {
         Some(number) => {
             let mut bytes = Vec::with_capacity(values.iter().map(|value| size(value, number)).sum());
             for value in values {
@@ -133,15 +275,7 @@ pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> 
             buffers.push(bytes.into());
             Kind::Text { offsets: buffers.len() as u32 - 2, bytes: buffers.len() as u32 - 1 }
         }
-    };
-    for level in levels.into_iter().rev() {
-        let item = Box::new(kind);
-        kind = match level {
-            Form::Lists(offsets) => Kind::List { offsets, of: ListOf::Sequence, item },
-            Form::Fixed(len) => Kind::Fixed { len, item },
-        };
-    }
-    Ok(Column::from_buffers(kind, rows, buffers))
+    })
 }
 
 fn size(value: &Value, number: Number) -> usize {

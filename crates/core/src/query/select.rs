@@ -386,6 +386,7 @@ impl Query {
     /// The column of a value.
     fn compute(&self, value: &Named, step: &Step<'_>) -> Result<Column> {
         let Named { text, bound } = value;
+        let may_lack = bound.may_lack();
         let mut parts = Vec::new();
         let compute = |rows: &Rows<'_>| {
             let value = rows.alone(bound)?.spread()?;
@@ -394,7 +395,9 @@ impl Query {
                              with the list that is looped over, or draw it";
                 return Err(Error::mismatch(words));
             }
-            if let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there)) {
+            if !may_lack
+                && let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there))
+            {
                 return Err(lacking(rows, &value, lacks)?);
             }
             Ok(value)
@@ -404,7 +407,7 @@ impl Query {
             Ok(())
         };
         self.each_part(step, &[bound], compute, take).map_err(|error| self.place(text, error))?;
-        column(&parts, bound.depth, bound.number())
+        column(&parts, bound.depth, bound.number(), may_lack)
     }
 
     /// An error with the expression that it is about.

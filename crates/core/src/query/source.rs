@@ -323,6 +323,16 @@ impl Source {
         }
     }
 
+    /// The type of the objects of a class that pointers of a column are declared with.
+    pub(super) fn objects(&self, id: usize, class: &Arc<str>) -> Result<Kind> {
+        match self.owner(id)? {
+            Owner::Own(_) => self.table.objects(class),
+            Owner::Of(friend, id) => {
+                friend.first().ok_or_else(|| Error::not_found("no such column"))?.objects(id, class)
+            }
+        }
+    }
+
     /// Whether the values of a column say how many items the columns below it have.
     pub(super) fn is_count(&self, id: usize) -> bool {
         match self.owner(id) {

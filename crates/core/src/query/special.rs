@@ -1,11 +1,11 @@
 //! Functions of whole lists, and names that are no columns.
 
-use super::bound::{Bound, Of, Op, computed, number};
+use super::bound::{Bound, Op, computed, number};
 use super::fault::fault;
 use super::function::chosen;
 use super::number::Wide;
 use super::reduce::Reduction;
-use super::value::Scalar;
+use super::value::{Of, Scalar};
 use crate::error::Result;
 
 /// Names of functions that are no plain functions of numbers.

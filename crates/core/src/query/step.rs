@@ -94,8 +94,15 @@ impl<'s> Step<'s> {
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         const PARTS_OF_A_THREAD: usize = 4;
-        let columns: Vec<Option<Loaded>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
-        let mut places = Vec::new();
+        let mut columns: Vec<Option<Loaded>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
+        let (mut places, mut followed) = (Vec::new(), Vec::new());
+        of.iter().for_each(|of| of.followed(&mut followed));
+        for place in followed {
+            if let Some(Some(loaded)) = columns.get_mut(place) {
+                // Once only: a column without pointers stays as it is.
+                loaded.column = loaded.column.followed().map_err(|error| self.source.place(error))?;
+            }
+        }
         of.iter().for_each(|of| of.columns(&mut places));
         let used = places.iter().filter_map(|&place| Some(&columns.get(place)?.as_ref()?.column));
         let parts = parts(used, self.entries.len() as usize);
@@ -103,6 +110,7 @@ impl<'s> Step<'s> {
             let rows = Rows {
                 columns: &columns,
                 rows: part.clone(),
+                picked: None,
                 entries: &self.entries,
                 total: self.source.entries(),
                 lengths,

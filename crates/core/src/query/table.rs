@@ -7,6 +7,7 @@ use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::{FieldId, NTuple};
 use crate::read::{Column, Progress, Selection, declared};
+use crate::schema::Target;
 use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
 
 /// What has columns.
@@ -143,6 +144,17 @@ impl Table {
             Self::NTuple(ntuple) if kind.has_pointers() => declared(&kind, &*ntuple.classes()?),
             Self::NTuple(_) | Self::Columns(_) => Ok(kind),
         }
+    }
+
+    /// The type of the objects of a class, without those of classes derived from it.
+    pub(super) fn objects(&self, class: &Arc<str>) -> Result<Kind> {
+        let target = Target::Members { class: Arc::clone(class), version: None, checksum: None };
+        let program = match self {
+            Self::Tree(tree) => tree.registry().program(&target),
+            Self::NTuple(ntuple) => ntuple.classes()?.program(&target),
+            Self::Columns(_) => Err(Error::unsupported("columns in memory have no pointers that can be followed")),
+        };
+        Ok(program.map_err(|error| self.place(error))?.kind.clone())
     }
 
     /// Whether the values of a column say how many items the columns below it have.

@@ -19,6 +19,14 @@ pub(super) enum Scalar {
     Text(Arc<str>),
 }
 
+/// What the items of a value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Numbers, and the type that a column of them has. They are computed in a [`Wide`] one.
+    Number(Number),
+    Text,
+}
+
 /// The innermost items of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Data {

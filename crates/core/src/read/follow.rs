@@ -476,7 +476,7 @@ fn lists(
 }
 
 /// The list of items of a ROOT collection; none for other types.
-fn items(kind: &Kind) -> Option<Kind> {
+pub(crate) fn items(kind: &Kind) -> Option<Kind> {
     let Kind::Record { class, fields } = kind else { return None };
     if !crate::schema::is_custom(class) {
         return None;

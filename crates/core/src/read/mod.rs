@@ -29,6 +29,7 @@ use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
 pub use column::Column;
 pub use follow::declared;
+pub(crate) use follow::items;
 pub(crate) use in_flight::{InFlight, Origin};
 pub use plan::{Plan, Progress};
 pub use raw_basket::RawBasket;

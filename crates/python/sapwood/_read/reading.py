@@ -118,6 +118,9 @@ class Plan:
                 self.friends,
             )
         except NotFoundError as error:
+            # The engine says where, in all but what is computed of other trees.
+            if error.file is not None:
+                raise
             raise not_found(str(error), self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
             if any(is_pattern(text) for text in [*values, cut or ""]):
