@@ -10,6 +10,7 @@ use super::function::choose;
 use super::gather::Loaded;
 use super::index;
 use super::load::{Wanted, load};
+use super::path::Path;
 use super::reduce::{Reduction, reduce};
 use super::syntax::Binary;
 use super::value::{Data, Frame, Scalar, Value};
@@ -108,14 +109,7 @@ impl Rows<'_> {
         Ok(match &of.op {
             Op::Constant(constant) => Value::constant(len, constant.clone()),
             Op::Column(place, path) => {
-                let column = self.columns.get(*place).and_then(Option::as_ref);
-                let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
-                let wanted = Wanted { depth: of.depth, of: of.of };
-                let value = load(&loaded.column, &path.members, wanted, self.rows.clone())?;
-                let value = match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
-                    None => value,
-                    Some(present) => value.where_present(present)?,
-                };
+                let value = self.loaded(of, *place, path)?;
                 match &self.picked {
                     None => value,
                     Some(picked) => index::rows(&value, picked)?,
@@ -155,7 +149,12 @@ impl Rows<'_> {
                 }
                 self.joined(values, |data, items| function.apply(data, items))?
             }
-            Op::Pick { of, level, item, from_end } => index::pick(&self.value(of)?, *level, *item, *from_end)?,
+            Op::Pick { of, level, item, from_end } => match (&of.op, &self.picked) {
+                (Op::Column(place, path), Some(picked)) if *level == 0 => {
+                    index::pick_of_rows(&self.loaded(of, *place, path)?, picked, *item, *from_end)?
+                }
+                _ => index::pick(&self.value(of)?, *level, *item, *from_end)?,
+            },
             Op::PickBy { of, level, by } => {
                 index::pick_by(&self.value(of)?, *level, self.value(by)?, |values| self.align(values))?
             }
@@ -206,6 +205,18 @@ impl Rows<'_> {
                 Value::numbers(Frame::flat(len), counts.iter().map(|&count| count as i64).collect())
             }
         })
+    }
+
+    /// The values of a column, of all rows.
+    fn loaded(&self, of: &Bound, place: usize, path: &Path) -> Result<Value> {
+        let column = self.columns.get(place).and_then(Option::as_ref);
+        let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
+        let wanted = Wanted { depth: of.depth, of: of.of };
+        let value = load(&loaded.column, &path.members, wanted, self.rows.clone())?;
+        match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
+            None => Ok(value),
+            Some(present) => value.where_present(present),
+        }
     }
 
     /// What is computed of values item by item.

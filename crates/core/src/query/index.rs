@@ -40,13 +40,47 @@ impl Slice {
 /// One item of each list of a level, which goes. The item counts from the end where it is negative and `from_end`.
 pub(super) fn pick(value: &Value, level: usize, at: i64, from_end: bool) -> Result<Value> {
     let lists = value.frame.items_above(level)?;
+    let above = Frame { rows: value.frame.rows, levels: value.frame.levels[..level].to_vec() };
+    pick_of(value, level, 0..lists, above, |len| place(at, len, from_end))
+}
+
+/// The same of the lists of some rows.
+pub(super) fn pick_of_rows(value: &Value, rows: &[usize], at: i64, from_end: bool) -> Result<Value> {
+    pick_of(value, 0, rows.iter().copied(), Frame::flat(rows.len()), |len| place(at, len, from_end))
+}
+
+/// One item of each of some lists of a level, of those that are long enough.
+fn pick_of(
+    value: &Value,
+    level: usize,
+    lists: impl ExactSizeIterator<Item = usize>,
+    above: Frame,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<Value> {
     let of = level_of(value, level)?;
     let offsets = of.offsets()?;
-    let chosen = (0..lists).map(|list| {
+    let has_more = value.depth() > level + 1 || value.present.is_some() || value.frame.items()? == 0;
+    if has_more {
+        let chosen = lists.map(|list| {
+            let (first, len) = of.bounds(offsets, list);
+            place(len).map(|at| first + at)
+        });
+        let (items, frame) = under(value, level + 1, chosen.collect(), above)?;
+        return chosen_items(value, frame, &items);
+    }
+    // Nearly all picks are of one level of numbers that are all there.
+    let (mut places, mut present) = (Vec::with_capacity(lists.len()), Vec::with_capacity(lists.len()));
+    let mut all = true;
+    for list in lists {
         let (first, len) = of.bounds(offsets, list);
-        place(at, len, from_end).map(|at| first + at)
-    });
-    taken(value, level, chosen.collect(), value.frame.levels[..level].to_vec())
+        let found = place(len);
+        all &= found.is_some();
+        present.push(found.is_some());
+        // Any item stands in for one that lacks.
+        places.push(found.map_or(0, |at| first + at));
+    }
+    let present = (!all).then(|| present.into());
+    Ok(Value { frame: above, data: value.data.gathered(&places)?, present })
 }
 
 /// A value of some of its rows.

@@ -172,8 +172,8 @@ enum Form {
     Fixed(usize),
 }
 
-/// One column of values that follow one another. All have the same depth and type; items that may be absent are optional
-/// ones.
+/// One column of values that follow one another. All have the same depth and type; items that may be absent are
+/// optional ones.
 pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>, may_lack: bool) -> Result<Column> {
     let rows = values.iter().map(|value| value.frame.rows).sum();
     let mut buffers = Vec::new();

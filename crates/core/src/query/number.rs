@@ -195,8 +195,10 @@ impl Numbers {
     pub(super) fn gathered(&self, positions: &[usize]) -> Result<Self> {
         with_native!(self.number, T => {
             let from = self.slice::<T>()?;
-            let value = |&at: &usize| from.get(at).copied().ok_or_else(outside);
-            Ok(Self::of(positions.iter().map(value).collect::<Result<Vec<T>>>()?))
+            if positions.iter().any(|&at| at >= from.len()) {
+                return Err(outside());
+            }
+            Ok(Self::of(positions.iter().map(|&at| from[at]).collect::<Vec<T>>()))
         })
     }
 
