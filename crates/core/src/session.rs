@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::codec::Scratches;
 use crate::io::Fetcher;
 use crate::memory::Memory;
 use crate::schema::Registries;
@@ -29,11 +30,15 @@ use crate::schema::Registries;
 pub struct Session(Arc<Parts>);
 
 struct Parts {
-    threads: usize,
+    /// As they were asked for; 0 for all cores.
+    wanted: usize,
+    /// As there are: to ask the system costs as much as to open a small file, so that only who needs them asks.
+    threads: OnceLock<usize>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     memory: Memory,
     fetcher: Fetcher,
     registries: Registries,
+    scratches: Scratches,
 }
 
 /// Bytes that wait to be used again, and that are read ahead: three steps of an iteration as large as steps are by
@@ -48,18 +53,25 @@ impl Session {
     /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
     /// reads as well, but from far stores: for those others wait.
     pub fn with_threads(threads: usize) -> Self {
-        let threads = match threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(MOST_THREADS),
-        };
         let memory = Memory::new(MEMORY_BYTES);
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
-        Self(Arc::new(Parts { threads, pool: OnceLock::new(), memory, fetcher, registries: Registries::default() }))
+        Self(Arc::new(Parts {
+            wanted: threads,
+            threads: OnceLock::new(),
+            pool: OnceLock::new(),
+            memory,
+            fetcher,
+            registries: Registries::default(),
+            scratches: Scratches::default(),
+        }))
     }
 
     /// Threads that decode.
     pub fn threads(&self) -> usize {
-        self.0.threads
+        *self.0.threads.get_or_init(|| match self.0.wanted {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MOST_THREADS),
+        })
     }
 
     /// Recycled memory.
@@ -72,6 +84,11 @@ impl Session {
         &self.0.registries
     }
 
+    /// Contexts of codecs.
+    pub(crate) fn scratches(&self) -> &Scratches {
+        &self.0.scratches
+    }
+
     /// What reads ahead.
     pub(crate) fn fetcher(&self) -> &Fetcher {
         &self.0.fetcher
@@ -80,11 +97,12 @@ impl Session {
     /// The pool; none where the caller's thread does all the work. Started on first use.
     #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        if self.0.threads == 1 {
+        let threads = self.threads();
+        if threads == 1 {
             return None;
         }
         let start = || {
-            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.0.threads);
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
             builder.thread_name(|index| format!("sapwood-decode-{index}")).build().ok()
         };
         self.0.pool.get_or_init(start).as_ref()
@@ -100,6 +118,6 @@ impl Default for Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("threads", &self.0.threads).finish_non_exhaustive()
+        f.debug_struct("Session").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }

@@ -27,6 +27,7 @@ mod compression;
 mod lz4;
 mod lzma;
 mod random_access;
+mod scratches;
 mod table;
 mod zlib;
 mod zstd;
@@ -44,6 +45,7 @@ pub use chain::{deflate, deflate_block, inflate, inflate_range};
 pub(crate) use chain::{deflate_parts, headers_add_up, inflate_parts};
 pub use compression::{Algorithm, Compression};
 pub use random_access::RandomAccess;
+pub(crate) use scratches::{LentScratch, Scratches};
 #[doc(hidden)]
 pub use table::BlockTable;
 
@@ -73,6 +75,13 @@ pub struct Scratch {
     partial: Vec<u8>,
     /// A block being deflated: kept initialised, so that no call pays for zeros.
     packed: Vec<u8>,
+}
+
+impl Scratch {
+    /// Gives back the memory of its buffers, and keeps the contexts.
+    fn forget_buffers(&mut self) {
+        (self.partial, self.packed) = (Vec::new(), Vec::new());
+    }
 }
 
 impl std::fmt::Debug for Scratch {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::walk::Placed;
 use super::{Inner, Listing};
-use crate::codec::{self, Scratch};
+use crate::codec;
 use crate::container::{Directory, Key, Record, read_key_list};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ByteRange, load};
@@ -120,7 +120,8 @@ impl Inner {
             .at(start));
         }
         let mut inflated = vec![0; key.objlen as usize];
-        codec::inflate(&bytes, &mut inflated, &mut Scratch::default()).map_err(|error| error.behind(start))?;
+        codec::inflate(&bytes, &mut inflated, &mut self.options.session.scratches().take())
+            .map_err(|error| error.behind(start))?;
         Ok(inflated.into())
     }
 

@@ -14,7 +14,7 @@ use super::field::FieldId;
 use super::node::{Model, Shape};
 use super::plan::Plan;
 use super::{NTuple, streamed};
-use crate::codec::{Scratch, inflate};
+use crate::codec::{LentScratch, inflate};
 use crate::column::{BufferId, Number};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
@@ -295,7 +295,11 @@ impl<'m> Reading<'m> {
         let pieces = ids_of_jobs.iter().map(|(id, entry)| (bytes(id), *entry));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let mut windows = Windows::new(&ntuple.file, &ntuple.cache, pieces, &borders);
-        let workspaces: Workspaces<'_, Workspace> = Workspaces::new(&session);
+        let workspaces = Workspaces::new(&session, || Workspace {
+            scratch: session.scratches().take(),
+            page: Vec::new(),
+            ends: Vec::new(),
+        });
         let origin = |index: usize| {
             let (id, entry) = &ids_of_jobs[index];
             let origin = origin(ntuple, id, *entry, &plan.known);
@@ -483,9 +487,8 @@ fn falls() -> Error {
 }
 
 /// What a thread keeps from page to page.
-#[derive(Default)]
 struct Workspace {
-    scratch: Scratch,
+    scratch: LentScratch,
     page: Vec<u8>,
     ends: Vec<u8>,
 }

@@ -10,7 +10,7 @@ use super::embedded::embedded;
 use super::in_flight::Origin;
 use super::scan::{Answer, Places, Scan, Shape, place};
 use super::workspaces::Workspaces;
-use crate::codec::Scratch;
+use crate::codec::LentScratch;
 use crate::column::{Part, Prim, decode_numbers};
 use crate::error::{Error, Result};
 use crate::io::own_offset;
@@ -43,9 +43,8 @@ pub(super) fn origin(scans: &[Scan<'_>], segment: &Segment) -> Result<Origin> {
 }
 
 /// The workspace that a thread keeps from basket to basket.
-#[derive(Default)]
 struct Workspace {
-    scratch: Scratch,
+    scratch: LentScratch,
     memory: Vec<u8>,
     starts: Vec<u32>,
 }
@@ -58,7 +57,8 @@ pub(super) struct Workbench<'s> {
 
 impl<'s> Workbench<'s> {
     pub(super) fn new(session: &'s Session) -> Self {
-        Self { workspaces: Workspaces::new(session), tasks: Vec::new() }
+        let make = || Workspace { scratch: session.scratches().take(), memory: Vec::new(), starts: Vec::new() };
+        Self { workspaces: Workspaces::new(session, make), tasks: Vec::new() }
     }
 
     /// The number of baskets in work together: baskets decoded to their final position need no batches; parts are

@@ -12,9 +12,9 @@ pub(crate) struct Workspaces<'s, W> {
     of_threads: Vec<Mutex<W>>,
 }
 
-impl<'s, W: Default + Send> Workspaces<'s, W> {
-    pub(crate) fn new(session: &'s Session) -> Self {
-        let of_threads = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
+impl<'s, W: Send> Workspaces<'s, W> {
+    pub(crate) fn new(session: &'s Session, make: impl Fn() -> W) -> Self {
+        let of_threads = (0..session.threads().max(1)).map(|_| Mutex::new(make())).collect();
         Self { session, of_threads }
     }
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,12 @@ from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import network, paths
+from sapwood._remote.urls import is_url
 from sapwood._tree.iteration import within
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
+
+#: Seconds in which a file opens that is on this machine, and was read before.
+_AT_ONCE = 0.002
 
 
 def from_chain(files: Any) -> Any:
@@ -209,13 +214,16 @@ class Chain:
             rows = chosen if rows is None else rows[np.isin(rows, chosen, assume_unique=True)]
         return Member(source, tree, offset, ranges, rows)
 
-    def _open(self, source: paths.Source) -> Any:
-        if source.object is None and self.default_trees:
-            return open_tree(source, self.opening, self.default_trees)
-        return open_tree(source, self.opening)
+    def _open(self, source: paths.Source) -> tuple[Any, bool]:
+        """The tree of a file, and whether another thread should open the next one: to wait for a server, and not
+        where a file opens at once."""
+        began = perf_counter()
+        trees = self.default_trees if source.object is None else ()
+        tree = open_tree(source, self.opening, trees) if trees else open_tree(source, self.opening)
+        return tree, is_url(source.file) or perf_counter() - began > _AT_ONCE
 
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
-        """Sources with their trees: the next one is opened while the one before is in use."""
+        """Sources with their trees: the next one is opened while the one before is in use, where that spares a wait."""
         born = session.generation()
         stop = _core.Stop()
         pool = ThreadPoolExecutor(1, "sapwood-open", initializer=stop.heed)
@@ -225,19 +233,18 @@ class Chain:
         try:
             while source is not None:
                 is_parent = born == session.generation()
+                is_slow = True
                 try:
                     # A child process has none of its parent's threads.
-                    tree = (
-                        coming.result()
-                        if coming is not None and is_parent
-                        else self._open(source)
+                    tree, is_slow = (
+                        coming.result() if coming is not None and is_parent else self._open(source)
                     )
                 except (NotFoundError, MissingFileError) as error:
                     tree = None
                     self._refuse_friends_by_place(source, error)
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
-                if source is not None and is_parent:
+                if source is not None and is_parent and is_slow:
                     coming = pool.submit(self._open, source)
                 if tree is not None:
                     yield now, tree
@@ -245,7 +252,7 @@ class Chain:
             if born == session.generation():
                 stop.set()
                 if coming is not None and not coming.cancel() and coming.exception() is None:
-                    close(source, coming.result())
+                    close(source, coming.result()[0])
                 pool.shutdown(wait=True)
 
 
