@@ -207,6 +207,8 @@ def test_the_next_file_is_opened_while_one_is_in_use(files: str, monkeypatch: py
         return found
 
     monkeypatch.setattr(chain, "open_tree", counted)
+    # A file that takes longer than nothing, and, at the end, one that opens at once.
+    monkeypatch.setattr(chain, "_AT_ONCE", 0.0)
     for use in (
         lambda: chain.Chain("test", files, {}).members(),
         lambda: sapwood.num_entries(files),
@@ -217,6 +219,11 @@ def test_the_next_file_is_opened_while_one_is_in_use(files: str, monkeypatch: py
         assert opened.acquire(timeout=30) and opened.acquire(timeout=30)
         assert not opened.acquire(timeout=0.05), "no more than the next one"
         members.close()
+    monkeypatch.setattr(chain, "_AT_ONCE", 1e9)
+    members = chain.Chain("test", files, {}).members()
+    next(members)
+    assert opened.acquire(timeout=30) and not opened.acquire(timeout=0.05)
+    members.close()
 
 
 CHAIN = """
