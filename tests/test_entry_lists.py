@@ -63,6 +63,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+def test_the_cache_follows_a_list(folder: Path) -> None:
+    wanted = [entry for entry in range(130000) if entry % 3000 == 1]
+    with sapwood.open(folder / "lists.root") as file:
+        tree, one = file["t"], file["few"]
+        chosen = [number for number in one.numbers_of(tree) if number > 100_000]
+        assert [row["x"] for row in tree.rows(one)] == wanted
+    with sapwood.open(folder / "lists.root") as file:
+        tree = file["t"]
+        assert [row["x"] for row in tree.rows(chosen)] == chosen
+        baskets = tree["x"].num_baskets
+        borders = [tree["x"].basket_entry_start_stop(number) for number in range(baskets)]
+        holding = [
+            number
+            for number, (start, stop) in enumerate(borders)
+            if any(start <= one < stop for one in chosen)
+        ]
+        figures = tree.cache_figures
+        needed = sum(tree["x"].basket_compressed_bytes(number) for number in holding)
+        assert 0 < len(holding) < baskets and figures["wasted_bytes"] == 0
+        assert figures["fetched_bytes"] <= needed + 200 * len(holding), (figures, needed)
+
+
 def test_entries_of_a_list_are_read(folder: Path) -> None:
     file = sapwood.open(folder / "lists.root")
     tests = {

@@ -14,6 +14,7 @@ from sapwood._read import layout, reading
 from sapwood._read.libraries import as_library
 from sapwood._write import lossless
 from sapwood.interpretation import Unknown
+from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from sapwood._tree.tree import Tree
@@ -72,7 +73,11 @@ class Rows(Sequence[Row]):
     def __init__(self, tree: Tree, entries: Any = None, columns: Any = None) -> None:
         self.tree = tree
         """The tree."""
-        self._entries = range(tree.num_entries) if entries is None else _numbers(entries, tree.num_entries)
+        self._entries = (
+            range(tree.num_entries)
+            if entries is None
+            else _numbers(as_numbers(entries, tree), tree.num_entries)
+        )
         self._listed = entries is not None
         named = [] if columns is None else [tree[name] for name in tree.keys(filter_name=columns)]
         if columns is not None and not named:

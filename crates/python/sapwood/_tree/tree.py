@@ -210,11 +210,11 @@ class Tree(HasBranches):
 
         The branches need not be named: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the
-        order in which they will be read (events sorted by run and luminosity section, for instance) or a mask
-        with a truth value for each entry, what is fetched follows that list. Branches that ``columns`` names,
-        by patterns if need be, are fetched together from the first entry on, so that over a slow link the
-        first look at each costs no request of its own. Whole columns are much faster: :meth:`arrays` and
-        :meth:`iterate`.
+        order in which they will be read (events sorted by run and luminosity section, for instance), a mask
+        with a truth value for each entry, or a ``TEntryList``, what is fetched follows that list: only
+        baskets that hold one of them. Branches that ``columns`` names, by patterns if need be, are fetched
+        together from the first entry on, so that over a slow link the first look at each costs no request of
+        its own. Whole columns are much faster: :meth:`arrays` and :meth:`iterate`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
