@@ -397,7 +397,9 @@ fn class_of(
         return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
     }
     if name == "TObject" {
-        return Err(Error::unsupported("entries of classes that derive from TObject cannot be added"));
+        let words = "entries of classes that derive from TObject cannot be added as values: those of another tree are, \
+                     by merging it into this file (sapwood merge --append, merge(..., append=True))";
+        return Err(Error::unsupported(words));
     }
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
