@@ -1,5 +1,6 @@
 //! What files share: threads, memory, descriptions of classes. Passed in options; nothing is global.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -49,6 +50,25 @@ pub const MOST_THREADS: usize = 1024;
 /// Threads that wait for storage.
 const FETCH_THREADS: usize = 4;
 
+thread_local! {
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Puts back what was there before, also after a panic.
+struct Before(bool);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        IS_ALONE.set(self.0);
+    }
+}
+
+/// Does `work` in this thread as if each session had only this one: others do the same with other parts.
+pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
+    let _before = Before(IS_ALONE.replace(true));
+    work()
+}
+
 impl Session {
     /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
     /// reads as well, but from far stores: for those others wait.
@@ -66,8 +86,11 @@ impl Session {
         }))
     }
 
-    /// Threads that decode.
+    /// Threads that decode; one for a thread whose work is a part of what several do.
     pub fn threads(&self) -> usize {
+        if IS_ALONE.get() {
+            return 1;
+        }
         *self.0.threads.get_or_init(|| match self.0.wanted {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(MOST_THREADS),

@@ -6,11 +6,13 @@ use super::evaluate::Rows;
 use super::fault::fault;
 use super::index;
 use super::parse::parse_list;
-use super::select::{Named, Query};
+use super::points::{Points, passing};
+use super::select::Query;
 use super::source::Source;
 use super::step::Step;
+use super::steps::each_step;
 use super::token::{Placed, Token, tokens};
-use super::value::{Data, Scalar, Value};
+use super::value::Data;
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 use crate::read::{Progress, Selection};
@@ -46,15 +48,6 @@ enum Bins {
     /// So many, around the values.
     Automatic(usize),
     Fixed(Box<Axis>),
-}
-
-/// Values that a histogram would be filled with, one after another.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Points {
-    /// The values of each expression, along x first.
-    pub columns: Vec<Vec<f64>>,
-    /// Their weights; 1 each where there are none.
-    pub weights: Option<Vec<f64>>,
 }
 
 impl Draw {
@@ -234,12 +227,11 @@ impl Draw {
     pub fn points(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Points> {
         let entries: Selection = entries.try_into().map_err(Into::into)?;
         let mut all = Points { columns: vec![Vec::new(); self.query.values.len()], weights: None };
-        Query::each_step(&[&self.query], &entries, &mut |_| Ok(()), &mut |step| {
-            self.each_part(step, |points| {
-                all.append(points);
-                Ok(())
-            })
-        })?;
+        let mut append = |points| {
+            all.append(points);
+            Ok(())
+        };
+        each_step(&[&self.query], &entries, &mut |_| Ok(()), &|step, take| self.each_part(step, take), &mut append)?;
         Ok(all)
     }
 
@@ -406,14 +398,18 @@ pub fn draw_with(
         }
     };
     let queries: Vec<&Query> = draws.iter().map(|draw| &draw.query).collect();
-    Query::each_step(&queries, entries, &mut progress, &mut |step| {
-        draws.iter().zip(&mut pending).try_for_each(|(draw, pending)| {
-            draw.each_part(step, |points| match &mut pending.histogram {
-                Some(histogram) => fill(histogram, &points),
-                None => pending.wait(draw, points),
-            })
-        })
-    })?;
+    let compute = |step: &Step<'_>, take: &mut dyn FnMut((usize, Points)) -> Result<()>| {
+        let mut of_each = draws.iter().enumerate();
+        of_each.try_for_each(|(place, draw)| draw.each_part(step, |points| take((place, points))))
+    };
+    let mut fill_one = |(place, points): (usize, Points)| {
+        let (draw, pending) = (&draws[place], &mut pending[place]);
+        match &mut pending.histogram {
+            Some(histogram) => fill(histogram, &points),
+            None => pending.wait(draw, points),
+        }
+    };
+    each_step(&queries, entries, &mut progress, &compute, &mut fill_one)?;
     let done = draws.iter().zip(pending).map(|(draw, mut pending)| match pending.histogram {
         Some(histogram) => Ok(histogram),
         None => filled_with(draw, &mut pending.waiting),
@@ -470,100 +466,6 @@ fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl Points {
-    /// Adds those that follow.
-    fn append(&mut self, more: Self) {
-        let count = self.len();
-        if self.weights.is_some() || more.weights.is_some() {
-            let added = more.len();
-            let weights = self.weights.get_or_insert_with(|| vec![1.0; count]);
-            weights.extend(more.weights.unwrap_or_else(|| vec![1.0; added]));
-        }
-        self.columns.resize(self.columns.len().max(more.columns.len()), Vec::new());
-        for (column, more) in self.columns.iter_mut().zip(more.columns) {
-            column.extend(more);
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
-    }
-}
-
-/// What passes of some values that share a loop; the last of them is the cut, if there is one.
-fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
-    let weight = if cut.is_some() { values.pop() } else { None };
-    let nothing = |count: usize| Points { columns: vec![Vec::new(); count], weights: None };
-    let mut weights = None;
-    let mut chosen: Option<Vec<bool>> = None;
-    if let Some(weight) = weight {
-        let is_condition = cut.is_some_and(|cut| cut.bound.is_condition());
-        match &weight.data {
-            // The same for all.
-            Data::One(_) => {
-                let one = weight.data.f64s()?;
-                let super::number::Side::One(one) = one else { return Err(super::fault::no_number()) };
-                if one == 0.0 {
-                    return Ok(nothing(values.len()));
-                }
-                if one != 1.0 {
-                    let items = weight.frame.items()?;
-                    weights = Some(vec![one; items]);
-                }
-            }
-            Data::Numbers(numbers) => {
-                chosen = Some(numbers.as_bool()?.into_owned());
-                if !is_condition {
-                    weights = Some(numbers.as_f64()?.into_owned());
-                }
-            }
-            Data::Texts(_) => return Err(super::fault::no_number()),
-        }
-        values.push(Value { data: Data::One(Scalar::Bool(true)), ..weight });
-    }
-    if let Some(present) = super::align::all_present(&values) {
-        chosen = Some(match chosen {
-            None => present.to_vec(),
-            Some(chosen) => chosen.iter().zip(present.iter()).map(|(&a, &b)| a && b).collect(),
-        });
-    }
-    if cut.is_some() {
-        values.pop();
-    }
-    let count = chosen.as_ref().map(|chosen| chosen.iter().filter(|is_chosen| **is_chosen).count());
-    match (count, &chosen) {
-        (Some(0), _) => return Ok(nothing(values.len())),
-        (Some(count), Some(all)) if count == all.len() => chosen = None,
-        _ => {}
-    }
-    let mut columns = Vec::with_capacity(values.len());
-    for value in values {
-        let value = value.spread()?;
-        let doubles = value.doubles()?;
-        columns.push(match &chosen {
-            None => doubles.into_owned(),
-            Some(chosen) => kept(&doubles, chosen),
-        });
-    }
-    let weights = match (&chosen, weights) {
-        (Some(chosen), Some(weights)) => Some(kept(&weights, chosen)),
-        (_, weights) => weights,
-    };
-    Ok(Points { columns, weights })
-}
-
-/// The values that are chosen. Where these are at random, a branch for each would cost more than writing all.
-fn kept(values: &[f64], chosen: &[bool]) -> Vec<f64> {
-    let mut kept = vec![0.0; values.len()];
-    let mut count = 0;
-    for (value, is_chosen) in values.iter().zip(chosen) {
-        kept[count] = *value;
-        count += usize::from(*is_chosen);
-    }
-    kept.truncate(count);
-    kept
 }
 
 /// The expressions, and what stands behind the last `>>`, if that is a name or bins.

@@ -84,7 +84,7 @@ impl LumiMask {
         let [run, section] = columns;
         let pair = Pair::new(source.clone(), run, section)?;
         let mut passing = Vec::new();
-        for step in source.steps(&pair.needed(), &entries, STEP_BYTES)? {
+        for step in source.steps(&pair.needed(), &entries, STEP_BYTES, source.threads() == 1)? {
             let mut keys = pair.read(&step)?.into_iter();
             for range in step.ranges() {
                 let is_in = |(run, section): (i64, i64)| self.contains(run, section);

@@ -1,7 +1,5 @@
 //! Queries: values and a cut, bound to a source, and how they are read.
 
-use std::sync::mpsc::{Sender, channel};
-
 use super::align::Lengths;
 use super::bind::Binder;
 use super::bound::{Bound, number};
@@ -12,20 +10,13 @@ use super::source::Source;
 use super::step::Step;
 use super::value::{Data, Value};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::interrupt::{self, Stop};
 use crate::read::{Column, Progress, Selection};
 
 /// Memory that the columns of a step take, about, where a source is read in steps.
-const STEP_BYTES: u64 = 32 << 20;
+pub(super) const STEP_BYTES: u64 = 32 << 20;
 
 /// Columns of a cut up to this size are read at once, and used again for the values; larger ones step by step.
 const KEPT_BYTES: u64 = 256 << 20;
-/// Entries for each run of passing ones from which on few baskets are needed: they hold some thousands.
-const SPARSE: u64 = 1_000;
-/// Steps without a look at what passes, after one in which it was nearly everywhere: the second number where looks have
-/// found nothing else for long.
-const DENSE_STEPS: (u32, u32) = (4, 64);
-
 /// Values of expressions, for the entries that pass a cut.
 ///
 /// # Example
@@ -260,7 +251,7 @@ impl Query {
         let Some(cut) = &self.cut else { return Ok(entries) };
         let ids = self.ids_of([&cut.bound]);
         let mut ranges = Vec::new();
-        for part in self.source.steps(&ids, &entries, STEP_BYTES)? {
+        for part in self.source.steps(&ids, &entries, STEP_BYTES, self.source.threads() == 1)? {
             let mut step = Step::new(&self.source, part);
             step.read(&ids, progress)?;
             ranges.extend(step.passing(&self.mask(cut, &step)?)?.ranges());
@@ -273,71 +264,6 @@ impl Query {
         let mut places = Vec::new();
         of.into_iter().for_each(|bound| bound.columns(&mut places));
         places.into_iter().filter_map(|place| self.needed.get(place).copied()).collect()
-    }
-
-    /// Reads what some queries of one source need, step by step: for the entries that pass the cut of any of them.
-    pub(super) fn each_step<'s>(
-        queries: &[&'s Self],
-        entries: &Selection,
-        progress: &mut dyn FnMut(Progress) -> Result<()>,
-        work: &mut dyn FnMut(&Step<'s>) -> Result<()>,
-    ) -> Result<()> {
-        let Some(source) = queries.first().map(|query| &query.source) else { return Ok(()) };
-        if queries.iter().any(|query| !query.source.is(source)) {
-            return Err(Error::mismatch("what is drawn together is of one tree"));
-        }
-        // One place for what is asked for by numbers of columns.
-        let (mut of_cuts, mut all) = (Vec::new(), Vec::new());
-        for query in queries {
-            of_cuts.extend(query.ids_of(query.cut.iter().map(|cut| &cut.bound)));
-            all.extend_from_slice(&query.needed);
-        }
-        // A cut that depends on the loop of the values says nothing by itself.
-        let cuts = |query: &&Self| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
-        let is_narrowed = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
-        // Where the caller's thread is not the only one, the next step is read while one is worked on.
-        let is_ahead = source.session().is_some_and(|session| session.pool().is_some());
-        let mut parts = source.steps(&all, entries, STEP_BYTES)?.into_iter();
-        // Steps that are read whole at once, as those before had something that passes nearly everywhere.
-        let (mut dense, mut without_look) = (0, DENSE_STEPS.0);
-        let Some(part) = parts.next() else { return Ok(()) };
-        let mut step = Step::new(source, part);
-        let mut looks = is_narrowed;
-        step.read(if looks { &of_cuts } else { &all }, progress)?;
-        loop {
-            if looks {
-                let mut any = vec![false; step.entries.len() as usize];
-                for (query, cut) in queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
-                    any.iter_mut().zip(query.mask(cut, &step)?).for_each(|(any, passes)| *any |= passes);
-                }
-                let passing = step.passing(&any)?;
-                let runs = passing.ranges().len() as u64;
-                match runs * SPARSE < step.entries.len() {
-                    true => {
-                        step.narrow(passing)?;
-                        without_look = DENSE_STEPS.0;
-                    }
-                    false => {
-                        dense = without_look;
-                        without_look = (2 * without_look).min(DENSE_STEPS.1);
-                    }
-                }
-            } else {
-                dense = u32::saturating_sub(dense, 1);
-            }
-            step.read(&all, progress)?;
-            let Some(part) = parts.next() else { return work(&step) };
-            looks = is_narrowed && dense == 0;
-            let ids = if looks { &of_cuts } else { &all };
-            let mut next = Step::new(source, part);
-            if is_ahead {
-                beside(|progress| next.read(ids, progress), || work(&step), progress)?;
-            } else {
-                work(&step)?;
-                next.read(ids, progress)?;
-            }
-            step = next;
-        }
     }
 
     /// Computes something for parts of the rows of a step, and takes it in their order.
@@ -422,43 +348,6 @@ impl Query {
     }
 }
 
-/// Reads in a thread of its own while something else is done. What is done says first what went wrong, and ends the
-/// read.
-fn beside(
-    read: impl FnOnce(&mut dyn FnMut(Progress) -> Result<()>) -> Result<()> + Send,
-    work: impl FnOnce() -> Result<()>,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
-) -> Result<()> {
-    let stop = Stop::default();
-    let (worked, read) = std::thread::scope(|scope| {
-        let (to, from) = channel();
-        let reading = || {
-            // Dropped at the end, whatever it is.
-            let _to: Sender<()> = to;
-            let mut last = None;
-            let read = || {
-                read(&mut |progress| {
-                    last = Some(progress);
-                    interrupt::check()
-                })
-            };
-            stop.heeding(read).map(|()| last)
-        };
-        let reading = match std::thread::Builder::new().spawn_scoped(scope, reading) {
-            Ok(reading) => reading,
-            Err(error) => return (Ok(()), Err(Error::system("cannot start a thread that reads", error))),
-        };
-        let worked = work().and_then(|()| interrupt::receive(&from).map(drop));
-        if worked.is_err() {
-            stop.set();
-        }
-        (worked, reading.join().unwrap_or_else(|_| Err(Error::internal("a thread that reads has failed"))))
-    });
-    worked?;
-    // The caller's thread hears of it: it may have been told to stop.
-    read?.map_or(Ok(()), progress)
-}
-
 /// An item that an entry lacks.
 fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let mut end = 0;
@@ -474,83 +363,4 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
          entry for it. Take a slice, as in [:, :1], cut such entries away, or say what stands in for them with \
          Alt$(v[0], 0)"
     )))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
-    use std::time::{Duration, Instant};
-
-    use super::*;
-    use crate::io::{ByteRange, Ends, LocalFile, Profile, Receive, Store};
-    use crate::tree::BasketBytes;
-    use crate::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
-    use crate::{File, OpenOptions, Session};
-
-    /// A file that keeps the last offset that was read.
-    struct Watched(LocalFile, Arc<AtomicU64>);
-
-    impl Store for Watched {
-        fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-            self.0.ends(head_bytes, tail_bytes)
-        }
-
-        fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
-            let last = ranges.iter().map(|range| range.start).max().unwrap_or(0);
-            self.1.fetch_max(last, Ordering::SeqCst);
-            self.0.read_ranges(ranges, into)
-        }
-
-        fn profile(&self) -> Profile {
-            self.0.profile()
-        }
-    }
-
-    #[test]
-    fn the_next_step_is_read_while_one_is_worked_on() {
-        const ENTRIES: usize = 5_000_000;
-        let path = sapwood_testkit::scratch("ahead.root");
-        let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
-        let specs = vec![BranchSpec::number("x", crate::column::Number::F64)];
-        let options = TreeOptions { auto_flush: Every::Entries(500_000), ..TreeOptions::default() };
-        let mut tree = file.tree("t", specs, options).unwrap();
-        tree.extend(&[("x", Values::from(&vec![1.0; ENTRIES][..]))]).unwrap();
-        tree.close().unwrap();
-        file.close().unwrap();
-        let last = Arc::new(AtomicU64::new(0));
-        let store = Arc::new(Watched(LocalFile::open(&path).unwrap(), Arc::clone(&last)));
-        let options = OpenOptions { session: Session::with_threads(2), ..OpenOptions::default() };
-        let tree = File::from_store(store, options).unwrap().tree("t").unwrap();
-        last.store(0, Ordering::SeqCst);
-        let query = Query::new(&tree).value("x").unwrap();
-        let mut steps = 0;
-        let mut progress = |_: Progress| Ok(());
-        Query::each_step(&[&query], &(0..tree.entries).try_into().unwrap(), &mut progress, &mut |step| {
-            steps += 1;
-            let end = step.entries.span().end;
-            let next = tree.branches()[0].baskets().iter().find(|basket| basket.entries.start >= end);
-            let Some(BasketBytes::Stored { seek, .. }) = next.map(|next| &next.bytes) else { return Ok(()) };
-            let start = Instant::now();
-            while last.load(Ordering::SeqCst) < *seek {
-                assert!(start.elapsed() < Duration::from_secs(60), "the next step waits for this one");
-                std::thread::yield_now();
-            }
-            Ok(())
-        })
-        .unwrap();
-        assert!(steps > 1);
-    }
-
-    #[test]
-    fn what_fails_in_the_work_ends_the_read() {
-        let mut reads = 0;
-        let read = |progress: &mut dyn FnMut(Progress) -> Result<()>| loop {
-            reads += 1;
-            progress(Progress { done_bytes: reads, total_bytes: 1 })?;
-        };
-        let error = beside(read, || Err(Error::mismatch("no")), &mut |_| Ok(())).unwrap_err();
-        assert_eq!(error.message(), "no");
-        assert!(reads > 0);
-    }
 }

@@ -143,15 +143,21 @@ impl Source {
     }
 
     /// Entries in steps whose columns take at most about so many bytes of memory. Steps end with clusters where these
-    /// fit, so that no basket is read twice. Where a request costs nothing and one thread does everything, they are
-    /// single clusters, if these have enough bytes: their columns stay in the processor's cache.
-    pub(super) fn steps(&self, ids: &[usize], entries: &Selection, bytes: u64) -> Result<Vec<Selection>> {
+    /// fit, so that no basket is read twice. Where a request costs nothing and one thread does everything with a step,
+    /// they are single clusters, if these have enough bytes: their columns stay in the processor's cache.
+    pub(super) fn steps(
+        &self,
+        ids: &[usize],
+        entries: &Selection,
+        bytes: u64,
+        is_alone: bool,
+    ) -> Result<Vec<Selection>> {
         /// What a step takes in any case: shorter ones cost more than they gain.
         const LEAST_BYTES: u64 = 1 << 20;
         let clusters = self.table.clusters()?;
         let entry_bytes = self.entry_bytes(ids).max(1);
         let most = (bytes / entry_bytes).max(1);
-        let least = if self.table.is_near_and_alone() { LEAST_BYTES / entry_bytes } else { most };
+        let least = if is_alone && self.table.is_near() { LEAST_BYTES / entry_bytes } else { most };
         let mut steps = Vec::new();
         let mut done = 0;
         while done < entries.len() {
@@ -170,6 +176,16 @@ impl Source {
             done = end;
         }
         Ok(steps)
+    }
+
+    /// Whether its own table is in a local file.
+    pub(super) fn is_near(&self) -> bool {
+        self.table.is_near()
+    }
+
+    /// Threads that may work on it.
+    pub(super) fn threads(&self) -> usize {
+        self.session().map_or(1, crate::Session::threads)
     }
 
     /// Expressions that it brings along, by their names.

@@ -230,14 +230,14 @@ impl Table {
         }
     }
 
-    /// Whether it is read from a local file by one thread.
-    pub(super) fn is_near_and_alone(&self) -> bool {
+    /// Whether it is read from a local file.
+    pub(super) fn is_near(&self) -> bool {
         let file = match self {
             Self::Tree(tree) => tree.file(),
             Self::NTuple(ntuple) => ntuple.file(),
             Self::Columns(_) => return false,
         };
-        file.options().session.threads() == 1 && file.store().as_file().is_some()
+        file.store().as_file().is_some()
     }
 
     /// The threads and memory of its file.
