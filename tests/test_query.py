@@ -238,6 +238,7 @@ def test_what_is_computed_of_absent_values_is_absent(
 def test_absent_values_pass_no_cut_and_fill_nothing(optional: Any) -> None:
     assert optional.arrays(["x"], cut="o > 1").x.tolist() == [2, 4, 5]
     assert optional.arrays(["x"], cut='s == "a"').x.tolist() == [0, 5]
+    assert optional.arrays(["items"], cut="items > 1")["items"].tolist() == [[3], [], [], [4], [5, 6], [7]]
     assert optional.points("o:x")[0][1].tolist() == [0.5, 2.5, 4.5, 5.5]
     assert optional.points("list:x", "o > 1")[0][1].tolist() == [3, 4, 5, 6]
     rows = [(row["entry"], row["o"], row["items"]) for row in optional.scan("o:items")]

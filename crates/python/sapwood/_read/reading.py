@@ -308,7 +308,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         _, values, selection = load_plan(plan, [], selection, None)
         loaded = _load_what_can_be(plan, branches, selection, bar)
     if plan.cut_on_items:
-        mask = libraries.CALCULATION.column(values[plan.cut or ""], selection) != 0
+        mask = _without_absent(libraries.CALCULATION.column(values[plan.cut or ""], selection) != 0)
     arrays: dict[str, Any] = {}
     for output in plan.outputs:
         if output.name in arrays:
@@ -355,13 +355,20 @@ def load_plan(
     return loaded, {name: Loaded(column, index) for name, column in zip(names, computed)}, selection
 
 
+def _without_absent(mask: Any) -> Any:
+    """A cut does not pass where what it is computed of is absent."""
+    if isinstance(mask, np.ndarray) or "?" not in str(mask.type):
+        return mask
+    return libraries.need("awkward", "a cut on optional values").fill_none(mask, False)
+
+
 def _items_left(cut: str | None, name: str, array: Any, mask: Any, to: Library) -> Any:
     """What a cut on items leaves of a column, which has a list for each of its lists."""
     try:
         return to.apply_mask(array, mask)
     except SapwoodError:
         raise
-    except (IndexError, ValueError):
+    except (IndexError, TypeError, ValueError):
         raise MismatchError(
             f"the cut {cut!r} is on items of lists, and {name!r} has no list for each of them: leave it out, or cut "
             "on one value an entry"
