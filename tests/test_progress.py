@@ -96,3 +96,19 @@ def test_the_command_shows_a_line_on_a_terminal_alone(path: Path, words: list[st
     path.with_name("b.root").unlink(missing_ok=True)
     quiet = subprocess.run(command, cwd=path.parent, capture_output=True, timeout=60)
     assert quiet.returncode == 0 and quiet.stderr == b""
+
+
+def test_classes_are_described_without_an_object(path: Path, tmp_path: Path) -> None:
+    source = sapwood.open(path)
+    infos = source.file.streamers
+    target = tmp_path / "b.root"
+    with sapwood.recreate(target) as file:
+        file.update_streamers([infos["TTree"][max(infos["TTree"])]])
+    assert list(sapwood.open(target).file.streamers) == ["TTree"]
+    with sapwood.update(target) as file:
+        file.update_streamers(source)
+        with pytest.raises(TypeError, match="int is no StreamerInfo"):
+            file.update_streamers([1])
+    described = sapwood.open(target).file.streamers
+    assert set(described) == set(infos) and described == infos
+    assert sapwood.verify(target) == []

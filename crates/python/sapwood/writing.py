@@ -432,6 +432,33 @@ class WritableFile(WritableDirectory):
             self._core.save()
         return _open(self._place if self._place is not None else self._core.content())
 
+    def update_streamers(self, streamers: Any) -> None:
+        """Describes classes in this file, though it need not hold an object of them: all that an open file
+        describes, or some :class:`~sapwood.streamers.StreamerInfo` of open files.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(first := io.BytesIO()) as file:
+        ...     file["note"] = "hello"
+        >>> with sapwood.recreate(second := io.BytesIO()) as file:
+        ...     file.update_streamers(sapwood.open(first))
+        >>> list(sapwood.open(second).file.streamers)
+        ['TObject', 'TObjString']
+
+        Raises :class:`TypeError` for what describes no class.
+        """
+        found = getattr(streamers, "file", streamers)
+        infos = getattr(found, "streamers", None)
+        if infos is not None:
+            streamers = [info for versions in infos.values() for info in versions.values()]
+        by_file: dict[Any, set[tuple[str, int]]] = {}
+        for info in streamers:
+            described = getattr(info, "_described", None)
+            if described is None:
+                raise TypeError(f"{type(info).__name__} is no StreamerInfo of an open file")
+            by_file.setdefault(described, set()).add((info.name, info.class_version))
+        for described, classes in by_file.items():
+            self._core.describe(described, classes)
+
     def save(self) -> None:
         """Makes all rows and objects that were written visible to every reader. Where a tree cannot be
         written, the others and all objects are."""
