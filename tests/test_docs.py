@@ -14,6 +14,8 @@ import pytest
 sapwood = pytest.importorskip("sapwood")
 pytest.importorskip("awkward")
 
+from support import guides  # noqa: E402
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text()
 PAGES = sorted(
@@ -31,7 +33,8 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder from which the README's paths lead to the examples."""
+    """A folder from which the README's paths lead to the examples; caches are in it, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -47,7 +50,11 @@ def test_python_blocks_run(place: Path) -> None:
 
 #: Pages that run from the top downwards, and the packages that they need.
 RUNNING = {
-    "tools.md": ("polars", "pyarrow", "duckdb", "hist", "coffea"),
+    "tools.md": ("polars", "pyarrow", "duckdb", "hist", "coffea", "h5py"),
+    "python.md": ("hist", "pandas"),
+    "packed.md": (),
+    "compression.md": (),
+    "remote.md": ("fsspec", "aiohttp"),
     "first-hour.md": ("hist", "pandas"),
     "coming-from-root.md": ("hist",),
     "coming-from-hadd.md": (),
@@ -73,16 +80,37 @@ def test_the_blocks_of_a_guide_run_one_after_another(place: Path, page: str) -> 
     text = (REPOSITORY / "docs" / page).read_text()
     # Classes of a block are looked up in its module.
     module = types.ModuleType("guide")
+    module.__dict__["sapwood"] = sapwood
     sys.modules["guide"] = module
+    number = 0
     try:
-        for language, code in re.findall(r"^```(python|sh)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            if language == "python":
-                exec(compile(code, page, "exec"), module.__dict__)
-            elif page != "tools.md":
+        with guides.prepared(page, place) as given:
+            for excuse, language, code in guides.BLOCK.findall(text):
+                code = given.words(code)
+                if language == "python":
+                    module.__dict__.update(given.names(number))
+                    number += 1
+                if excuse:
+                    continue
+                if language == "python":
+                    exec(compile(code, f"{page}, block {number}", "exec"), module.__dict__)
+                    continue
                 for line in filter(None, code.splitlines()):
                     run_command(line)
     finally:
         del sys.modules["guide"]
+
+
+#: Pages of which another test runs the blocks, or which take hours.
+ELSEWHERE = {"c.md", "benchmarks.md"}
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (REPOSITORY / "docs").glob("*.md")))
+def test_a_block_that_does_not_run_says_why(page: str) -> None:
+    text = (REPOSITORY / "docs" / page).read_text()
+    if page not in RUNNING and page not in ELSEWHERE:
+        silent = [code for excuse, _, code in guides.BLOCK.findall(text) if not excuse]
+        assert not silent, f"{page} is not in RUNNING, and a block of it says no reason: {silent[0]}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

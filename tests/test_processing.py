@@ -316,6 +316,11 @@ class Sums(Selector):
     columns = ["x"]
     def process(self, batch):
         return float(np.sum(batch.x))
+
+class Pairs(Selector):
+    columns = ["x"]
+    def process(self, batch):
+        return ("x", len(batch.x))
 """
 
 
@@ -323,7 +328,9 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
     script = tmp_path / "two.py"
     script.write_text(TWO)
     done = command("process", files, script)
-    assert done.returncode == 1 and "several selectors" in done.stderr and "Counts, Sums" in done.stderr
+    assert (
+        done.returncode == 1 and "several selectors" in done.stderr and "Counts, Sums, Pairs" in done.stderr
+    )
     done = command("process", files, f"{script}:Sums")
     assert float(done.stdout) == sum(range(-10, 1490)), done.stderr
     first, second = (f"{files.replace('*', str(part))}" for part in (0, 1))
@@ -335,10 +342,16 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert sapwood.open(tmp_path / "out.root")["h"].values().sum() == 1490
+    # A number is a TParameter, and what is no object of ROOT is not lost.
+    done = command("process", files, f"{script}:Sums", "--out", tmp_path / "sum.root")
+    assert sapwood.open(tmp_path / "sum.root")["result"].value == sum(range(-10, 1490)), done.stderr
+    done = command("process", files, f"{script}:Pairs", "--out", tmp_path / "pairs.root")
+    assert done.returncode == 1 and "('x', " in done.stdout and "--out with .json" in done.stderr
+    assert not list(tmp_path.glob("*pairs.root*"))
     for arguments, words in (
         (("MySelector.C+",), "is C++, which is not run here: `sapwood makeselector FILE:TREE`"),
         (("gone.py",), "no file 'gone.py'"),
-        ((f"{script}:Gone",), "has no selector 'Gone'; it has Counts, Sums"),
+        ((f"{script}:Gone",), "has no selector 'Gone'; it has Counts, Sums, Pairs"),
         ((f"{script}:Sums", "--out", "x.txt"), "written as .root or .json"),
         ((f"{script}:Sums", "--out", f"{tmp_path}/sum.json"), "--force"),
     ):

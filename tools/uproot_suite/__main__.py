@@ -28,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 INSIDE = re.compile(
     r"uproot\.(models|source|_util|_dask|sink|const|containers|streamers|serialization|deserialization|extras|futures|model\.|"
-    r"interpretation\.[a-z]|compression\.[a-z_]|writing\.(_|identify|writable)|cache\.|reading\.|behaviors?\b|register_interpretation)"
+    r"interpretation\.[a-z]|compression\.[a-z_]|writing\.(_|identify|writable)|cache\.|reading\.|behaviors?\b|register_interpretation|language\.)"
     r"|\._(cascading|forth|complete_forth_code|file\b|source\b)|\.(header|footer)\.|\bpage_link_list\b|get_field_metadata|\.file\.source"
     # Classes that uproot makes of StreamerInfo, and what it finds baskets with.
     r"|\b(has_class_named|class_named|classname_(de|en)code|reset_classes|entries_to_ranges_or_baskets)\b|\bModel_\w+\("

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bar;
 mod clusters;
 mod commands;
 mod output;

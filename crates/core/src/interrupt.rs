@@ -54,6 +54,25 @@ pub fn heeding<T>(check: impl Fn() -> Result<()> + 'static, work: impl FnOnce() 
     work()
 }
 
+/// As [`heeding`], and what was heeded before is asked first.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::interrupt::{also_heeding, check, heeding};
+/// use sapwood::{Error, ErrorKind};
+/// let stopped = || Err(Error::new(ErrorKind::Cancelled, "stopped"));
+/// assert!(heeding(stopped, || also_heeding(|| Ok(()), check)).is_err());
+/// ```
+pub fn also_heeding<T>(check: impl Fn() -> Result<()> + 'static, work: impl FnOnce() -> T) -> T {
+    let before = CHECK.with_borrow(Clone::clone);
+    let both = move || {
+        before.as_ref().map_or(Ok(()), |before| before())?;
+        check()
+    };
+    heeding(both, work)
+}
+
 /// Whether [`check`] can end a wait of this thread.
 ///
 /// # Example

@@ -218,6 +218,7 @@ pub mod merge;
 pub mod ntuple;
 mod object;
 pub mod perf;
+pub mod progress;
 pub mod project;
 pub mod query;
 pub mod read;

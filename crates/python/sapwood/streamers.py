@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ class StreamerInfo:
     """``fCheckSum``: what tells versions apart where they have no number."""
     elements: tuple[StreamerElement, ...]
     """Bases and members."""
+    #: The engine's file that describes it, from which another file takes the description.
+    _described: ClassVar[Any] = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_described"}
 
     @property
     def member_names(self) -> list[str]:
@@ -146,13 +151,16 @@ def with_dependencies(infos: dict[str, dict[int, StreamerInfo]], info: StreamerI
     return found
 
 
-def gather(rows: list[Any]) -> dict[str, dict[int, StreamerInfo]]:
-    """Infos by class and version."""
+def gather(file: Any, known: bool) -> dict[str, dict[int, StreamerInfo]]:
+    """Infos of the engine's file by class and version; with ``known`` also those of classes that it knows
+    without a description in the file."""
     found: dict[str, dict[int, StreamerInfo]] = {}
-    for name, version, checksum, elements in rows:
+    for name, version, checksum, elements in file.infos(known):
         members = tuple(
             StreamerElement(name, typename, title, code, length, base)
             for name, typename, code, title, length, base in elements
         )
-        found.setdefault(name, {})[version] = StreamerInfo(name, version, checksum, members)
+        info = found.setdefault(name, {})[version] = StreamerInfo(name, version, checksum, members)
+        if not known:
+            object.__setattr__(info, "_described", file)
     return found

@@ -59,6 +59,7 @@ def recreate(
     sync: bool = False,
     format: str = "ttree",
     random_access: Any = None,
+    progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> WritableFile:
     """A new file in place of what is there.
@@ -74,7 +75,8 @@ def recreate(
     dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
     bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
     ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one; in
-    a mapping, names and globs need not be in each tree.
+    a mapping, names and globs need not be in each tree. ``progress`` shows a line while the file is sent to a
+    URL, by default only for large files, if standard error is a terminal.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -87,7 +89,7 @@ def recreate(
     """
     return _begin(
         "recreate", file_path, compression=compression, threads=threads, reproducible=reproducible, sync=sync,
-        format=format, random_access=random_access, **others,
+        format=format, random_access=random_access, progress=progress, **others,
     )  # fmt: skip
 
 
@@ -101,6 +103,7 @@ def _begin(
     sync: bool = False,
     format: str = "ttree",
     random_access: Any = None,
+    progress: bool | None = None,
     **others: Any,
 ) -> WritableFile:
     """A new file, as :func:`recreate` or :func:`create` makes it."""
@@ -110,6 +113,7 @@ def _begin(
     options = (threads, reproducible, sync, over, random_access)
     made = WritableFile(mode, file_path, compression, *options)
     made._format = tables
+    made._show = progress
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
 
@@ -143,6 +147,7 @@ def update(
     sync: bool = False,
     format: str = "ttree",
     random_access: Any = None,
+    progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> WritableFile:
     """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
@@ -178,7 +183,7 @@ def update(
     tables = _format(format)
     options = (threads, reproducible, sync, over, random_access)
     made = WritableFile("update", file_path, compression, *options)
-    made._format = tables
+    made._format, made._show = tables, progress
     return made
 
 
@@ -258,6 +263,7 @@ class WritableFile(WritableDirectory):
         self._setting: Compression | None = None if setting is None else from_text(setting)
         self._own_compression: str | None = None
         self._format = "ttree"
+        self._show: bool | None = None
         # Whether its compression is the one that files have if nothing else is said.
         self._is_usual = False
         self._trees: list[WritableTree | ParallelTree | WritableNTuple | ParallelNTuple] = []
@@ -426,6 +432,33 @@ class WritableFile(WritableDirectory):
             self._core.save()
         return _open(self._place if self._place is not None else self._core.content())
 
+    def update_streamers(self, streamers: Any) -> None:
+        """Describes classes in this file, though it need not hold an object of them: all that an open file
+        describes, or some :class:`~sapwood.streamers.StreamerInfo` of open files.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(first := io.BytesIO()) as file:
+        ...     file["note"] = "hello"
+        >>> with sapwood.recreate(second := io.BytesIO()) as file:
+        ...     file.update_streamers(sapwood.open(first))
+        >>> list(sapwood.open(second).file.streamers)
+        ['TObject', 'TObjString']
+
+        Raises :class:`TypeError` for what describes no class.
+        """
+        found = getattr(streamers, "file", streamers)
+        infos = getattr(found, "streamers", None)
+        if infos is not None:
+            streamers = [info for versions in infos.values() for info in versions.values()]
+        by_file: dict[Any, set[tuple[str, int]]] = {}
+        for info in streamers:
+            described = getattr(info, "_described", None)
+            if described is None:
+                raise TypeError(f"{type(info).__name__} is no StreamerInfo of an open file")
+            by_file.setdefault(described, set()).add((info.name, info.class_version))
+        for described, classes in by_file.items():
+            self._core.describe(described, classes)
+
     def save(self) -> None:
         """Makes all rows and objects that were written visible to every reader. Where a tree cannot be
         written, the others and all objects are."""
@@ -444,7 +477,7 @@ class WritableFile(WritableDirectory):
         self._trees_by_path.clear()
         self._core.close()
         if self._upload is not None:
-            self._upload.send()
+            self._upload.send(self._show)
         if self._target is not None:
             self._target.write(self._core.content())
             if isinstance(self._target, io.BytesIO):

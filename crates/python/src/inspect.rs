@@ -18,32 +18,48 @@ use sapwood::inspect::optimize::optimize_baskets;
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
+use sapwood::progress::telling;
 use sapwood_cli::reports::documents;
 
 use crate::dataset::Dataset;
 use crate::errors::run;
 use crate::file::File;
 use crate::network::{Network, Place};
+use crate::reading::watched;
 use crate::sessions;
 use crate::tree::Tree;
 
-/// Verifies the file of a path or a URL, or one that Python reads; gives a report as JSON.
+/// Verifies the file of a path or a URL, or one that Python reads; gives a report as JSON. `progress` is called with
+/// the bytes that are done, and those of all.
 #[pyfunction]
-#[pyo3(signature = (place, name, threads = 0))]
-pub(crate) fn verify_place(py: Python<'_>, place: Place, name: &str, threads: usize) -> PyResult<String> {
+#[pyo3(signature = (place, name, threads = 0, progress = None))]
+pub(crate) fn verify_place(
+    py: Python<'_>,
+    place: Place,
+    name: &str,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
     let network = Network::new(None)?;
-    let report = run(py, || verify::verify_store(network.store(&place)?, options))?;
+    let work = || verify::verify_store(network.store(&place)?, options);
+    let report = run(py, || telling(watched(progress), work))?;
     Ok(documents::verify(name, &report).to_string())
 }
 
 /// Verifies a file in memory; gives a report as JSON.
 #[pyfunction]
-#[pyo3(signature = (content, name, threads = 0))]
-pub(crate) fn verify_bytes(py: Python<'_>, content: PyBackedBytes, name: &str, threads: usize) -> PyResult<String> {
+#[pyo3(signature = (content, name, threads = 0, progress = None))]
+pub(crate) fn verify_bytes(
+    py: Python<'_>,
+    content: PyBackedBytes,
+    name: &str,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
     let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
-    let report = run(py, || verify::verify_store(store, options))?;
+    let report = run(py, || telling(watched(progress), || verify::verify_store(store, options)))?;
     Ok(documents::verify(name, &report).to_string())
 }
 

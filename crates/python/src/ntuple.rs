@@ -259,7 +259,7 @@ impl NTuple {
         let wanted = Wanted::new(py, entries, start, stop)?;
         let ids = self.ids(&ids)?;
         let columns = run(py, || {
-            let watched = watched(progress.as_ref());
+            let watched = watched(progress);
             let columns = sapwood::ntuple::columns_with(&self.engine, &ids, wanted.selection()?, watched)?;
             columns.into_iter().map(followed).collect::<sapwood::Result<Vec<_>>>()
         })?;

@@ -185,7 +185,7 @@ impl Query {
                 let engine = self.named.as_ref().map_or(Some(id), |named| named.get(id).copied());
                 query = query.column(engine.ok_or_else(|| sapwood::Error::not_found("no such field"))?);
             }
-            let answer = query.read_with(&wanted, watched(progress.as_ref()))?;
+            let answer = query.read_with(&wanted, watched(progress))?;
             let passed = (answer.entries != wanted).then(|| {
                 answer.entries.ranges().flatten().flat_map(|entry| (entry as i64).to_ne_bytes()).collect::<Vec<u8>>()
             });
@@ -255,7 +255,7 @@ impl Draws {
     ) -> PyResult<Vec<Histogram>> {
         let more = more.map(|more| more.iter().map(|one| one.get().engine().clone()).collect::<Vec<_>>());
         let wanted = Wanted::new(py, entries, start, stop)?;
-        let drawn = run(py, || query::draw_with(&self.0, &wanted.selection()?, more, watched(progress.as_ref())))?;
+        let drawn = run(py, || query::draw_with(&self.0, &wanted.selection()?, more, watched(progress)))?;
         Ok(drawn.into_iter().map(Histogram::from_engine).collect())
     }
 

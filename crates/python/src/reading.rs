@@ -29,7 +29,7 @@ impl Wanted {
 }
 
 /// Passes on how far a read is: bytes that are done, and those of all. Ctrl-C ends the read.
-pub(crate) fn watched(progress: Option<&Py<PyAny>>) -> impl FnMut(Progress) -> sapwood::Result<()> {
+pub(crate) fn watched(progress: Option<Py<PyAny>>) -> impl FnMut(Progress) -> sapwood::Result<()> {
     let mut checked = Instant::now();
     move |now| {
         if progress.is_none() && checked.elapsed() < CHECK_EVERY {
@@ -37,7 +37,7 @@ pub(crate) fn watched(progress: Option<&Py<PyAny>>) -> impl FnMut(Progress) -> s
         }
         checked = Instant::now();
         with_python_unchanged(|py| {
-            if let Some(progress) = progress {
+            if let Some(progress) = &progress {
                 progress.call1(py, (now.done_bytes, now.total_bytes))?;
             }
             py.check_signals()

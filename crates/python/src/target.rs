@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sapwood::Error;
 use sapwood::io::AtomicFile;
+use sapwood::progress::telling;
 use sapwood_store::environment;
 
 use crate::errors::{raise, run};
 use crate::network::Network;
+use crate::reading::watched;
 
 /// A file of a server that is written here first.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -44,10 +46,12 @@ impl Target {
         run(py, || environment::fetch(&self.url, &self.path, self.network.options_of(&self.url)?))
     }
 
-    /// Sends the finished file and gives it its name.
-    fn publish(&self, py: Python<'_>) -> PyResult<()> {
+    /// Sends the finished file and gives it its name. `progress` is called with the bytes that are sent, and those of
+    /// all.
+    #[pyo3(signature = (progress = None))]
+    fn publish(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let file = self.take().ok_or_else(|| raise(Error::mismatch("the file was sent or discarded")))?;
-        run(py, || file.publish())
+        run(py, || telling(watched(progress), || file.publish()))
     }
 
     /// Removes the file from this machine.

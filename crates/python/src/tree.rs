@@ -205,7 +205,7 @@ impl Tree {
     ) -> PyResult<Vec<Column>> {
         let wanted = Wanted::new(py, entries, start, stop)?;
         let columns = run(py, || {
-            let columns = Plan::new(&self.0, &ids, wanted.selection()?)?.columns_with(watched(progress.as_ref()))?;
+            let columns = Plan::new(&self.0, &ids, wanted.selection()?)?.columns_with(watched(progress))?;
             let named = |error: sapwood::Error, id: usize| {
                 let path = self.0.branches().get(id).map_or("", |branch| &branch.path);
                 let file = Arc::clone(&self.0.file().identity().name);

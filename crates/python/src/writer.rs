@@ -1,6 +1,6 @@
 //! Files that are written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 use sapwood::codec::Compression;
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
+use sapwood::progress::telling;
 use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
@@ -17,6 +18,7 @@ use crate::errors::{raise, run};
 use crate::key::Key;
 use crate::ntuple_writer::{GivenField, NTupleWriter, ParallelNTupleWriter, spec_of};
 use crate::parallel::ParallelWriter;
+use crate::reading::watched;
 use crate::sessions;
 use crate::tree_writer::{Spec, TreeWriter, closed, locked, spec};
 
@@ -44,7 +46,7 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
 
 /// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path,
 /// and entries, baskets, clusters, bytes and bytes before compression, before and after; why its baskets were kept, how
-/// many of them were not looked into, and notes.
+/// many of them were not looked into, and notes. `progress` is called with the bytes that are done, and those of all.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn rewrite(
@@ -65,6 +67,7 @@ pub(crate) fn rewrite(
     to: Option<&str>,
     unsupported: &str,
     random_access: &str,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
@@ -100,7 +103,8 @@ pub(crate) fn rewrite(
     let remade = run(py, || {
         let staged = AtomicFile::new(&path, true)?;
         let writer = sapwood::write::FileWriter::staged(&staged, options)?;
-        let remade = writer.remake(&file, || sapwood::File::open(staged.path()), &how)?;
+        let remake = || writer.remake(&file, || sapwood::File::open(staged.path()), &how);
+        let remade = telling(watched(progress), remake)?;
         staged.publish().map(|()| remade)
     });
     let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
@@ -327,6 +331,16 @@ impl FileWriter {
             ..usual
         };
         self.with(py, |writer| writer.resume(path, &compression, options)).map(TreeWriter::from)
+    }
+
+    /// Describes classes that another file describes, by name and version.
+    fn describe(&self, py: Python<'_>, file: &crate::file::File, classes: HashSet<(String, i32)>) -> PyResult<()> {
+        let from = file_of(file);
+        self.with(py, |writer| {
+            let mut infos = from.infos()?;
+            infos.retain(|info| classes.contains(&(info.name.to_string(), info.version)));
+            writer.describe(infos, Vec::new())
+        })
     }
 
     /// All keys with their paths: those of the last save, and what was written or deleted since.

@@ -136,7 +136,7 @@ impl Destination for Upload {
     fn publish(&self, finished: &Path) -> Result<()> {
         let finished = Finished::open(finished)?;
         let mut step = Step::Sending;
-        let put = self.remote.put(&finished, self.replaces, &mut |next| step = next);
+        let put = finished.telling(|| self.remote.put(&finished, self.replaces, &mut |next| step = next));
         put.map_err(|error| {
             let lead = match step {
                 Step::Sending => "the file was not sent",

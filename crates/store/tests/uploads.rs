@@ -55,7 +55,9 @@ fn a_file_that_is_there_is_replaced_only_where_that_is_wanted() {
 
 #[test]
 fn a_refusal_keeps_the_finished_file_and_what_was_there() {
-    for (status, kind) in [(403, ErrorKind::Denied), (507, ErrorKind::Io)] {
+    for (status, kind) in
+        [(403, ErrorKind::Denied), (507, ErrorKind::Io), (405, ErrorKind::Unsupported), (501, ErrorKind::Unsupported)]
+    {
         let (server, content) = (server(), content(500_000));
         let (file, folder) = staged(&server.url(), &content, &quick());
         server.forget();
@@ -142,4 +144,39 @@ fn places_that_are_only_read_are_named() {
     for url in ["https://a.org/", "root://a.org//folder/"] {
         assert_eq!(target(url, true, &quick()).unwrap_err().kind(), ErrorKind::Mismatch, "{url}");
     }
+}
+
+#[test]
+fn an_upload_tells_how_far_it_is_and_can_be_ended() {
+    use sapwood::progress::{Progress, telling};
+    use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
+    use std::{cell::RefCell, rc::Rc};
+    let (server, content) = (server(), content(1_000_000));
+    let far = Wire::Far { delay: std::time::Duration::from_millis(1), rate: 2_000_000 };
+    let slow = TcpProxy::start(server.address(), move |_| far);
+    let url = server.url().replace(&server.address().to_string(), &slow.address().to_string());
+    let send = |most: u64| {
+        let told = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&told);
+        let tell = move |now: Progress| {
+            seen.borrow_mut().push(now);
+            match now.done_bytes >= most {
+                true => Err(sapwood::Error::new(ErrorKind::Cancelled, "enough")),
+                false => Ok(()),
+            }
+        };
+        let (file, folder) = staged(&url, &content, &NetOptions::default());
+        (telling(tell, || file.publish()), told.take(), folder)
+    };
+    let (ended, told, folder) = send(1);
+    let error = ended.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(error.message().contains("enough; the finished file is kept as"), "{error}");
+    assert!(server.content().unwrap() == b"old"[..]);
+    assert!(told.len() > 1 && told[0] == Progress { done_bytes: 0, total_bytes: 1_000_000 }, "{told:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+    let (sent, told, _) = send(u64::MAX);
+    sent.unwrap();
+    assert!(server.content().unwrap() == content);
+    assert!(told.is_sorted_by_key(|now| now.done_bytes) && told.last().unwrap().done_bytes > 0, "{told:?}");
 }

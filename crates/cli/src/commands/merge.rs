@@ -10,6 +10,7 @@ use sapwood::merge::{Listed, Merge, Packing, Progress, inputs_of, names_of};
 use sapwood::write::TreeOptions;
 use sapwood::{Error, ErrorKind, OpenOptions, Session};
 
+use crate::bar;
 use crate::clusters::clusters;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
@@ -264,7 +265,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let shows = arguments.verbosity > 0 && std::io::stderr().is_terminal();
     let mut watch = |progress: Progress| {
         if shows {
-            bar(progress);
+            draw(progress);
         }
         Flow::Go
     };
@@ -278,7 +279,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let target = arguments.remote.target(&arguments.output, arguments.force)?;
         let merged = how.run_into(&target, &inputs, &open, &mut watch)?;
         let sum = sum_of(target.path())?;
-        target.publish()?;
+        bar::shown("upload", || target.publish())?;
         Ok((merged, sum))
     };
     let (merged, adler32) = merge().map_err(|error: Error| match error.kind() {
@@ -310,19 +311,11 @@ fn check_appendable(output: &Path) -> sapwood::Result<()> {
 }
 
 /// Inputs that are done, in one line of the terminal.
-fn bar(progress: Progress) {
-    const WIDTH: usize = 30;
+fn draw(progress: Progress) {
     let Progress { done, inputs, bytes } = progress;
-    let full = WIDTH * done / inputs.max(1);
     let end = if done == inputs { "\n" } else { "" };
-    // A terminal that is gone is no reason to stop.
-    let _ = write!(
-        std::io::stderr(),
-        "\r[{}{}] {done}/{inputs} inputs, {} MB{end}",
-        "=".repeat(full),
-        " ".repeat(WIDTH - full),
-        bytes / 1_000_000
-    );
+    let part = done as f64 / inputs.max(1) as f64;
+    bar::draw(part, &format!("{done}/{inputs} inputs, {} MB", bytes / 1_000_000), end);
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use sapwood::write::{
 };
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
+use crate::bar;
 use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
@@ -267,10 +268,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         ..WriteOptions::default()
     };
     let writer = FileWriter::staged(&staged, options)?;
-    let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
+    let remade = bar::shown("rewrite", || writer.remake(&from, || File::open(staged.path()), &how))?;
     // Before it leaves this machine.
     let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
     let report = report.named(output::shown(&arguments.output));
-    staged.publish()?;
+    bar::shown("upload", || staged.publish())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

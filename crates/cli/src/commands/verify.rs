@@ -7,6 +7,7 @@ use sapwood::{OpenOptions, Session};
 
 use sapwood_store::redact;
 
+use crate::bar;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 use crate::reports::documents;
@@ -39,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
         let store = arguments.remote.open(path.as_ref())?;
-        let report = verify_store(store, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+        let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
+        let report = bar::shown("verify", || verify_store(store, options))?;
         damaged |= report.is_damaged();
         if arguments.json {
             rows.push(documents::verify(path, &report));

@@ -25,13 +25,14 @@ mod windows;
 mod workspaces;
 
 use crate::error::{Error, Result};
+pub use crate::progress::Progress;
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
 pub use column::Column;
 pub use follow::declared;
 pub(crate) use follow::items;
 pub(crate) use in_flight::{InFlight, Origin};
-pub use plan::{Plan, Progress};
+pub use plan::Plan;
 pub use raw_basket::RawBasket;
 pub use reader::Reader;
 pub(crate) use row_source::{RowSource, Spot};

@@ -11,6 +11,7 @@ use super::windows::Windows;
 use super::{Column, Selection};
 use crate::column::Kind;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::tree::{BranchId, Tree};
 
 /// A branch that counts for another one may itself be counted, and no deeper.
@@ -44,15 +45,6 @@ pub struct Plan<'t> {
     sources: Vec<Source>,
     /// Branches that count for others, which are read before.
     counters: Vec<Counters<'t>>,
-}
-
-/// How far a read is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of the decoded baskets, as stored.
-    pub done_bytes: u64,
-    /// Bytes of all baskets of the plan, as stored.
-    pub total_bytes: u64,
 }
 
 /// Branches that count for others, for the same entries.

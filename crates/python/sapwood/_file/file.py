@@ -182,14 +182,14 @@ class File(Directory):
     def streamers(self) -> dict[str, dict[int, StreamerInfo]]:
         """Classes that the file describes, by name and version."""
         if self._streamers is None:
-            self._streamers = gather(self._engine().infos(False))
+            self._streamers = gather(self._engine(), False)
         return self._streamers
 
     @property
     def _known_streamers(self) -> dict[str, dict[int, StreamerInfo]]:
         """The same, and classes that are known without a description in the file."""
         if self._all_streamers is None:
-            self._all_streamers = gather(self._engine().infos(True))
+            self._all_streamers = gather(self._engine(), True)
         return self._all_streamers
 
     def streamer_named(self, classname: str, version: int | str = "max") -> StreamerInfo | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-#: Reads of fewer bytes, once inflated, are too short for a line.
+#: Reads of fewer bytes, once inflated, and other work on so few stored bytes, are too short for a line.
 LONG_BYTES = 200_000_000
 
 
@@ -194,6 +194,32 @@ def steps(
         moved = now
 
     return note
+
+
+@contextmanager
+def told(show: bool | None, label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """What the engine calls with the bytes that are done of long work, and all of them: moves a bar, where one
+    is wanted."""
+    if not is_wanted(show):
+        yield None
+        return
+    made: Bar | None = None
+    moved = 0
+
+    def note(done: int, total: int) -> None:
+        nonlocal made, moved
+        if made is None:
+            if total < LONG_BYTES and show is not True:
+                return
+            made = Bar(total, "B", label)
+        made.add(max(done - moved, 0))
+        moved = max(done, moved)
+
+    try:
+        yield note
+    finally:
+        if made is not None:
+            made.close()
 
 
 def _stored(branch: Any, selection: Sized) -> float:

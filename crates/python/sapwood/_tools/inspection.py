@@ -9,6 +9,7 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._file.file import File, check_options, open_file
+from sapwood._read import progress as progress_bar
 from sapwood._remote import filesystems, paths, urls
 
 
@@ -76,13 +77,14 @@ class Diagnosis:
         return f"<Diagnosis: {count} issues about {len(self.trees)} trees>"
 
 
-def verify(source: Any, *, threads: int = 0) -> Findings:
+def verify(source: Any, *, threads: int = 0, progress: bool | None = None) -> Findings:
     """Says whether a file is whole.
 
     ``source`` is a path, a URL, the content of a file as ``bytes`` or ``memoryview``, or a binary file
     object. Its structure is checked, each block of each payload is inflated (which verifies the checksums of
     zlib, LZ4 and xz), and baskets are compared with their index. A file that is too damaged to be opened is
-    reported, too.
+    reported, too. ``progress`` shows a line that says how far it is, by default only for large files, if
+    standard error is a terminal.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -99,16 +101,19 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
     check_options(threads=threads)
     remote = filesystems.remote_of(source)
     if remote is not None:
-        return Findings(json.loads(_core.verify_place(remote, remote.name, threads)))
+        with progress_bar.told(progress, "verify") as note:
+            return Findings(json.loads(_core.verify_place(remote, remote.name, threads, note)))
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         place = os.fspath(source)
         path = place if urls.is_url(place) else os.path.expanduser(place)
         if not urls.is_url(path) and not paths.is_member(path) and not os.path.exists(path):
             raise paths.missing_file(path)
-        return Findings(json.loads(_core.verify_place(path, path, threads)))
+        with progress_bar.told(progress, "verify") as note:
+            return Findings(json.loads(_core.verify_place(path, path, threads, note)))
     if paths.is_open_file(source):
         source = paths.content(source)
-    return Findings(json.loads(_core.verify_bytes(bytes(source), "<memory>", threads)))
+    with progress_bar.told(progress, "verify") as note:
+        return Findings(json.loads(_core.verify_bytes(bytes(source), "<memory>", threads, note)))
 
 
 def doctor(source: Any, tree: str | None = None) -> Diagnosis:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, errors
 from sapwood._file import file
 from sapwood._file.sizes import as_bytes, every
+from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
 from sapwood._read.filters import as_match
@@ -57,6 +58,7 @@ def rewrite(
     to: str | None = None,
     unsupported: str = "refuse",
     random_access: Any = None,
+    progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
@@ -86,7 +88,8 @@ def rewrite(
     does not hold are an error that names them; with ``unsupported="drop"`` they are left out.
 
     ``random_access`` compresses new baskets in blocks of so many entries, as
-    :meth:`~sapwood.WritableFile.mktree` does; baskets that are kept keep their blocks.
+    :meth:`~sapwood.WritableFile.mktree` does; baskets that are kept keep their blocks. ``progress`` shows a
+    line that says how far it is, by default only for long work, if standard error is a terminal.
 
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
@@ -156,7 +159,10 @@ def rewrite(
     size = None if basket_bytes is None else as_bytes(basket_bytes)
     flush = None if auto_flush is None else every(auto_flush)
     order = order or ("offset" if kept_whole else "entry")
-    with sent(urls.local_path(os.fspath(target)), over) as path:
+    with (
+        sent(urls.local_path(os.fspath(target)), over, show=progress) as path,
+        progress_bar.told(progress, "rewrite") as told,
+    ):
         made = _core.rewrite(
             opened._engine(),
             path,
@@ -174,6 +180,7 @@ def rewrite(
             to,
             unsupported,
             as_random_access(random_access),
+            told,
         )
     for path, _, _, reason, _, notes in made:
         if reason is not None:

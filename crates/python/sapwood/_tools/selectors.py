@@ -12,13 +12,23 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
-from sapwood import writing
+import numpy as np
+
+from sapwood import objects, writing
 from sapwood._file import file as files_module
 from sapwood._read import chain
 from sapwood._remote import paths
 from sapwood._tools import processing
 from sapwood._tools.processing import Selector
-from sapwood.errors import ExistsError, MismatchError, MissingFileError, SapwoodError, UnsupportedError
+from sapwood._write.staged import staged
+from sapwood.errors import (
+    ExistsError,
+    MismatchError,
+    MissingFileError,
+    SapwoodError,
+    UnsupportedError,
+    WrongTypeError,
+)
 from sapwood.interpretation import Grouped, Unknown
 
 #: Names of files of C++, with what ACLiC takes behind them.
@@ -171,7 +181,10 @@ def process_command(arguments: Sequence[str]) -> int:
         help="files whose entries belong to those of FILES; may be given several times",
     )
     parser.add_argument(
-        "-o", "--out", metavar="FILE", help="write the result: .root (histograms by name) or .json"
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="write the result: .root (histograms and numbers by name) or .json",
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace that file")
     options = parser.parse_args(arguments)
@@ -242,9 +255,17 @@ def _writer(path: str | None, force: bool) -> Callable[[Any], None]:
         raise MismatchError(f"{path}: a result is written as .root or .json")
 
     def as_root(result: Any) -> None:
-        with writing.recreate(path) as file:
-            for name, value in (result if isinstance(result, Mapping) else {"result": result}).items():
-                file[str(name)] = value
+        values = result if isinstance(result, Mapping) else {"result": result}
+        try:
+            with staged(path) as place, writing.recreate(place) as file:
+                for name, value in values.items():
+                    is_number = isinstance(value, (int, float, np.number))
+                    file[str(name)] = objects.parameter(value) if is_number else value
+        except WrongTypeError as error:
+            print(result)  # what was computed is not lost
+            raise MismatchError(
+                f"{path}: the result is printed, and not written: {error}; --out with .json takes numbers and lists"
+            ) from error
 
     return as_root
 

@@ -35,10 +35,14 @@ def staged(target: str, network: Mapping[str, Any] | None = None, replaces: bool
 
 @contextmanager
 def sent(
-    target: str, network: Mapping[str, Any] | None, replaces: bool = True, fetches: bool = False
+    target: str,
+    network: Mapping[str, Any] | None,
+    replaces: bool = True,
+    fetches: bool = False,
+    show: bool | None = None,
 ) -> Iterator[str]:
-    """A path for what is sent to a URL at the end of the block; ``fetches`` copies what is there to it. A
-    path stands for itself."""
+    """A path for what is sent to a URL at the end of the block; ``fetches`` copies what is there to it, and
+    ``show`` says whether a line says how far it is. A path stands for itself."""
     if not urls.is_url(target):
         yield target
         return
@@ -53,4 +57,4 @@ def sent(
     except BaseException:
         made.discard()
         raise
-    made.send()
+    made.send(show)

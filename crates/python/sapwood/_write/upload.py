@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sapwood import _core
+from sapwood._read import progress
 from sapwood._remote import filesystems, urls
 from sapwood.errors import ExistsError, IOError, MissingFileError, NotFoundError, UnsupportedError
 
@@ -51,10 +52,12 @@ class Upload:
             self.discard()
             raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from error
 
-    def send(self) -> None:
+    def send(self, show: bool | None = None) -> None:
         """Sends the file, checks what arrived, names it, and removes it here. Where that fails, it stays
-        here, and the error says where."""
-        self._target.publish()
+        here, and the error says where. ``show`` says whether a line says how far it is; by default it does
+        for large files, if standard error is a terminal."""
+        with progress.told(show, "upload") as note:
+            self._target.publish(note)
 
     def discard(self) -> None:
         """Removes what is on this machine."""
@@ -112,19 +115,24 @@ class FsspecUpload:
             self.discard()
             raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from None
 
-    def send(self) -> None:
+    def send(self, show: bool | None = None) -> None:
         """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error
-        says where."""
+        says where. ``show`` is that of :meth:`Upload.send`."""
         import fsspec
 
         with contextlib.suppress(Exception):  # many file systems have no folders
             self._fs.makedirs(self._fs._parent(self._path), exist_ok=True)
 
         def copy() -> None:
-            with open(self.path, "rb") as here:
+            with open(self.path, "rb") as here, progress.told(show, "upload") as note:
+                size, done = os.path.getsize(self.path), 0
                 there = fsspec.open(self.url, "wb", **self._options).open()
                 try:
-                    shutil.copyfileobj(here, there, 1 << 20)
+                    while piece := here.read(1 << 20):
+                        there.write(piece)
+                        done += len(piece)
+                        if note is not None:
+                            note(done, size)
                     there.close()
                 except BaseException:
                     self._take_back(there)

@@ -161,6 +161,10 @@ impl HttpUpload {
                 self.make_folders(link).await.map_err(|failure| failure.error)?;
                 continue;
             }
+            if matches!(failure.code, Some(405 | 501)) {
+                let words = format!("{}: it takes no files", failure.error.message());
+                return Err(Error::unsupported(words));
+            }
             tokio::time::sleep(retry.after(failure, 0)?).await;
         }
     }

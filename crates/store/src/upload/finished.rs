@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, ErrorKind, Result, interrupt, progress};
 use tokio::time::Sleep;
 
 /// What is read of it at once.
@@ -25,6 +25,8 @@ pub(crate) struct Finished {
     path: PathBuf,
     file: Arc<File>,
     pub(crate) bytes: u64,
+    /// So far it was read.
+    at: Arc<AtomicU64>,
 }
 
 impl Finished {
@@ -32,7 +34,7 @@ impl Finished {
         let named = |error: io::Error| Error::from(error).in_file(path.to_string_lossy());
         let file = File::open(path).map_err(named)?;
         let bytes = file.metadata().map_err(named)?.len();
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), bytes })
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), bytes, at: Arc::default() })
     }
 
     pub(crate) fn read(&self, range: Range<u64>) -> Result<Bytes> {
@@ -42,7 +44,18 @@ impl Finished {
             let words = format!("cannot read the finished file {}", self.path.display());
             Error::new(ErrorKind::Io, words).at(range.start).because(error)
         })?;
+        self.at.fetch_max(range.end, Ordering::Relaxed);
         Ok(buffer.into())
+    }
+
+    /// Does `work` in this thread, and tells how far the file was read meanwhile.
+    pub(crate) fn telling<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !progress::is_told() {
+            return work();
+        }
+        progress::at(0, self.bytes)?;
+        let (at, bytes) = (Arc::clone(&self.at), self.bytes);
+        interrupt::also_heeding(move || progress::at(at.load(Ordering::Relaxed), bytes), work)
     }
 
     pub(crate) fn adler32(&self) -> Result<u32> {

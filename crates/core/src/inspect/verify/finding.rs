@@ -187,6 +187,8 @@ pub struct Report {
     /// RNTuples, each cycle for itself.
     pub ntuples: u64,
     damages: u64,
+    /// Stored bytes of the payloads that were looked into.
+    pub(super) stored_bytes: u64,
 }
 
 /// So many findings are kept: a file can be wrong in more places than a report needs.

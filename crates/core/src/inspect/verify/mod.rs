@@ -21,6 +21,7 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Result};
 use crate::file::{File, OpenOptions};
 use crate::io::{LocalFile, Store};
+use crate::progress;
 
 pub use finding::{Finding, MOST_FINDINGS, Report, Severity};
 
@@ -77,7 +78,7 @@ pub fn verify_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Repor
     }
 }
 
-/// Verifies a file that is open.
+/// Verifies a file that is open. It tells how far it [is](crate::progress::telling).
 ///
 /// # Example
 ///
@@ -95,11 +96,10 @@ pub fn verify_file(file: &File) -> Report {
     classes::check_classes(file, &mut report);
     // What the record walk did not reach.
     let missed: Vec<_> = listed.iter().filter(|listed| !seen.has(listed.key.seek_key)).collect();
-    for batch in payload::batches(&missed, |listed| u64::from(listed.key.stored_bytes())) {
-        payload::check_all(file, &mut report, batch, |listed, bench| {
-            payload::check(file, listed.key.seek_key, &listed.key, bench)
-        });
-    }
+    let bytes = |listed: &&directories::Listed| u64::from(listed.key.stored_bytes());
+    payload::check_all(file, &mut report, &missed, bytes, |listed, bench| {
+        payload::check(file, listed.key.seek_key, &listed.key, bench)
+    });
     objects::check_objects(file, &listed, &mut report);
     let claimed = trees::check_trees(file, &listed, &seen, &mut report);
     ntuples::check_ntuples(file, &listed, &seen, &mut report);
@@ -110,5 +110,8 @@ pub fn verify_file(file: &File) -> Report {
     used.extend(listed.iter().map(|listed| listed.key.seek_key).chain(lists).chain(claimed));
     used.sort_unstable();
     directories::check_free(file, &seen, &used, &mut report);
+    let bytes = file.identity().len;
+    // Where the caller has enough, `telling` says so.
+    let _ = progress::at(bytes, bytes);
     report
 }

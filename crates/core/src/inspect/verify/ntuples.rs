@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::directories::Listed;
-use super::payload::{Bench, Checked, batches, check_all, payload_severity, severity, slack};
+use super::payload::{Bench, Checked, check_all, payload_severity, severity, slack};
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::error::Error;
@@ -88,16 +88,15 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
     once.dedup_by_key(|listed| key(listed));
     report.pages += once.len() as u64;
     let broken = std::sync::Mutex::new(HashSet::new());
-    for batch in batches(&once, |listed| listed.place.1) {
-        check_all(ntuple.file(), report, batch, |listed, bench| {
-            let (findings, bytes) = check_page(ntuple, listed, bench);
-            if findings.iter().any(|finding| finding.severity == super::Severity::Damage) {
-                broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key(listed));
-            }
-            let place = |finding: Finding| finding.within(name(listed)).at(listed.place.0);
-            (findings.into_iter().map(place).collect(), bytes)
-        });
-    }
+    let bytes = |listed: &ListedPage| listed.place.1;
+    check_all(ntuple.file(), report, &once, bytes, |listed, bench| {
+        let (findings, bytes) = check_page(ntuple, listed, bench);
+        if findings.iter().any(|finding| finding.severity == super::Severity::Damage) {
+            broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key(listed));
+        }
+        let place = |finding: Finding| finding.within(name(listed)).at(listed.place.0);
+        (findings.into_iter().map(place).collect(), bytes)
+    });
     let broken = broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let hit = pages.iter().filter(|listed| broken.contains(&key(listed)));
     bad.extend(hit.map(|listed| (top_of(ntuple, listed.field), listed.cluster)));

@@ -7,6 +7,7 @@ use crate::codec::{BlockTable, Scratch};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
+use crate::progress;
 
 /// Stored bytes of the payloads that are checked at a time: enough for all threads, and no more than that in memory.
 pub(super) const BATCH_BYTES: u64 = 64 << 20;
@@ -24,12 +25,30 @@ pub(super) struct Bench {
 /// What a check of one payload found, and how many bytes it has once inflated.
 pub(super) type Checked = (Vec<Finding>, u64);
 
-/// Checks many on the threads of the file's session.
+/// Checks many on the threads of the file's session, batch by batch of so many stored bytes, and tells how far it is.
 pub(super) fn check_all<T: Sync>(
     file: &File,
     report: &mut Report,
     items: &[T],
+    bytes: impl Fn(&T) -> u64,
     check: impl Fn(&T, &mut Bench) -> Checked + Sync,
+) {
+    let whole = file.identity().len;
+    for batch in batches(items, &bytes) {
+        // Nothing more is looked into once the caller has enough: `telling` says so.
+        if progress::at(report.stored_bytes, whole).is_err() {
+            return;
+        }
+        check_batch(file, report, batch, &check);
+        report.stored_bytes += batch.iter().map(&bytes).sum::<u64>();
+    }
+}
+
+fn check_batch<T: Sync>(
+    file: &File,
+    report: &mut Report,
+    items: &[T],
+    check: &(impl Fn(&T, &mut Bench) -> Checked + Sync),
 ) {
     let all: Vec<Checked> = match file.options().session.pool() {
         Some(pool) if items.len() > 1 => {
@@ -48,7 +67,7 @@ pub(super) fn check_all<T: Sync>(
 }
 
 /// Cuts what has stored bytes into batches.
-pub(super) fn batches<T>(items: &[T], bytes: impl Fn(&T) -> u64) -> Vec<&[T]> {
+fn batches<T>(items: &[T], bytes: impl Fn(&T) -> u64) -> Vec<&[T]> {
     let mut cut = Vec::new();
     let (mut start, mut sum) = (0, 0_u64);
     for (index, item) in items.iter().enumerate() {

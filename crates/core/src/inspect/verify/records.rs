@@ -123,12 +123,12 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
         bytes += u64::from(key.stored_bytes());
         waiting.push((placed.at, key));
         if bytes > BATCH_BYTES || waiting.len() >= BATCH_PAYLOADS {
-            check_all(file, report, &waiting, |(at, key), bench| payload::check(file, *at, key, bench));
+            check_all(file, report, &waiting, stored_bytes, |(at, key), bench| payload::check(file, *at, key, bench));
             waiting.clear();
             bytes = 0;
         }
     }
-    check_all(file, report, &waiting, |(at, key), bench| payload::check(file, *at, key, bench));
+    check_all(file, report, &waiting, stored_bytes, |(at, key), bench| payload::check(file, *at, key, bench));
     let (at, end) = (walk.at(), walk.end());
     let finding = match walk.stop() {
         None | Some(Stop::End) => {
@@ -150,6 +150,10 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
     seen
 }
 
+fn stored_bytes((_, key): &(u64, Key)) -> u64 {
+    u64::from(key.stored_bytes())
+}
+
 /// Inflates baskets that no tree refers to, known by where they begin.
 pub(super) fn check_orphans(file: &File, report: &mut Report, orphans: &[u64]) {
     if orphans.is_empty() {
@@ -159,7 +163,5 @@ pub(super) fn check_orphans(file: &File, report: &mut Report, orphans: &[u64]) {
     report.add(Finding::note(words).at(orphans.first().copied().unwrap_or(0)));
     let keys = orphans.iter().filter_map(|&at| file.key_at(at).ok().map(|key| (at, key)));
     let keys: Vec<(u64, Key)> = keys.collect();
-    for batch in payload::batches(&keys, |(_, key)| u64::from(key.stored_bytes())) {
-        check_all(file, report, batch, |(at, key), bench| payload::check(file, *at, key, bench));
-    }
+    check_all(file, report, &keys, stored_bytes, |(at, key), bench| payload::check(file, *at, key, bench));
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::directories::Listed;
-use super::payload::{Bench, Checked, batches, check_all, payload_severity, severity, slack};
+use super::payload::{Bench, Checked, check_all, payload_severity, severity, slack};
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::codec::BlockTable;
@@ -214,12 +214,11 @@ fn check_baskets(tree: &Arc<Tree>, path: &str, seen: &Seen, report: &mut Report,
             report.add(named(Finding::damage("a basket lies in a gap"), claim).wanted(gap.0, gap.1));
         }
     }
-    for batch in batches(&claims, |claim| u64::from(claim.nbytes)) {
-        check_all(tree.file(), report, batch, |claim, bench| {
-            let (findings, bytes) = check_basket(tree, claim, bench);
-            (findings.into_iter().map(|finding| named(finding, claim)).collect(), bytes)
-        });
-    }
+    let bytes = |claim: &Claim| u64::from(claim.nbytes);
+    check_all(tree.file(), report, &claims, bytes, |claim, bench| {
+        let (findings, bytes) = check_basket(tree, claim, bench);
+        (findings.into_iter().map(|finding| named(finding, claim)).collect(), bytes)
+    });
     claimed.extend(claims.iter().map(|claim| claim.seek));
 }
 

@@ -273,8 +273,28 @@ impl FileWriter {
         self.output.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
     }
 
-    /// Adds classes, and schema evolution rules, needed to read a copied object.
-    pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
+    /// Describes classes, and says rules of schema evolution, of which the file need not hold an object.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::File;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-describe.root");
+    /// let infos = File::open(old)?.infos()?;
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// file.describe(infos.clone(), Vec::new())?;
+    /// file.close()?;
+    /// assert_eq!(File::open(&path)?.infos()?.len(), infos.len());
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
         self.output.open_state()?.learn(infos, rules);
         Ok(())
     }

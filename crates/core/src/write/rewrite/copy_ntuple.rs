@@ -8,6 +8,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ntuple::{AttributeSet, Locator, NTuple};
+use crate::progress;
 use crate::write::file::state::{Output, State};
 use crate::write::options::{MAX_KEY_BYTES, Order};
 use crate::write::page::state::{CommittedCluster, NTupleState};
@@ -83,7 +84,10 @@ impl Output {
         if how.with_pages || has_spread_pages(from)? {
             let bits = how.kept.columns().map(|column| from.column(column).map(|described| described.bits));
             let bits = bits.collect::<Result<Vec<_>>>()?;
-            for part in parts(from, &how.kept, &copy.clusters, how.order) {
+            let parts = parts(from, &how.kept, &copy.clusters, how.order);
+            let all = parts.len() as u64;
+            for (done, part) in parts.into_iter().enumerate() {
+                progress::at(done as u64, all)?;
                 let cluster = &mut copy.clusters[part.cluster].columns;
                 // Clusters of the time before late columns do not list these.
                 let columns = part.columns.start.min(cluster.len())..part.columns.end.min(cluster.len());

@@ -11,6 +11,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::ntuple::{FieldId, NTuple, Role, columns_of};
+use crate::progress;
 use crate::write::file::compatible::same_rules;
 use crate::write::ntuple::{NTupleWriter, USUAL};
 use crate::write::options::{NTupleOptions, Order, Pages};
@@ -147,7 +148,8 @@ impl FileWriter {
         self.output.open_state()?.describe(infos);
         let mut written = NTupleWriter::begin_with(&self.output, to, schema, layout, options)?;
         let fill = |written: &mut NTupleWriter| {
-            windows.iter().try_for_each(|window| {
+            windows.iter().enumerate().try_for_each(|(done, window)| {
+                progress::at(done as u64, windows.len() as u64)?;
                 let columns = columns_of(from, &ids, &models, window, |_| Ok(()))?;
                 let values: Vec<_> = names.iter().map(|name| &**name).zip(columns).collect();
                 written.extend(&values)

@@ -12,6 +12,7 @@ use crate::codec::Scratch;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::progress;
 use crate::read::selection::Piece;
 use crate::read::{Selection, embedded};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
@@ -72,8 +73,11 @@ impl Reseal<'_> {
         let (entries, all) = (u128::from(self.selection.len()), u128::from(self.tree.entries.max(1)));
         let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
         let bytes: Vec<u64> = self.branches.iter().map(share).collect();
-        let outcome =
-            steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &recycler));
+        let steps = steps(&bytes, self.clusters(), self.order);
+        let outcome = steps.iter().enumerate().try_for_each(|(done, step)| {
+            progress::at(done as u64, steps.len() as u64)?;
+            self.step(step, into, &recycler)
+        });
         if outcome.is_err() {
             let mut state = self.output.open_state()?;
             into.branches.iter().for_each(|branch| self.output.release_baskets(&mut state, &branch.baskets));

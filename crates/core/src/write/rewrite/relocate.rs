@@ -12,6 +12,7 @@ use crate::codec::{self, Compression, RandomAccess, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::progress;
 use crate::read::{embedded, is_displaced};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::buffer::RowBuffer;
@@ -162,6 +163,7 @@ impl Output {
         const STEP_BYTES: u64 = 16 << 20;
         // What the system copies is not in memory, and cannot be checked.
         let is_local = from.store().as_file().is_some() && !self.options.verify;
+        let all = baskets.len() as u64;
         let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
         let mut rest = baskets;
         while !rest.is_empty() {
@@ -175,10 +177,10 @@ impl Output {
             let many = rest.iter().take_while(belongs).count();
             let (step, behind) = std::mem::take(&mut rest).split_at_mut(many);
             rest = behind;
-            let outcome = match is_carried {
+            let outcome = progress::at(placed.len() as u64, all).and_then(|()| match is_carried {
                 true => self.carry(from, step, directory, process_ids),
                 false => self.relocate_step(from, step, directory, process_ids),
-            };
+            });
             match outcome {
                 Ok(step) => placed.extend(step),
                 Err(error) => {

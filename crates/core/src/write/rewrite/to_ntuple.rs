@@ -9,6 +9,7 @@ use crate::codec::Compression;
 use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::progress;
 use crate::read::{self, Column};
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
@@ -117,7 +118,9 @@ impl FileWriter {
         let windows = windows(tree.entries, &tree.clusters(), bytes_of(&tree, &ids));
         let windows = chosen(windows, &selection).map_err(within)?;
         let mut ntuple = self.ntuple(to, fields, options.clone())?;
-        let outcome = windows.into_iter().try_for_each(|window| {
+        let all = windows.len() as u64;
+        let outcome = windows.into_iter().enumerate().try_for_each(|(done, window)| {
+            progress::at(done as u64, all)?;
             let columns = read::columns(&tree, &ids, window).map_err(within)?;
             let columns = columns.iter().map(Column::followed).collect::<Result<Vec<_>>>().map_err(within)?;
             let values: Vec<_> = names.iter().map(String::as_str).zip(columns).collect();

@@ -7,6 +7,7 @@ use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ntuple::{NTuple, columns};
+use crate::progress;
 use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::rewrite::branches_of_fields::Branches;
 use crate::write::rewrite::ntuple::absent_bytes;
@@ -77,7 +78,9 @@ impl FileWriter {
         let windows = chosen(windows(ntuple.entries, &ntuple.clusters()?, bytes), &selection)?;
         let specs: Vec<_> = plan.branches.iter().flatten().map(|branch| branch.spec.clone()).collect();
         let mut tree = self.tree(to, specs, options)?;
-        let outcome = windows.into_iter().try_for_each(|window| {
+        let all = windows.len() as u64;
+        let outcome = windows.into_iter().enumerate().try_for_each(|(done, window)| {
+            progress::at(done as u64, all)?;
             let columns = columns(&ntuple, &plan.ids, window)?;
             let of_branches = || {
                 let of_field = plan.branches.iter().zip(&columns);

@@ -9,6 +9,7 @@ use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ntuple::NTuple;
+use crate::progress;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
 use crate::write::rewrite::ntuple::NTupleRewrite;
@@ -281,6 +282,11 @@ impl FileWriter {
             Baskets::New(wish) => wish.compression.is_none(),
             Baskets::Keep => true,
         };
+        let mut before = HashMap::new();
+        for found in keys.iter().filter(|found| newest.get(&*found.path) == Some(&found.key.cycle)) {
+            before.insert(&*found.path, figures(from, &found.key)?);
+        }
+        let (mut done, total) = (0, before.values().fold(0, |sum: u64, one| sum.saturating_add(one.zip_bytes)));
         let mut keys: Vec<_> = keys.iter().collect();
         // Cycles in their order; what was listed first stays first.
         keys.sort_by_key(|found| found.key.cycle);
@@ -302,7 +308,7 @@ impl FileWriter {
                 how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path));
             let mut one = Remade {
                 path: path.to_owned(),
-                before: figures(from, &found.key)?,
+                before: before.get(path).copied().unwrap_or_default(),
                 after: Figures::default(),
                 kept: None,
                 was_ntuple,
@@ -314,34 +320,39 @@ impl FileWriter {
             let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
             let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
             let keeps_own = keeps_compression && compression.is_empty();
-            match (was_ntuple, how.to.filter(|_| is_named)) {
-                _ if !is_named => self.copy(from, path, path)?,
-                (false, Some(Format::NTuple)) => {
-                    let (pages, order) = (Pages::New(how.pages.clone()), how.order);
-                    let one_ntuple = NTupleRewrite { pages, order, fields: branches, entries, compression };
-                    one.notes = self.rewrite_as_ntuple(from, path, path, &one_ntuple, how.unsupported)?;
-                    one.is_ntuple = true;
+            let write = || {
+                match (was_ntuple, how.to.filter(|_| is_named)) {
+                    _ if !is_named => self.copy(from, path, path)?,
+                    (false, Some(Format::NTuple)) => {
+                        let (pages, order) = (Pages::New(how.pages.clone()), how.order);
+                        let one_ntuple = NTupleRewrite { pages, order, fields: branches, entries, compression };
+                        one.notes = self.rewrite_as_ntuple(from, path, path, &one_ntuple, how.unsupported)?;
+                        one.is_ntuple = true;
+                    }
+                    (true, Some(Format::Tree)) => {
+                        let (baskets, order) = (how.baskets.clone(), how.order);
+                        let one_tree = Rewrite { baskets, order, branches, entries, compression };
+                        one.notes = self.rewrite_as_tree(from, path, path, &one_tree, how.unsupported)?;
+                        one.is_ntuple = false;
+                    }
+                    (true, _) => {
+                        let pages = match &how.baskets {
+                            Baskets::New(_) => Pages::New(how.pages.clone()),
+                            Baskets::Keep => Pages::Keep,
+                        };
+                        let how = NTupleRewrite { pages, order: how.order, fields: branches, entries, compression };
+                        (one.kept, one.notes) = self.rewrite_ntuple_or_keep(from, &found.key, path, how)?;
+                    }
+                    (false, _) => {
+                        let (baskets, order) = (how.baskets.clone(), how.order);
+                        let how = Rewrite { baskets, order, branches, entries, compression };
+                        one.kept = self.rewrite_or_keep(from, path, how)?;
+                    }
                 }
-                (true, Some(Format::Tree)) => {
-                    let (baskets, order) = (how.baskets.clone(), how.order);
-                    let one_tree = Rewrite { baskets, order, branches, entries, compression };
-                    one.notes = self.rewrite_as_tree(from, path, path, &one_tree, how.unsupported)?;
-                    one.is_ntuple = false;
-                }
-                (true, _) => {
-                    let pages = match &how.baskets {
-                        Baskets::New(_) => Pages::New(how.pages.clone()),
-                        Baskets::Keep => Pages::Keep,
-                    };
-                    let how = NTupleRewrite { pages, order: how.order, fields: branches, entries, compression };
-                    (one.kept, one.notes) = self.rewrite_ntuple_or_keep(from, &found.key, path, how)?;
-                }
-                (false, _) => {
-                    let (baskets, order) = (how.baskets.clone(), how.order);
-                    let how = Rewrite { baskets, order, branches, entries, compression };
-                    one.kept = self.rewrite_or_keep(from, path, how)?;
-                }
-            }
+                Ok(())
+            };
+            progress::part(done, one.before.zip_bytes, total, write)?;
+            done += one.before.zip_bytes;
             let is_kept = keeps_baskets && how.to.is_none() || one.kept.is_some() && keeps_own;
             are_unread.push(!verify && (!is_named || is_kept));
             remade.push(one);
