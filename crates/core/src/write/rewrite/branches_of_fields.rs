@@ -201,9 +201,8 @@ impl<'a> Branches<'a> {
             return Err(Error::unsupported(words).in_object(&field.path));
         }
         if is_changed {
-            let (path, kind) = (&field.path, &field.type_name);
             let words = "values that may be absent are vectors of no item or one, and arrays are vectors";
-            self.notes.push(format!("branch {name:?} is not of the type of its field {path:?} ({kind}): {words}"));
+            self.notes.push(format!("branch {name:?} is not of the type of its field: {words}"));
         }
         self.found.push(FieldBranch { spec, levels, kind: kind.clone(), object });
         Ok(())
