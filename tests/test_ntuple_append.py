@@ -33,7 +33,7 @@ def sound(path: Path) -> None:
     assert not found and not found.damaged, [str(finding) for finding in found]
 
 
-@pytest.mark.parametrize("how", [how for how in HOWS if how != "small keys"])
+@pytest.mark.parametrize("how", HOWS)
 def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, how: str) -> None:
     uproot = pytest.importorskip("uproot")
     path, values = made(how)
@@ -46,26 +46,29 @@ def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, 
             assert ntuple.field_names == list(values) and ntuple.num_entries == 0
             ntuple.extend(more)
     sound(grown)
-    ours, theirs = sapwood.open(grown)["all"], uproot.open(grown)["all"]
-    assert ours.num_entries == HOWS[how][1] + 2 * 77 and theirs.num_entries == ours.num_entries
+    ours = sapwood.open(grown)["all"]
+    assert ours.num_entries == HOWS[how][1] + 2 * 77
     by_root = dumped(grown, library)
     for name, rows in values.items():
         expected = rows + rows[:77] * 2
         assert rows_of(ours[name].array(), name) == expected, name
         assert by_root[name] == expected, name
+    if how == "small keys":  # uproot does not read payloads in several records
+        return
+    theirs = uproot.open(grown)["all"]
+    assert theirs.num_entries == ours.num_entries
     assert theirs["int32"].array().tolist() == ours["int32"].array().tolist()
     assert theirs["nested"].array().tolist() == ours["nested"].array().tolist()
 
 
-def test_pages_of_several_records_are_refused(made: Any, tmp_path: Path) -> None:
-    path, _ = made("small keys")
+def test_no_pages_are_merged_into_those_of_several_records(made: Any, tmp_path: Path) -> None:
+    (path, values), (other, _) = made("small keys"), made("small pages")
     grown = tmp_path / "grown.root"
     shutil.copy(path, grown)
-    before = grown.read_bytes()
-    with sapwood.update(grown) as file, pytest.raises(sapwood.errors.UnsupportedError, match="several keys"):
-        file.append("all")
-    assert sapwood.open(grown)["all"].num_entries == sapwood.open(path)["all"].num_entries
-    assert len(grown.read_bytes()) >= len(before)
+    with pytest.raises(sapwood.errors.UnsupportedError, match="several keys"):
+        sapwood.merge(grown, other, append=True)
+    sound(grown)
+    assert sapwood.open(grown)["all"].num_entries == len(values["int32"])
 
 
 FEW_BITS = """

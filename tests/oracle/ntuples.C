@@ -306,7 +306,9 @@ template <> struct Value<Derived> {
 // The type of a field's values in a tree; void where trees do not hold them.
 template <class T, class = void> struct InTree { using type = T; };
 template <class T> struct InTree<T, std::enable_if_t<std::is_enum_v<T>>> { using type = std::underlying_type_t<T>; };
-template <class T> struct InTree<std::vector<T>> { using type = std::vector<typename InTree<T>::type>; };
+template <class T> struct VectorOf { using type = std::vector<T>; };
+template <> struct VectorOf<void> { using type = void; };
+template <class T> struct InTree<std::vector<T>> : VectorOf<typename InTree<T>::type> {};
 template <> struct InTree<std::vector<Colour>> { using type = std::vector<int>; };
 template <> struct InTree<std::unordered_set<std::int64_t>> { using type = std::unordered_set<Long64_t>; };
 template <> struct InTree<std::unordered_multimap<std::int64_t, std::string>> { using type = std::unordered_multimap<Long64_t, std::string>; };
@@ -315,16 +317,12 @@ template <std::size_t N> struct InTree<std::bitset<N>> { using type = std::array
 template <class T> struct InTree<std::atomic<T>> { using type = T; };
 template <class... Ts> struct InTree<std::tuple<Ts...>> { using type = void; };
 template <class... Ts> struct InTree<std::variant<Ts...>> { using type = void; };
-template <class T> struct InTree<std::optional<T>> { using type = void; };
-template <class T> struct InTree<std::unique_ptr<T>> { using type = void; };
-template <std::size_t N> struct InTree<std::vector<std::bitset<N>>> { using type = void; };
-template <class... Ts> struct InTree<std::vector<std::tuple<Ts...>>> { using type = void; };
-template <class... Ts> struct InTree<std::vector<std::variant<Ts...>>> { using type = void; };
-template <class T> struct InTree<std::vector<std::optional<T>>> { using type = void; };
-template <class T> struct InTree<std::vector<std::unique_ptr<T>>> { using type = void; };
-template <> struct InTree<std::array<std::vector<std::int32_t>, 2>> { using type = void; };
-template <> struct InTree<std::vector<std::array<std::string, 2>>> { using type = void; };
-template <> struct InTree<std::array<Base, 2>> { using type = void; };
+template <class T> struct InTree<std::optional<T>> : VectorOf<typename InTree<T>::type> {};
+template <class T> struct InTree<std::unique_ptr<T>> : VectorOf<typename InTree<T>::type> {};
+template <std::size_t N> struct InTree<std::vector<std::bitset<N>>> { using type = std::vector<std::vector<bool>>; };
+template <> struct InTree<std::array<std::vector<std::int32_t>, 2>> { using type = std::vector<std::vector<std::int32_t>>; };
+template <> struct InTree<std::vector<std::array<std::string, 2>>> { using type = std::vector<std::vector<std::string>>; };
+template <> struct InTree<std::array<Base, 2>> { using type = std::vector<Base>; };
 
 template <class T> void dump_branch(TTree &tree, const std::string &name, std::ostream &out)
 {
@@ -517,6 +515,7 @@ void dump_tree(const char *path, const char *name, const char *to)
 #pragma link C++ class std::vector<ntuples::Derived>+;
 #pragma link C++ class std::vector<std::vector<ntuples::Base>>+;
 #pragma link C++ class std::vector<std::vector<float>>+;
+#pragma link C++ class std::vector<std::vector<bool>>+;
 #pragma link C++ class std::vector<std::vector<int>>+;
 #pragma link C++ class std::vector<std::vector<std::vector<std::string>>>+;
 #endif

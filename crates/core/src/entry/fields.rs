@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::members::all_names;
-use super::whole::Whole;
 use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::ntuple::{FieldId, Model, NTuple, columns_of};
-use crate::read::Selection;
+use crate::read::{Joined, Selection};
 use crate::write::Type;
 
 /// The fields that a type is read from.
@@ -48,10 +47,10 @@ impl Fields {
     }
 
     /// Reads entries.
-    pub(super) fn read(&self, ntuple: &NTuple, entries: Range<u64>) -> Result<(Kind, Whole)> {
+    pub(super) fn read(&self, ntuple: &NTuple, entries: Range<u64>) -> Result<(Kind, Joined)> {
         let selection = Selection::try_from(entries)?;
         let columns = columns_of(ntuple, &self.ids, &self.models, &selection, |_| Ok(()))?;
-        let mut whole = Whole::default();
+        let mut whole = Joined::default();
         let kinds: Vec<Kind> = columns.iter().map(|column| whole.column(column)).collect();
         if !self.are_members {
             let kind = kinds.into_iter().next().ok_or_else(|| Error::internal("a field gave no column"))?;

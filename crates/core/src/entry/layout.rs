@@ -7,10 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::members::all_names;
-use super::whole::Whole;
 use crate::column::{Field, Kind, ListOf};
 use crate::error::{Error, Result};
-use crate::read::{Column, columns};
+use crate::read::{Column, Joined, columns};
 use crate::schema::Detail;
 use crate::tree::{Branch, BranchId, Tree, element_kind};
 use crate::write::Type;
@@ -63,9 +62,9 @@ impl Layout {
     }
 
     /// Reads entries.
-    pub(super) fn read(&self, tree: &Tree, entries: Range<u64>) -> Result<(Kind, Whole)> {
+    pub(super) fn read(&self, tree: &Tree, entries: Range<u64>) -> Result<(Kind, Joined)> {
         let columns = columns(tree, &self.ids, entries)?;
-        let mut joined = Joined { columns: &columns, whole: Whole::default() };
+        let mut joined = Members { columns: &columns, whole: Joined::default() };
         let kind = joined.kind(&self.root, None)?;
         Ok((kind, joined.whole))
     }
@@ -160,12 +159,12 @@ fn insert(parts: &mut Vec<Part>, path: &[&str], is_base: bool, node: Node) {
     }
 }
 
-struct Joined<'c> {
+struct Members<'c> {
     columns: &'c [Column],
-    whole: Whole,
+    whole: Joined,
 }
 
-impl Joined<'_> {
+impl Members<'_> {
     /// The type of a node; `ends` are the offsets of the items that it is a member of.
     fn kind(&mut self, node: &Node, ends: Option<&Bytes>) -> Result<Kind> {
         let column = |index: usize| self.columns.get(index).ok_or_else(|| Error::malformed("a column was not read"));
@@ -184,19 +183,8 @@ impl Joined<'_> {
             Node::Members(class, parts) => self.record(class, parts, ends),
             Node::Items(..) if ends.is_some() => Err(Error::unsupported("collections are split within collections")),
             Node::Items(counts, class, parts) => {
-                let counts = column(*counts)?.numbers::<i32>()?;
-                let mut bytes = Vec::with_capacity(8 * (counts.len() + 1));
-                let mut end = 0_i64;
-                bytes.extend_from_slice(&end.to_ne_bytes());
-                for count in counts {
-                    if count < 0 {
-                        return Err(Error::malformed(format!("a collection has {count} items")));
-                    }
-                    end = end.saturating_add(count.into());
-                    bytes.extend_from_slice(&end.to_ne_bytes());
-                }
-                let ends = Bytes::from(bytes);
-                let offsets = self.whole.buffer(ends.clone(), None);
+                let offsets = self.whole.ends_of(column(*counts)?.as_slice()?)?;
+                let ends = self.whole.buffers.get(offsets as usize).cloned().unwrap_or_default();
                 let item = self.record(class, parts, Some(&ends))?;
                 Ok(Kind::List { offsets, of: ListOf::Sequence, item: Box::new(item) })
             }

@@ -14,7 +14,6 @@ mod ntuple_writer;
 mod numbers;
 mod reader;
 mod source;
-mod whole;
 mod writer;
 
 use std::ops::Range;

@@ -10,10 +10,10 @@ use super::evolve::Adapter;
 use super::fields::Fields;
 use super::layout::Layout;
 use super::source::Source;
-use super::whole::Whole;
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
+use crate::read::Joined;
 use crate::tree::Tree;
 use crate::write::{Column, Type};
 
@@ -360,7 +360,7 @@ fn rows(entries: &Range<u64>) -> Result<usize> {
 }
 
 /// What is stored as a column of a type.
-fn adapted(kind: &Type, stored: &Kind, whole: &Whole, rows: usize) -> Result<Column> {
+fn adapted(kind: &Type, stored: &Kind, whole: &Joined, rows: usize) -> Result<Column> {
     let mut column = Column::of(kind);
     let source = Source::Columns(&whole.buffers, &whole.objects);
     Adapter::default().append(&mut column, kind, stored, source, 0..rows)?;

@@ -39,12 +39,21 @@ pub struct FieldSpec {
     pub compression: Option<Compression>,
     /// What it was made of, if that is a type.
     pub(crate) declared: Option<Type>,
+    /// Version and checksum of classes in the type, where nothing is declared.
+    pub(crate) versions: HashMap<Arc<str>, (u32, u32)>,
 }
 
 impl FieldSpec {
     /// A field of a name and a type.
     pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, description: "".into(), compression: None, declared: None }
+        Self {
+            name: name.into(),
+            kind,
+            description: "".into(),
+            compression: None,
+            declared: None,
+            versions: HashMap::new(),
+        }
     }
 
     /// Its type in C++, as ROOT normalises it; empty for records without a class.
@@ -202,6 +211,8 @@ pub(crate) struct Schema {
     /// The own setting of the field that is being added, and whether its pages are compressed.
     own: Option<Compression>,
     is_compressed: bool,
+    /// What is known of the classes in its type.
+    versions: HashMap<Arc<str>, (u32, u32)>,
 }
 
 impl Schema {
@@ -219,6 +230,7 @@ impl Schema {
             let id = schema.descriptors.fields.len();
             let declared = field.declared.as_ref().map(Declared::new);
             (schema.own, schema.is_compressed) = (field.compression, field.compression.unwrap_or(usual).level > 0);
+            schema.versions.clone_from(&field.versions);
             let node = schema.field(&field.name, &field.kind, declared, id, 0);
             let node = node.map_err(|error| error.in_object(&field.name))?;
             if let Some(described) = schema.descriptors.fields.get_mut(id) {
@@ -251,7 +263,15 @@ impl Schema {
             Kind::Record { .. } => Role::Record,
             Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
         };
-        let (type_version, checksum) = declared.map_or((0, None), Declared::version);
+        let known = match kind {
+            Kind::Record { class, .. } => self.versions.get(class),
+            _ => None,
+        };
+        let (type_version, checksum) = match (declared, known) {
+            (Some(declared), _) => declared.version(),
+            (None, Some(&(version, checksum))) => (version, Some(checksum)),
+            (None, None) => (0, None),
+        };
         self.descriptors.fields.push(FieldDescriptor {
             field_version: 0,
             type_version,

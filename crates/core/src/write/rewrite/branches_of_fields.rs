@@ -18,12 +18,50 @@ use crate::write::model::values::Values;
 #[derive(Debug)]
 pub(crate) struct FieldBranch {
     pub(crate) spec: BranchSpec,
-    /// Offsets of the lists around the values, from the outermost on.
-    levels: Vec<BufferId>,
+    /// The lists around the values, from the outermost on.
+    levels: Vec<Level>,
     /// The innermost values.
     kind: Kind,
     /// Their type, where the branch holds objects.
     object: Option<Type>,
+}
+
+/// What is a list in the tree.
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    /// A list, with these offsets.
+    List(BufferId),
+    /// A value that may be absent, with these tags: no item or one.
+    Optional(BufferId),
+    /// An array of so many items.
+    Fixed(usize),
+}
+
+impl Level {
+    /// Where the lists of so many rows begin and end, from 0 on.
+    fn offsets(self, column: &read::Column, rows: usize) -> Result<Vec<i64>> {
+        let short = || Error::internal("a list has no end");
+        match self {
+            Self::List(offsets) => {
+                let bytes = column.buffer(offsets);
+                let all = bytes.as_chunks::<8>().0.get(..rows + 1).ok_or_else(short)?;
+                Ok(all.iter().map(|end| i64::from_ne_bytes(*end)).collect())
+            }
+            Self::Optional(tags) => {
+                let tags = column.buffer(tags);
+                let mut end = 0;
+                let ends = tags.get(..rows).ok_or_else(short)?.iter().map(|&tag| {
+                    end += i64::from(tag as i8 >= 0);
+                    end
+                });
+                Ok(std::iter::once(0).chain(ends).collect())
+            }
+            Self::Fixed(len) => {
+                let len = i64::try_from(len).map_err(|_| Error::internal("an array is too long"))?;
+                Ok((0..=rows as i64).map(|row| row.saturating_mul(len)).collect())
+            }
+        }
+    }
 }
 
 /// Finds the branches of fields.
@@ -34,12 +72,16 @@ pub(crate) struct Branches<'a> {
     /// Name of the top-level field whose branches are being found.
     top: String,
     pub(crate) found: Vec<FieldBranch>,
+    /// What is of another type than in the RNTuple.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Where the walk through a field is.
 #[derive(Clone, Default)]
 struct Way {
-    levels: Vec<BufferId>,
+    levels: Vec<Level>,
+    /// Whether arrays or values that may be absent are among them.
+    is_changed: bool,
     /// The branch that counts the items of the only list around the values.
     counter: Option<String>,
 }
@@ -47,7 +89,7 @@ struct Way {
 impl<'a> Branches<'a> {
     /// No branch yet. Top-level fields have these names.
     pub(crate) fn new(ntuple: &'a NTuple, names: impl Iterator<Item = String>) -> Self {
-        Self { ntuple, names: names.collect(), top: String::new(), found: Vec::new() }
+        Self { ntuple, names: names.collect(), top: String::new(), found: Vec::new(), notes: Vec::new() }
     }
 
     /// Adds the branches of a top-level field: one, or one for each member of records without a class.
@@ -57,11 +99,12 @@ impl<'a> Branches<'a> {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) naming the field and the type that no tree holds: then none was
     /// added.
     pub(crate) fn add(&mut self, field: &Field, kind: &Kind) -> Result<()> {
-        let before = self.found.len();
+        let before = (self.found.len(), self.notes.len());
         self.top = branch_name(&field.name);
         let outcome = self.walk(field, kind, self.top.clone(), Way::default());
         if outcome.is_err() {
-            self.found.truncate(before);
+            self.found.truncate(before.0);
+            self.notes.truncate(before.1);
         }
         outcome
     }
@@ -69,7 +112,7 @@ impl<'a> Branches<'a> {
     fn walk(&mut self, field: &Field, kind: &Kind, name: String, way: Way) -> Result<()> {
         let field = self.inner(field)?;
         match kind {
-            Kind::Record { class, fields } if class.is_empty() => {
+            Kind::Record { class, fields } if is_loose(class) => {
                 for (child, member) in field.children.iter().zip(fields) {
                     let name =
                         if name.is_empty() { branch_name(&member.name) } else { format!("{name}_{}", member.name) };
@@ -79,16 +122,27 @@ impl<'a> Branches<'a> {
             }
             Kind::List { offsets, item, .. } if has_loose_records(item) => {
                 let mut way = way;
-                way.levels.push(*offsets);
+                way.levels.push(Level::List(*offsets));
                 let (name, counter) = self.names_of_collection(field, name);
                 way.counter = Some(counter).filter(|_| way.levels.len() == 1);
                 self.walk(self.item(field)?, item, name, way)
             }
             Kind::List { offsets, item, .. }
-                if sequence(field) == Some(Sequence::Vector) && is_simple(item) && way.counter.is_none() =>
+                if sequence(field) == Some(Sequence::Vector)
+                    && (is_simple(item) && way.counter.is_none() || becomes_vector(item)) =>
             {
                 let mut way = way;
-                way.levels.push(*offsets);
+                way.levels.push(Level::List(*offsets));
+                self.walk(self.item(field)?, item, name, way)
+            }
+            Kind::OneOf { tags, of } if of.len() == 1 => {
+                let mut way = Way { is_changed: true, ..way };
+                way.levels.push(Level::Optional(*tags));
+                self.walk(self.item(field)?, &of[0], name, way)
+            }
+            Kind::Fixed { len, item } if numbers(kind).0.is_none() => {
+                let mut way = Way { is_changed: true, ..way };
+                way.levels.push(Level::Fixed(*len));
                 self.walk(self.item(field)?, item, name, way)
             }
             _ => self.leaf(field, kind, name, way),
@@ -113,7 +167,8 @@ impl<'a> Branches<'a> {
     /// Adds the branch of values that are no record without a class.
     fn leaf(&mut self, field: &Field, kind: &Kind, name: String, way: Way) -> Result<()> {
         let depth = way.levels.len() as u32;
-        let (number, extents) = numbers(kind);
+        let (number, mut extents) = numbers(kind);
+        let (mut levels, mut is_changed) = (way.levels, way.is_changed);
         let (counter, depth_of_kind) = (way.counter, |kind: BranchKind| (kind, None));
         let (branch, object) = match (number, kind) {
             (Some(number), _) if depth == 0 => depth_of_kind(BranchKind::Numbers(number)),
@@ -123,7 +178,11 @@ impl<'a> Branches<'a> {
             {
                 depth_of_kind(BranchKind::Jagged(number, counter.into()))
             }
-            (Some(number), _) if extents.is_empty() => depth_of_kind(BranchKind::Vector(Item::Number(number), depth)),
+            (Some(number), _) => {
+                is_changed |= !extents.is_empty();
+                levels.extend(extents.drain(..).map(|extent| Level::Fixed(extent as usize)));
+                depth_of_kind(BranchKind::Vector(Item::Number(number), levels.len() as u32))
+            }
             (None, Kind::Text { .. }) if depth > 0 => depth_of_kind(BranchKind::Vector(Item::Text, depth)),
             _ => {
                 let mut kind = self.type_of(field, kind)?;
@@ -141,7 +200,11 @@ impl<'a> Branches<'a> {
             let words = format!("two branches would have the name {name:?}: leave one of the fields out");
             return Err(Error::unsupported(words).in_object(&field.path));
         }
-        self.found.push(FieldBranch { spec, levels: way.levels, kind: kind.clone(), object });
+        if is_changed {
+            let words = "values that may be absent are vectors of no item or one, and arrays are vectors";
+            self.notes.push(format!("branch {name:?} is not of the type of its field: {words}"));
+        }
+        self.found.push(FieldBranch { spec, levels, kind: kind.clone(), object });
         Ok(())
     }
 
@@ -190,7 +253,10 @@ impl<'a> Branches<'a> {
         let outer = field;
         let field = self.inner(field)?;
         let refused = |what: &str| {
-            let words = format!("a tree does not hold {what} (type {}): leave the field out", outer.type_name);
+            let words = format!(
+                "a tree does not hold {what} (type {}): leave the field out (`--drop`, or `drop=` in Python)",
+                outer.type_name
+            );
             Error::unsupported(words).in_object(&outer.path)
         };
         if field.role == Role::Streamer {
@@ -264,9 +330,9 @@ impl FieldBranch {
         let mut rows = column.len;
         let mut ends = Vec::with_capacity(self.levels.len());
         for &level in &self.levels {
-            let own = ends_of(column, level, rows)?;
-            rows = own.last().map_or(0, |&end| end as usize);
-            ends.push(own);
+            let offsets = level.offsets(column, rows)?;
+            rows = offsets.last().map_or(0, |&end| end as usize);
+            ends.push(offsets.into_iter().skip(1).map(|end| end as u64).collect());
             if let Type::Sequence(_, item) = items {
                 items = item;
             }
@@ -286,11 +352,12 @@ impl FieldBranch {
         if matches!(self.spec.kind, BranchKind::Counter(_)) {
             return Ok(None);
         }
-        let offsets = |level: BufferId| -> Cow<'v, [i64]> {
-            let bytes = column.buffer(level);
-            Cow::Owned(bytes.as_chunks::<8>().0.iter().map(|end| i64::from_ne_bytes(*end)).collect())
-        };
-        let mut levels: Vec<_> = self.levels.iter().map(|&level| offsets(level)).collect();
+        let (mut rows, mut levels) = (column.len, Vec::with_capacity(self.levels.len() + 1));
+        for level in &self.levels {
+            let offsets = level.offsets(column, rows)?;
+            rows = offsets.last().map_or(0, |&end| end as usize);
+            levels.push(Cow::Owned(offsets));
+        }
         let mut kind = &self.kind;
         while let Kind::Fixed { item, .. } = kind {
             kind = item;
@@ -301,7 +368,7 @@ impl FieldBranch {
                 Ok(Some(Values::from_numbers(*number, levels, memory)))
             }
             Kind::Text { offsets: ends, bytes } => {
-                levels.push(offsets(*ends));
+                levels.push(Cow::Owned(Level::List(*ends).offsets(column, rows)?));
                 Ok(Some(Values::from_text(levels, Cow::Owned(column.buffer(*bytes).to_vec()))))
             }
             _ => Err(Error::internal("a branch of simple values is filled with others")),
@@ -362,10 +429,7 @@ fn object_column(column: &read::Column, kind: &Kind, to: &Type, rows: usize) -> 
 
 /// Ends of the first lists of a column, whose first item is its first.
 fn ends_of(column: &read::Column, offsets: BufferId, rows: usize) -> Result<Vec<u64>> {
-    let bytes = column.buffer(offsets);
-    let all = bytes.as_chunks::<8>().0;
-    let ends = all.get(1..rows + 1).ok_or_else(|| Error::internal("a list has no end"))?;
-    Ok(ends.iter().map(|end| i64::from_ne_bytes(*end) as u64).collect())
+    Ok(Level::List(offsets).offsets(column, rows)?.into_iter().skip(1).map(|end| end as u64).collect())
 }
 
 /// A name as branches may have it.
@@ -373,10 +437,25 @@ fn branch_name(name: &str) -> String {
     name.chars().map(|letter| if matches!(letter, ':' | '[' | ']') { '_' } else { letter }).collect()
 }
 
+/// Whether the members of records become branches of their own: trees know no class of theirs.
+fn is_loose(class: &str) -> bool {
+    matches!(class, "" | "tuple")
+}
+
+/// Whether a value that becomes a vector is in it, below lists alone.
+fn becomes_vector(kind: &Kind) -> bool {
+    match kind {
+        Kind::OneOf { of, .. } => of.len() == 1,
+        Kind::Fixed { .. } => true,
+        Kind::List { item, .. } => becomes_vector(item),
+        _ => false,
+    }
+}
+
 /// Whether a record without a class is in it, below lists alone.
 fn has_loose_records(kind: &Kind) -> bool {
     match kind {
-        Kind::Record { class, .. } => class.is_empty(),
+        Kind::Record { class, .. } => is_loose(class),
         Kind::List { item, .. } => has_loose_records(item),
         _ => false,
     }

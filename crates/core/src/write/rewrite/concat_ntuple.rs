@@ -71,7 +71,12 @@ impl FileWriter {
     /// Opens an RNTuple of the updated file, to add RNTuples of others to it.
     pub(crate) fn join_more_ntuple(&mut self, key: &Key) -> Result<GrowingNTuple> {
         let mut state = self.output.open_state()?;
-        self.output.grown_ntuple(&mut state, key, Vec::new())
+        let grown = self.output.grown_ntuple(&mut state, key, Vec::new())?;
+        if grown.written.max_key_bytes < MAX_KEY_BYTES {
+            let words = "payloads are spread over several keys: entries can be added, but no other RNTuple's pages";
+            return Err(grown.first.place(Error::unsupported(words)));
+        }
+        Ok(grown)
     }
 
     /// Adds all entries of an RNTuple whose fields match.
@@ -247,21 +252,20 @@ impl Output {
         written.key = Some(key.clone());
         // The old header stays in use.
         let (header, header_bytes) = from.anchor().header.locator.in_file()?;
-        if from.is_spread(header_bytes) {
-            let words = "a header that is spread over several keys: the RNTuple cannot grow in place";
-            return Err(from.place(Error::unsupported(words)));
-        }
         let mut old = from.envelope_rooms();
         old.retain(|room| !room.contains(&header));
+        let mut known =
+            (0..from.clusters()?.len()).map(|number| from.cluster_pages(number)).collect::<Result<Vec<_>>>()?;
+        known.extend(more);
+        // How payloads are spread over several keys follows from the bytes of a key: these stay as they are then.
+        let pages = known.iter().flat_map(|(_, columns)| columns).flat_map(|column| &column.pages);
+        let (most, mut spread) = (from.anchor().max_key_bytes, pages.filter(|page| is_spread(&from, page)));
+        let is_kept = from.is_spread(header_bytes) || spread.next().is_some();
+        written.max_key_bytes = if is_kept { most } else { most.max(MAX_KEY_BYTES) };
         let mut grown =
             GrowingNTuple { written, first: Arc::clone(&from), old, unpacked: 0, moved: MovedPages::default() };
         let matches = ColumnMatches::own(&from);
-        let known = (0..from.clusters()?.len()).map(|number| from.cluster_pages(number)).collect::<Result<Vec<_>>>()?;
-        for (entries, pages) in known.into_iter().chain(more) {
-            if pages.iter().flat_map(|column| &column.pages).any(|page| is_spread(&from, page)) {
-                let words = "pages that are spread over several keys: the RNTuple cannot grow in place";
-                return Err(from.place(Error::unsupported(words)));
-            }
+        for (entries, pages) in known {
             self.add_cluster(state, &mut grown, &from, &matches, (entries, pages), None)?;
         }
         Ok(grown)

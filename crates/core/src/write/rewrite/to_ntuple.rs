@@ -10,20 +10,22 @@ use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::progress;
-use crate::read::{self, Column};
+use crate::read;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::whole_object::{WholeObject, class_versions};
 use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::rewrite::{Unsupported, kept_branches};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
-    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only
-    /// count their items are left out. `how` speaks of branches where it says fields. Returns what differs from the
-    /// tree: names that RNTuples do not allow, and branches that were left out.
+    /// of its values. A split object is one field of its class, and objects take the place of pointers to them. Counted
+    /// arrays become lists, and branches that only count their items are left out. `how` speaks of branches where it
+    /// says fields. Returns what differs from the tree: names that RNTuples do not allow, branches that were left out,
+    /// and split objects whose sub-branches became fields of their own, since the file does not tell their class.
     ///
     /// # Errors
     ///
@@ -64,57 +66,23 @@ impl FileWriter {
         let kept = kept_branches(&tree, how.fields.as_deref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let (mut notes, mut counting, counters) = (Vec::new(), Vec::new(), counters(&tree));
-        let (mut ids, mut names, mut used) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut plan =
+            Plan { tree: &tree, how, unsupported, notes: &mut notes, used: HashSet::new(), made: Vec::new() };
         for &id in tree.top() {
             let Some(branch) = tree.branches().get(id).filter(|branch| kept.contains(&branch.name)) else { continue };
-            if counters.contains(&id) {
-                counting.push(&*branch.name);
-                continue;
-            }
-            let parts = parts(&tree, branch);
-            if parts.len() != 1 || parts.first() != Some(&id) {
-                notes.push(format!("branch {:?} is split: its sub-branches become fields of their own", branch.name));
-            }
-            for part in parts.into_iter().filter_map(|part| tree.branches().get(part)) {
-                let name = part_name(branch, part);
-                if part.id == id && name != *branch.name {
-                    notes.push(format!("branch {:?} is now field {name:?}", branch.name));
-                }
-                if !used.insert(name.clone()) {
-                    let words = format!("two branches would become the field {name:?}: leave one of them out");
-                    return Err(within(Error::unsupported(words)));
-                }
-                ids.push(part.id);
-                names.push(name);
+            match counters.contains(&id) {
+                true => counting.push(&*branch.name),
+                false => plan.add(branch).map_err(within)?,
             }
         }
+        let made = plan.made;
         if !counting.is_empty() {
             let names = counting.join(", ");
             notes.push(format!("branches that count items are left out, since lists know their lengths: {names}"));
         }
-        // Types are known without a row.
-        let kinds = read::columns(&tree, &ids, 0..0).map_err(within)?.into_iter().map(|column| column.kind);
-        let (mut fields, mut read) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
-        for ((name, kind), id) in names.into_iter().zip(kinds).zip(ids) {
-            // Objects take the place of pointers, where the type does not depend on the values.
-            let kind = if kind.has_pointers() { read::declared(&kind, tree.registry()) } else { Ok(kind) };
-            let field = kind.map_err(|error| error.in_object(&name)).and_then(|kind| {
-                let compression = setting(&tree, &how.compression, id);
-                let field = FieldSpec { compression, ..FieldSpec::new(name.as_str(), as_in_fields(&kind)) };
-                field.check().map(|()| field)
-            });
-            match field {
-                Ok(field) => {
-                    fields.push(field);
-                    read.push((id, name));
-                }
-                Err(error) if unsupported == Unsupported::Drop => {
-                    notes.push(format!("branch {name:?} is left out: {error}"))
-                }
-                Err(error) => return Err(within(error)),
-            }
-        }
-        let (ids, names): (Vec<BranchId>, Vec<String>) = read.into_iter().unzip();
+        let ids: Vec<BranchId> = made.iter().flat_map(|(_, object)| object.ids.iter().copied()).collect();
+        let (fields, objects): (Vec<FieldSpec>, Vec<WholeObject>) = made.into_iter().unzip();
+        let names: Vec<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.name)).collect();
         let windows = windows(tree.entries, &tree.clusters(), bytes_of(&tree, &ids));
         let windows = chosen(windows, &selection).map_err(within)?;
         let mut ntuple = self.ntuple(to, fields, options.clone())?;
@@ -122,11 +90,77 @@ impl FileWriter {
         let outcome = windows.into_iter().enumerate().try_for_each(|(done, window)| {
             progress::at(done as u64, all)?;
             let columns = read::columns(&tree, &ids, window).map_err(within)?;
-            let columns = columns.iter().map(Column::followed).collect::<Result<Vec<_>>>().map_err(within)?;
-            let values: Vec<_> = names.iter().map(String::as_str).zip(columns).collect();
+            let (mut rest, mut values) = (&columns[..], Vec::with_capacity(objects.len()));
+            for (name, object) in names.iter().zip(&objects) {
+                let (own, others) = rest.split_at_checked(object.ids.len()).unwrap_or_default();
+                rest = others;
+                values.push((&**name, object.values(own).map_err(|error| within(error.in_object(name)))?));
+            }
             ntuple.extend(&values)
         });
         self.finish_or_remove(ntuple, to, outcome.map(|()| notes))
+    }
+}
+
+/// The fields that are made of branches.
+struct Plan<'a> {
+    tree: &'a Tree,
+    how: &'a NTupleRewrite,
+    unsupported: Unsupported,
+    notes: &'a mut Vec<String>,
+    used: HashSet<String>,
+    made: Vec<(FieldSpec, WholeObject)>,
+}
+
+impl Plan<'_> {
+    /// Adds the field of a top-level branch; one for each of its parts where the whole object is no field.
+    fn add(&mut self, branch: &Branch) -> Result<()> {
+        let name = field_name(&branch.name);
+        let whole = WholeObject::new(self.tree, branch).and_then(|object| Ok((self.field(&name, &object)?, object)));
+        let error = match whole {
+            Ok(made) => {
+                if name != *branch.name {
+                    self.notes.push(format!("branch {:?} is now field {name:?}", branch.name));
+                }
+                return self.push(name, made);
+            }
+            Err(error) => error,
+        };
+        let parts = parts(self.tree, branch);
+        if parts.len() > 1 {
+            let words = "is split, and cannot be one field; its sub-branches become fields of their own";
+            self.notes.push(format!("branch {:?} {words}: {error}", branch.name));
+        }
+        for part in parts.into_iter().filter_map(|part| self.tree.branches().get(part)) {
+            let (name, object) = (part_name(branch, part), WholeObject::of_branch(part.id));
+            match self.field(&name, &object) {
+                Ok(field) => self.push(name, (field, object))?,
+                Err(error) if self.unsupported == Unsupported::Drop => {
+                    self.notes.push(format!("branch {name:?} is left out: {error}"))
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: String, made: (FieldSpec, WholeObject)) -> Result<()> {
+        if self.used.contains(&name) {
+            let words = format!("two branches would become the field {name:?}: leave one of them out");
+            return Err(Error::unsupported(words));
+        }
+        self.used.insert(name);
+        self.made.push(made);
+        Ok(())
+    }
+
+    fn field(&self, name: &str, object: &WholeObject) -> Result<FieldSpec> {
+        let kind = object.kind(self.tree).map_err(|error| error.in_object(name))?;
+        let kind = as_in_fields(&kind);
+        let versions = class_versions(self.tree, &kind, &object.ids);
+        let compression = object.ids.iter().find_map(|&id| setting(self.tree, &self.how.compression, id));
+        let field = FieldSpec { compression, versions, ..FieldSpec::new(name, kind) };
+        field.check().map(|()| field)
     }
 }
 
@@ -181,17 +215,10 @@ fn field_name(name: &str) -> String {
     name.chars().map(|letter| if is_bad(letter) { '_' } else { letter }).collect()
 }
 
-/// Bytes of the entries of top-level branches before compression.
+/// Bytes of the entries of branches before compression, those of their sub-branches not included.
 fn bytes_of(tree: &Tree, ids: &[BranchId]) -> u64 {
-    let wanted: HashSet<BranchId> = ids.iter().copied().collect();
-    let is_wanted = |branch: &&Branch| {
-        let mut at = *branch;
-        while let Some(above) = at.parent.and_then(|id| tree.branches().get(id)) {
-            at = above;
-        }
-        wanted.contains(&at.id)
-    };
-    tree.branches().iter().filter(is_wanted).fold(0, |sum, branch| sum.saturating_add(branch.tot_bytes))
+    let branches = ids.iter().filter_map(|&id| tree.branches().get(id));
+    branches.fold(0, |sum, branch| sum.saturating_add(branch.tot_bytes))
 }
 
 /// The type of values with the names that fields have: members without the extents of their arrays, and bases counted.

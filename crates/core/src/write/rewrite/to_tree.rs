@@ -18,16 +18,17 @@ use crate::write::writer::FileWriter;
 impl FileWriter {
     /// Writes an RNTuple of another file as a tree, under the path `to`: a branch for each top-level field. Numbers,
     /// arrays of them, strings, vectors and containers, and objects whose classes the RNTuple names become branches of
-    /// these types, objects split. Of records without a class each member is a branch; of lists of them, the members
-    /// are lists that one branch counts. `how` speaks of fields where it says branches. Returns what differs from the
-    /// RNTuple.
+    /// these types, objects split. Of records without a class, and of tuples, each member is a branch; in lists they
+    /// are lists that one branch counts. Values that may be absent become vectors of no item or one, and
+    /// arrays of anything but numbers vectors, each with a note. `how` speaks of fields where it says branches. Returns
+    /// what differs from the RNTuple.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported), naming the field and its type, for values that no tree holds (values
-    /// that may be absent or are of several types, tuples, what a class's streamer wrote), unless `unsupported` leaves
-    /// them out, and where `how` keeps baskets or asks for another order than that of entries; what reading and writing
-    /// report. Then there is no tree.
+    /// [`Unsupported`](ErrorKind::Unsupported), naming the field and its type, for values that no tree holds (values of
+    /// several types, what a class's streamer wrote; in objects and containers of other kinds also values that may be
+    /// absent, tuples, and arrays of anything but numbers), unless `unsupported` leaves them out, and where `how` keeps
+    /// baskets or asks for another order than that of entries; what reading and writing report. Then there is no tree.
     ///
     /// # Example
     ///
@@ -143,6 +144,7 @@ impl Plan {
             added.iter_mut().for_each(|branch| branch.spec.compression = compression);
             self.ids.push(field.id);
             self.branches.push(added);
+            self.notes.append(&mut branches.notes);
         }
         if !views.is_empty() {
             let names = views.join(", ");
