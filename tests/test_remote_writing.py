@@ -242,7 +242,9 @@ def test_refusals_are_told_and_keep_the_file(request: pytest.FixtureRequest) -> 
             file = sapwood.recreate(f"{server.url}/{folder}/a.root", token="geheimnis")
             file["t"] = values(100_000)
             words = f"the file was not sent: 127.0.0.1:[0-9]+ answered {said}"
-            with pytest.raises(OSError, match=words) as caught:
+            # A server that knows no PUT takes no files: that is no fault of the network.
+            kind = sapwood.errors.UnsupportedError if said == "405" else OSError
+            with pytest.raises(kind, match=words) as caught:
                 file.close()
             assert "geheimnis" not in str(caught.value)
             assert sapwood.open(kept(caught.value))["t"].num_entries == 100_000
