@@ -15,7 +15,6 @@ ak = pytest.importorskip("awkward")
 pd = pytest.importorskip("pandas")
 uproot = pytest.importorskip("uproot")
 
-REPOSITORY = Path(__file__).parent.parent
 X = np.array([1.5, 2.5, 3.5])
 FRAME = pd.DataFrame({"a": X, "b": [1, 2, 3]})
 DATA: dict[str, Any] = {
@@ -583,19 +582,6 @@ def test_classes_know_what_they_are_made_of(tmp_path: Path) -> None:
         assert described["fName"] == "TAxis" and described["fElements"][0]["fName"] == "TNamed"
         with pytest.raises(KeyError, match="Nope"):
             file.streamer_dependencies("Nope")
-
-
-def test_the_page_for_users_of_uproot_is_true() -> None:
-    from tools.coming_from_uproot import RESULTS, page
-
-    stored = (REPOSITORY / "docs/coming-from-uproot.md").read_text()
-    if f"uproot {uproot.__version__}." not in stored:
-        pytest.skip(f"the page was made beside another uproot than {uproot.__version__}")
-    text, unexplained = page()
-    assert unexplained == []
-    assert f"{len(RESULTS)} of {len(RESULTS)} calls on a small file give equal results." in text
-    headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings == [line for line in stored.splitlines() if line.startswith("#")]
 
 
 def test_keys_know_when_they_were_written(tmp_path: Path) -> None:

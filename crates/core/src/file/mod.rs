@@ -3,6 +3,7 @@
 mod listing;
 mod load;
 mod objects;
+mod options;
 pub mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -14,47 +15,14 @@ use bytes::Bytes;
 use crate::container::{Directory, Free, Header, Key, Record};
 pub(crate) use crate::error::distance;
 use crate::error::{Error, ErrorKind, Result, nearest};
-use crate::io::{ByteRange, Identity, Joined, LocalFile, OtherFiles, Store, load};
+use crate::io::{ByteRange, Identity, Joined, LocalFile, Store, load};
 use crate::ntuple::NTuple;
 use crate::perf::Perf;
 use crate::schema::{Registry, StreamerInfo};
-use crate::session::Session;
-use crate::tree::{CACHE_BYTES, Tree};
-use crate::wire::Limits;
+use crate::tree::Tree;
 use listing::Listing;
 pub(crate) use listing::split_cycle;
-
-/// How a file is opened.
-///
-/// # Example
-///
-/// ```
-/// use sapwood::{OpenOptions, Session};
-/// let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
-/// assert_eq!(options.session.threads(), 1);
-/// ```
-#[derive(Clone, Debug)]
-pub struct OpenOptions {
-    /// Bounds against hostile or broken files.
-    pub limits: Limits,
-    /// Threads and memory, shared with other files.
-    pub session: Session,
-    /// Budget of each tree's cache in bytes; 0 switches it off.
-    pub cache_bytes: u64,
-    /// How files are opened that this one names for baskets of its branches.
-    pub other_files: OtherFiles,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            session: Session::default(),
-            cache_bytes: CACHE_BYTES,
-            other_files: OtherFiles::default(),
-        }
-    }
-}
+pub use options::OpenOptions;
 
 /// A ROOT file, open for reading. Cheap to clone; metadata never changes once it is open.
 ///
@@ -540,6 +508,7 @@ mod tests {
 
     use super::*;
     use crate::io::{Ends, MemoryStore, Profile, Receive};
+    use crate::session::Session;
 
     /// A store that gives no tail, and fails while it is broken.
     struct Flaky {
