@@ -170,3 +170,6 @@ def test_what_pointers_lead_to_is_absent_where_they_are_null(web: Any) -> None:
         assert row["@w.fNodes.size()"] == len(entry["fNodes"])
     with pytest.raises(sapwood.errors.ExpressionError, match='no member "fSmal".*fSmall'):
         tree.arrays(["w.fNode.fSmal"])
+    with pytest.raises(sapwood.errors.NotFoundError) as caught:
+        tree.arrays(["nothing"])
+    assert str(caught.value).count("(file ") == 1

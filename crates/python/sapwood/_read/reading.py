@@ -118,10 +118,9 @@ class Plan:
                 self.friends,
             )
         except NotFoundError as error:
-            # The engine says where, in all but what is computed of other trees.
-            if error.file is not None:
-                raise
-            raise not_found(str(error), self.over.file_path, self.over.object_path) from error.__cause__
+            # The engine names the tree; users know it by its path, or a branch that they looked below.
+            message = str(error).removesuffix(place(error.file, error.object))
+            raise not_found(message, self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
             if any(is_pattern(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
