@@ -146,7 +146,7 @@ def test_files_that_are_not_opened_before_are_partitions(files: str, monkeypatch
     opened: list[str] = []
     real = chain.open_tree
     monkeypatch.setattr(
-        chain, "open_tree", lambda source, options: opened.append(source.file) or real(source, options)
+        chain, "open_tree", lambda source, *rest: opened.append(source.file) or real(source, *rest)
     )
     events = sapwood.dask(files, open_files=False)
     assert len(opened) == 1 and events.npartitions == 3 and not events.known_divisions

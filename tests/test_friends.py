@@ -316,8 +316,8 @@ def test_files_of_friends_are_closed(indexed: Path, monkeypatch: pytest.MonkeyPa
     held: list[Any] = []
     first = chain.open_tree
 
-    def noted(source: Any, options: Any) -> Any:
-        held.append(first(source, options))
+    def noted(*arguments: Any) -> Any:
+        held.append(first(*arguments))
         return held[-1]
 
     monkeypatch.setattr(chain, "open_tree", noted)

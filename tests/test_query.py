@@ -250,6 +250,23 @@ def test_absent_values_pass_no_cut_and_fill_nothing(optional: Any) -> None:
         optional.arrays(["either + 1"])
 
 
+def test_absent_values_of_many_rows_are_those_of_their_rows(tmp_path: Path) -> None:
+    # More rows than are computed together.
+    ak = pytest.importorskip("awkward")
+    rng = np.random.default_rng(3)
+    numbers, there, counts = np.arange(100_000.0), rng.random(100_000) < 0.7, rng.integers(0, 4, 100_000)
+    optional = ak.mask(ak.Array(numbers), there)
+    lists = ak.unflatten(ak.mask(ak.Array(np.arange(counts.sum())), rng.random(counts.sum()) < 0.5), counts)
+    with sapwood.recreate(tmp_path / "many.root") as file:
+        file.mkrntuple("n", {"o": optional, "items": lists})
+    with sapwood.open(tmp_path / "many.root") as file:
+        found = file["n"].arrays(["o * 2", "items + 1", "o"])
+        assert ak.array_equal(found["o * 2"], optional * 2, same_content_types=False)
+        assert ak.to_list(found["items + 1"]) == ak.to_list(lists + 1)
+        passing = ak.flatten(ak.drop_none(optional[ak.fill_none(optional > 500, False)]), axis=None)
+        assert np.array_equal(file["n"].points("o", "o > 500")[0][0], passing)
+
+
 @pytest.mark.parametrize(
     ("expression", "cut"),
     [

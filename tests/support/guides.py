@@ -72,9 +72,8 @@ def python(place: Path) -> Iterator[Prepared]:
     for path in ("events.root", "run1.root", "run2.root"):
         write(path, "folder/events", "Events")
     columns = events()
-    for path in ("weights1.root",):
-        with sapwood.recreate(path) as out:
-            out["tree"] = {"weight": np.ones(100)}
+    with sapwood.recreate("weights1.root") as out:
+        out["tree"] = {"weight": np.ones(100)}
     with sapwood.recreate("calibrated.root") as out:
         out["calibrated"] = {"run": columns["run"], "event": columns["event"], "energy": np.arange(100.0)}
     with sapwood.recreate("unit.root", reproducible=True) as out:

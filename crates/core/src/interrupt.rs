@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::scoped::scoped;
 
 /// How often a thread that waits asks.
 pub const EVERY: Duration = Duration::from_millis(100);
@@ -18,15 +19,6 @@ type Check = Rc<dyn Fn() -> Result<()>>;
 
 thread_local! {
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
-}
-
-/// Puts back what was there before, also after a panic.
-struct Before(Option<Check>);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        CHECK.replace(self.0.take());
-    }
 }
 
 /// Does `work` in this thread. Where it waits, `check` is asked, and an error of it ends the wait and so the work.
@@ -50,7 +42,8 @@ impl Drop for Before {
 /// assert_eq!(waited.unwrap_err().kind(), ErrorKind::Cancelled);
 /// ```
 pub fn heeding<T>(check: impl Fn() -> Result<()> + 'static, work: impl FnOnce() -> T) -> T {
-    let _before = Before(CHECK.replace(Some(Rc::new(check))));
+    let check: Check = Rc::new(check);
+    let _scope = scoped(&CHECK, Some(check));
     work()
 }
 

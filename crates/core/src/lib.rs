@@ -223,6 +223,7 @@ pub mod project;
 pub mod query;
 pub mod read;
 pub mod schema;
+mod scoped;
 mod session;
 pub mod tree;
 #[doc(hidden)]

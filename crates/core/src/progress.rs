@@ -3,9 +3,10 @@
 //! What takes long in the caller's thread (rewriting, verifying, sending a file) says [`at`] now and then how far it
 //! is.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crate::error::{Error, Result};
+use crate::scoped::scoped;
 
 /// How far some work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +24,7 @@ thread_local! {
     /// What ended the work.
     static STOPPED: RefCell<Option<Error>> = const { RefCell::new(None) };
     /// The part of the whole that is being done: bytes before it, its own, and all.
-    static PART: Cell<Option<(u64, u64, u64)>> = const { Cell::new(None) };
-}
-
-/// Puts back what was there before, also after a panic.
-struct Before(Option<Tell>, Option<Error>, Option<(u64, u64, u64)>);
-
-impl Before {
-    fn new(tell: Option<Tell>) -> Self {
-        Self(TELL.replace(tell), STOPPED.take(), PART.take())
-    }
-}
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        TELL.replace(self.0.take());
-        STOPPED.replace(self.1.take());
-        PART.set(self.2);
-    }
+    static PART: RefCell<Option<(u64, u64, u64)>> = const { RefCell::new(None) };
 }
 
 /// Does `work` in this thread and calls `tell` each time that it is further. An error of `tell` ends the work, and is
@@ -65,7 +49,8 @@ impl Drop for Before {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn telling<T>(tell: impl FnMut(Progress) -> Result<()> + 'static, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let _before = Before::new(Some(Box::new(tell)));
+    let tell: Tell = Box::new(tell);
+    let _scope = (scoped(&TELL, Some(tell)), scoped(&STOPPED, None), scoped(&PART, None));
     let outcome = work();
     // An error of the work says where it was stopped.
     outcome.and_then(|value| STOPPED.take().map_or(Ok(value), Err))
@@ -105,7 +90,7 @@ pub fn at(done: u64, of: u64) -> Result<()> {
     // Outside of the borrow: what is told may begin other work.
     let Some(mut tell) = TELL.take() else { return Ok(()) };
     let done = done.min(of);
-    let now = match PART.get() {
+    let now = match PART.with_borrow(Clone::clone) {
         Some((before, bytes, total_bytes)) => {
             let own = u128::from(bytes) * u128::from(done) / u128::from(of.max(1));
             Progress { done_bytes: before + own as u64, total_bytes }
@@ -139,10 +124,8 @@ pub fn at(done: u64, of: u64) -> Result<()> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn part<T>(before: u64, bytes: u64, total: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let outer = PART.replace(Some((before, bytes, total.max(before.saturating_add(bytes)))));
-    let outcome = work().and_then(|value| at(1, 1).map(|()| value));
-    PART.set(outer);
-    outcome
+    let _scope = scoped(&PART, Some((before, bytes, total.max(before.saturating_add(bytes)))));
+    work().and_then(|value| at(1, 1).map(|()| value))
 }
 
 #[cfg(test)]
@@ -181,6 +164,6 @@ mod tests {
         });
         assert_eq!(stopped.unwrap_err().message(), "enough");
         assert_eq!(*seen.borrow(), [(5, 40), (10, 40)]);
-        assert!(!is_told() && at(1, 1).is_ok() && PART.get().is_none());
+        assert!(!is_told() && at(1, 1).is_ok() && PART.with_borrow(Option::is_none));
     }
 }

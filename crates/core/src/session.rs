@@ -1,6 +1,6 @@
-//! What files share: threads, memory, descriptions of classes. Passed in options; nothing is global.
+//! What files share: threads, memory, codecs, descriptions of classes. Passed in options; nothing is global.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -8,6 +8,7 @@ use crate::codec::Scratches;
 use crate::io::Fetcher;
 use crate::memory::Memory;
 use crate::schema::Registries;
+use crate::scoped::scoped;
 
 /// A pool of decoding threads, threads that read ahead, and a memory of recycled buffers, shared by all files that are
 /// opened with it.
@@ -33,7 +34,7 @@ pub struct Session(Arc<Parts>);
 struct Parts {
     /// As they were asked for; 0 for all cores.
     wanted: usize,
-    /// As there are: to ask the system costs as much as to open a small file, so that only who needs them asks.
+    /// As there are. To ask the system costs as much as to open a small file: that waits until a number is needed.
     threads: OnceLock<usize>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     memory: Memory,
@@ -51,21 +52,13 @@ pub const MOST_THREADS: usize = 1024;
 const FETCH_THREADS: usize = 4;
 
 thread_local! {
-    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Puts back what was there before, also after a panic.
-struct Before(bool);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        IS_ALONE.set(self.0);
-    }
+    /// Whether the thread does a part of what several do.
+    static IS_ALONE: RefCell<bool> = const { RefCell::new(false) };
 }
 
 /// Does `work` in this thread as if each session had only this one: others do the same with other parts.
 pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
-    let _before = Before(IS_ALONE.replace(true));
+    let _scope = scoped(&IS_ALONE, true);
     work()
 }
 
@@ -88,7 +81,7 @@ impl Session {
 
     /// Threads that decode; one for a thread whose work is a part of what several do.
     pub fn threads(&self) -> usize {
-        if IS_ALONE.get() {
+        if IS_ALONE.with_borrow(Clone::clone) {
             return 1;
         }
         *self.0.threads.get_or_init(|| match self.0.wanted {

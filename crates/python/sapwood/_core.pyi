@@ -92,14 +92,11 @@ def merge(
     network: dict[str, Any] | None,
     watch: Callable[[int, int, int], object] | None,
 ) -> tuple[str, list[str]]: ...
-def verify_place(
-    place: str | PathLike[str] | Remote,
+def verify_file(
+    content: bytes | str | PathLike[str] | Remote,
     name: str,
     threads: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> str: ...
-def verify_bytes(
-    content: bytes, name: str, threads: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> str: ...
 def doctor(file: File, tree: str | None = None) -> tuple[str, str]: ...
 def compression_study(

@@ -17,7 +17,7 @@ use sapwood::inspect::layout::Layout;
 use sapwood::inspect::optimize::optimize_baskets;
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::verify;
-use sapwood::io::MemoryStore;
+use sapwood::io::{MemoryStore, Store};
 use sapwood::progress::telling;
 use sapwood_cli::reports::documents;
 
@@ -29,37 +29,31 @@ use crate::reading::watched;
 use crate::sessions;
 use crate::tree::Tree;
 
-/// Verifies the file of a path or a URL, or one that Python reads; gives a report as JSON. `progress` is called with
-/// the bytes that are done, and those of all.
+/// The content of a file, or where it is.
+#[derive(FromPyObject)]
+pub(crate) enum Content {
+    Bytes(PyBackedBytes),
+    At(Place),
+}
+
+/// Verifies a file in memory, of a path or a URL, or one that Python reads; gives a report as JSON. `progress` is
+/// called with the bytes that are done, and those of all.
 #[pyfunction]
-#[pyo3(signature = (place, name, threads = 0, progress = None))]
-pub(crate) fn verify_place(
+#[pyo3(signature = (content, name, threads = 0, progress = None))]
+pub(crate) fn verify_file(
     py: Python<'_>,
-    place: Place,
+    content: Content,
     name: &str,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
     let network = Network::new(None)?;
-    let work = || verify::verify_store(network.store(&place)?, options);
-    let report = run(py, || telling(watched(progress), work))?;
-    Ok(documents::verify(name, &report).to_string())
-}
-
-/// Verifies a file in memory; gives a report as JSON.
-#[pyfunction]
-#[pyo3(signature = (content, name, threads = 0, progress = None))]
-pub(crate) fn verify_bytes(
-    py: Python<'_>,
-    content: PyBackedBytes,
-    name: &str,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
-    let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
-    let report = run(py, || telling(watched(progress), || verify::verify_store(store, options)))?;
+    let store = || match content {
+        Content::Bytes(bytes) => Ok(Arc::new(MemoryStore::new(name, Bytes::from_owner(bytes))) as Arc<dyn Store>),
+        Content::At(place) => network.store(&place),
+    };
+    let report = run(py, || telling(watched(progress), || verify::verify_store(store()?, options)))?;
     Ok(documents::verify(name, &report).to_string())
 }
 

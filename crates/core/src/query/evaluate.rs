@@ -7,9 +7,9 @@ use super::align::{Lengths, align, all_present};
 use super::bound::{Bound, Op};
 use super::compute::{binary, unary, zero_divisors};
 use super::function::choose;
-use super::gather::Loaded;
 use super::index;
 use super::load::{Wanted, load};
+use super::loaded::Ready;
 use super::path::Path;
 use super::reduce::{Reduction, reduce};
 use super::syntax::Binary;
@@ -20,7 +20,7 @@ use crate::read::Selection;
 /// Rows of columns that expressions are computed of.
 pub(super) struct Rows<'r> {
     /// Columns by their places.
-    pub(super) columns: &'r [Option<Loaded>],
+    pub(super) columns: &'r [Option<Arc<Ready>>],
     pub(super) rows: Range<usize>,
     /// Which of these rows values are computed of, counted from the first; all if it is missing.
     pub(super) picked: Option<Arc<[usize]>>,
@@ -212,7 +212,7 @@ impl Rows<'_> {
         let column = self.columns.get(place).and_then(Option::as_ref);
         let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
         let wanted = Wanted { depth: of.depth, of: of.of };
-        let value = load(&loaded.column, &path.members, wanted, self.rows.clone())?;
+        let value = load(&loaded.column, &loaded.ranks, &path.members, wanted, self.rows.clone())?;
         match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {
             None => Ok(value),
             Some(present) => value.where_present(present),

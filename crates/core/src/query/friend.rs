@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::gather::{Loaded, Run, gather, of_parts, present, push};
+use super::gather::{Run, gather, of_parts, present, push};
+use super::loaded::Loaded;
 use super::select::Query;
 use super::source::{Friend, Join, Keys, Source};
 use super::tree_index::TreeIndex;
@@ -248,7 +249,7 @@ impl Friend {
                 true => None,
                 false => Some(runs.iter().flat_map(|run| present(run, &of)).collect::<Arc<[bool]>>()),
             };
-            found.push(Loaded { column, present });
+            found.push(Loaded::new(column, present));
         }
         Ok(found)
     }

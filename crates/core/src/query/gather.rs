@@ -1,21 +1,13 @@
 //! Rows of columns in another order: what a friend has for the entries of its tree.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::loaded::Loaded;
 use crate::column::{Cast as _, Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
-
-/// A column that was read.
-#[derive(Clone, Debug)]
-pub(super) struct Loaded {
-    pub(super) column: Column,
-    /// Which rows are there; all of them if it is missing. A row lacks where a friend has no entry for it.
-    pub(super) present: Option<Arc<[bool]>>,
-}
 
 /// Rows that follow one another.
 #[derive(Clone, Debug, PartialEq)]

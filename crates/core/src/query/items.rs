@@ -1,8 +1,7 @@
 //! The items of lists on rows of their own, as `TTree::Scan` has them.
 
-use std::collections::HashMap;
-
-use crate::column::{BufferId, Kind, Number};
+use super::ranks::Ranks;
+use crate::column::{Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
 
@@ -72,34 +71,13 @@ struct Place<'c> {
     at: Option<usize>,
 }
 
-/// For each value that may be absent, or of one of several types, how many of its type are before it. By the buffer of
-/// their tags.
-type Ranks = HashMap<BufferId, Vec<u32>>;
-
-fn add_ranks(column: &Column, kind: &Kind, ranks: &mut Ranks) {
-    match kind {
-        Kind::List { item, .. } | Kind::Fixed { item, .. } => add_ranks(column, item, ranks),
-        Kind::OneOf { tags, of } => {
-            let mut counts = [0_u32; 256];
-            let rank = |tag: &u8| {
-                let count = &mut counts[usize::from(*tag)];
-                *count += 1;
-                *count - 1
-            };
-            ranks.insert(*tags, column.buffer(*tags).iter().map(rank).collect());
-            of.iter().for_each(|kind| add_ranks(column, kind, ranks));
-        }
-        _ => {}
-    }
-}
-
 impl Place<'_> {
     /// The value itself, in place of one that may be absent or of one of several types.
     fn present(self) -> Self {
         let (Kind::OneOf { tags, of }, Some(at)) = (self.kind, self.at) else { return self };
         let tag = self.column.buffer(*tags).get(at).copied();
         let kind = tag.and_then(|tag| of.get(usize::from(tag)));
-        let rank = self.ranks.get(tags).and_then(|ranks| ranks.get(at));
+        let rank = self.ranks.by_tags(*tags).get(at);
         match (kind, rank) {
             (Some(kind), Some(rank)) => Self { kind, at: Some(*rank as usize), ..self }.present(),
             _ => Self { at: None, ..self },
@@ -180,12 +158,7 @@ pub struct ItemLines<'c> {
 impl<'c> ItemLines<'c> {
     /// The lines of columns of equal length.
     pub fn new(columns: &'c [Column]) -> Self {
-        let of = |column: &'c Column| {
-            let mut ranks = Ranks::default();
-            add_ranks(column, &column.kind, &mut ranks);
-            (column, ranks)
-        };
-        Self { columns: columns.iter().map(of).collect() }
+        Self { columns: columns.iter().map(|column| (column, Ranks::of(column))).collect() }
     }
 
     /// Calls `print` for each item of the lists of a row: with the items that stand beside each other, one of each

@@ -7,14 +7,21 @@ use bytes::Bytes;
 
 use super::index;
 use super::number::Numbers;
+use super::ranks::Ranks;
 use super::value::{Data, Frame, Level, Of, Offsets, Texts, Value};
 use crate::column::{BufferId, Cast as _, Kind, ListOf, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
 
 /// The values of some rows of a column, or of a member of its records; of several types in one of them.
-pub(super) fn load(column: &Column, members: &[Arc<str>], wanted: Wanted, rows: Range<usize>) -> Result<Value> {
-    load_of(column, &column.kind, members, wanted, rows)
+pub(super) fn load(
+    column: &Column,
+    ranks: &Ranks,
+    members: &[Arc<str>],
+    wanted: Wanted,
+    rows: Range<usize>,
+) -> Result<Value> {
+    load_of((column, ranks), &column.kind, members, wanted, rows)
 }
 
 /// What a column is loaded as.
@@ -29,7 +36,13 @@ fn broken() -> Error {
     Error::internal("a column ends before its rows")
 }
 
-fn load_of(column: &Column, kind: &Kind, members: &[Arc<str>], wanted: Wanted, rows: Range<usize>) -> Result<Value> {
+fn load_of(
+    (column, ranks): (&Column, &Ranks),
+    kind: &Kind,
+    members: &[Arc<str>],
+    wanted: Wanted,
+    rows: Range<usize>,
+) -> Result<Value> {
     let mut frame = Frame::flat(rows.len());
     let (mut kind, mut members, mut items) = (kind, members.iter(), rows);
     loop {
@@ -55,9 +68,8 @@ fn load_of(column: &Column, kind: &Kind, members: &[Arc<str>], wanted: Wanted, r
                 kind = member;
             }
             Kind::OneOf { tags, of: kinds } => {
-                let tags = column.buffer(*tags);
                 let below = Wanted { depth: wanted.depth.saturating_sub(frame.levels.len()), ..wanted };
-                let below = one_of(column, kinds, &tags, members.as_slice(), below, items)?;
+                let below = one_of((column, ranks), (*tags, kinds), members.as_slice(), below, items)?;
                 frame.levels.extend(below.frame.levels);
                 return Ok(Value { frame, ..below });
             }
@@ -81,17 +93,26 @@ fn load_of(column: &Column, kind: &Kind, members: &[Arc<str>], wanted: Wanted, r
 
 /// Values of one of several types, or absent. What has no such member is absent, too.
 fn one_of(
-    column: &Column,
-    kinds: &[Kind],
-    tags: &[u8],
+    (column, ranks): (&Column, &Ranks),
+    (tags, kinds): (BufferId, &[Kind]),
     members: &[Arc<str>],
     wanted: Wanted,
     rows: Range<usize>,
 ) -> Result<Value> {
     let of = wanted.of;
-    let (before, tags) = tags.split_at_checked(rows.start).ok_or_else(broken)?;
-    let tags = tags.get(..rows.len()).ok_or_else(broken)?;
-    let count = |tags: &[u8], tag: usize| tags.iter().filter(|&&other| usize::from(other) == tag).count();
+    let all_tags = column.buffer(tags);
+    let tags_of_rows = all_tags.get(rows.clone()).ok_or_else(broken)?;
+    let ranks_of_rows = ranks.by_tags(tags).get(rows).ok_or_else(broken)?;
+    // The values of a type from the first on that is in these rows.
+    let range = |tag: usize| {
+        let mut of_type = tags_of_rows
+            .iter()
+            .zip(ranks_of_rows)
+            .filter(|(of, _)| usize::from(**of) == tag)
+            .map(|(_, rank)| *rank as usize);
+        let first = of_type.next();
+        first.map_or(0..0, |first| first..first + 1 + of_type.count())
+    };
     let mut values = Vec::with_capacity(kinds.len());
     // Where the values of each type begin among all that were loaded.
     let (mut starts, mut end) = (Vec::with_capacity(kinds.len()), 0);
@@ -100,8 +121,7 @@ fn one_of(
             starts.push(None);
             continue;
         }
-        let first = count(before, tag);
-        let value = load_of(column, kind, members, wanted, first..first + count(tags, tag))?;
+        let value = load_of((column, ranks), kind, members, wanted, range(tag))?;
         let value = match of {
             Of::Number(number) if kinds.len() > 1 => value.cast(number)?,
             _ => value,
@@ -127,11 +147,11 @@ fn one_of(
                 Of::Text => None,
             };
             let whole = self::column(&values, wanted.depth, number, may_lack)?;
-            load(&whole, &[], wanted, 0..whole.len)?
+            load(&whole, &Ranks::of(&whole), &[], wanted, 0..whole.len)?
         }
     };
     let mut next = starts;
-    let chosen = tags.iter().map(|&tag| {
+    let chosen = tags_of_rows.iter().map(|&tag| {
         let place = next.get_mut(usize::from(tag))?.as_mut()?;
         *place += 1;
         Some(*place - 1)

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::friend::Pair;
+use super::select::STEP_BYTES;
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::read::Selection;
-
-/// Memory that the two columns of a step take, about.
-const STEP_BYTES: u64 = 32 << 20;
 
 /// Certified luminosity sections by run: what a "golden JSON" holds.
 ///

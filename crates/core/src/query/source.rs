@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::gather::Loaded;
+use super::loaded::Loaded;
 use super::table::{Found, Table};
 use super::tree_index::TreeIndex;
 use crate::column::Kind;
@@ -395,7 +395,7 @@ impl Source {
     ) -> Result<Vec<Loaded>> {
         let (own, friends) = self.by_owner(ids);
         let mut read: Vec<(usize, Loaded)> = Vec::with_capacity(ids.len());
-        let whole = |column| Loaded { column, present: None };
+        let whole = |column| Loaded::new(column, None);
         read.extend(own.iter().copied().zip(self.table.columns(&own, entries, progress)?.into_iter().map(whole)));
         let most_bytes = self.table.most_bytes();
         let mut first = self.table.len();

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::align::Lengths;
 use super::bound::Bound;
 use super::evaluate::Rows;
-use super::gather::Loaded;
+use super::loaded::Loaded;
 use super::source::Source;
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -67,7 +67,7 @@ impl<'s> Step<'s> {
         let mut kept = HashMap::with_capacity(self.columns.len());
         for (id, loaded) in self.columns.drain().filter(|(_, loaded)| loaded.present.is_none()) {
             if let Some(column) = loaded.column.narrowed(&self.entries, &chosen)? {
-                kept.insert(id, Loaded { column, present: None });
+                kept.insert(id, Loaded::new(column, None));
             }
         }
         (self.columns, self.entries) = (kept, chosen);
@@ -94,15 +94,13 @@ impl<'s> Step<'s> {
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         const PARTS_OF_A_THREAD: usize = 4;
-        let mut columns: Vec<Option<Loaded>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
         let (mut places, mut followed) = (Vec::new(), Vec::new());
         of.iter().for_each(|of| of.followed(&mut followed));
-        for place in followed {
-            if let Some(Some(loaded)) = columns.get_mut(place) {
-                // Once only: a column without pointers stays as it is.
-                loaded.column = loaded.column.followed().map_err(|error| self.source.place(error))?;
-            }
-        }
+        let ready = |(place, id): (usize, &usize)| {
+            let loaded = self.columns.get(id).map(|loaded| loaded.ready(followed.contains(&place)));
+            loaded.transpose().map_err(|error| self.source.place(error))
+        };
+        let columns = needed.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
         of.iter().for_each(|of| of.columns(&mut places));
         let used = places.iter().filter_map(|&place| Some(&columns.get(place)?.as_ref()?.column));
         let parts = parts(used, self.entries.len() as usize);

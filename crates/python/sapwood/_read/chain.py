@@ -218,8 +218,7 @@ class Chain:
         """The tree of a file, and whether another thread should open the next one: to wait for a server, and not
         where a file opens at once."""
         began = perf_counter()
-        trees = self.default_trees if source.object is None else ()
-        tree = open_tree(source, self.opening, trees) if trees else open_tree(source, self.opening)
+        tree = open_tree(source, self.opening, self.default_trees if source.object is None else ())
         return tree, is_url(source.file) or perf_counter() - began > _AT_ONCE
 
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:

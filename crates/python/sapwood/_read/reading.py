@@ -356,9 +356,9 @@ def load_plan(
 
 def _without_absent(mask: Any) -> Any:
     """A cut does not pass where what it is computed of is absent."""
-    if isinstance(mask, np.ndarray) or "?" not in str(mask.type):
+    if isinstance(mask, np.ndarray):
         return mask
-    return libraries.need("awkward", "a cut on optional values").fill_none(mask, False)
+    return libraries.need("awkward", "a cut on lists").fill_none(mask, False)
 
 
 def _items_left(cut: str | None, name: str, array: Any, mask: Any, to: Library) -> Any:

@@ -99,21 +99,25 @@ def verify(source: Any, *, threads: int = 0, progress: bool | None = None) -> Fi
     Raises ``FileNotFoundError``, and :class:`~sapwood.errors.IOError` where the file cannot be read.
     """
     check_options(threads=threads)
+    content, name = _content(source)
+    with progress_bar.told(progress, "verify") as note:
+        return Findings(json.loads(_core.verify_file(content, name, threads, note)))
+
+
+def _content(source: Any) -> tuple[Any, str]:
+    """The bytes of a file, or where it is, and its name."""
     remote = filesystems.remote_of(source)
     if remote is not None:
-        with progress_bar.told(progress, "verify") as note:
-            return Findings(json.loads(_core.verify_place(remote, remote.name, threads, note)))
-    if not paths.is_bytes(source) and not paths.is_open_file(source):
-        place = os.fspath(source)
-        path = place if urls.is_url(place) else os.path.expanduser(place)
-        if not urls.is_url(path) and not paths.is_member(path) and not os.path.exists(path):
-            raise paths.missing_file(path)
-        with progress_bar.told(progress, "verify") as note:
-            return Findings(json.loads(_core.verify_place(path, path, threads, note)))
+        return remote, remote.name
+    if paths.is_bytes(source):
+        return bytes(source), "<memory>"
     if paths.is_open_file(source):
-        source = paths.content(source)
-    with progress_bar.told(progress, "verify") as note:
-        return Findings(json.loads(_core.verify_bytes(bytes(source), "<memory>", threads, note)))
+        return bytes(paths.content(source)), "<memory>"
+    place = os.fspath(source)
+    path = place if urls.is_url(place) else os.path.expanduser(place)
+    if not urls.is_url(path) and not paths.is_member(path) and not os.path.exists(path):
+        raise paths.missing_file(path)
+    return path, path
 
 
 def doctor(source: Any, tree: str | None = None) -> Diagnosis:
