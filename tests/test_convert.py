@@ -172,6 +172,31 @@ def test_hdf5_has_lists_and_records(files: dict[str, Path], tmp_path: Path) -> N
     assert all(back[name].tolist() == wanted[name].tolist() for name in wanted.fields)
 
 
+@pytest.mark.parametrize("lengths", [(0, 2, 1), (2, 2, 2), (0, 0, 0)])
+def test_hdf5_has_lists_of_records(tmp_path: Path, lengths: tuple[int, ...]) -> None:
+    h5py = pytest.importorskip("h5py")
+    hits = [
+        [{"e": k + 0.5, "at": {"x": k, "on": k > 0}, "p": [k, k + 1.0]} for k in range(length)]
+        for length in lengths
+    ]
+    at = pa.struct([("x", pa.int32()), ("on", pa.bool_())])
+    kind = pa.list_(pa.struct([("e", pa.float64()), ("at", at), ("p", pa.list_(pa.float32(), 2))]))
+    pq.write_table(pa.table({"hits": pa.array(hits, kind)}), tmp_path / "a.parquet")
+    sapwood.convert(tmp_path / "a.parquet", tmp_path / "a.h5", step_size=2)
+    with h5py.File(tmp_path / "a.h5") as made:
+        assert made["hits"].dtype.metadata["vlen"].names == ("e", "at", "p")
+        assert [row["at"]["x"].tolist() for row in made["hits"]] == [
+            list(range(length)) for length in lengths
+        ]
+    sapwood.convert(tmp_path / "a.h5", tmp_path / "b.parquet", step_size=2)
+    assert pq.read_table(tmp_path / "b.parquet")["hits"].to_pylist() == hits
+    pq.write_table(
+        pa.table({"hits": pa.array([[{"e": None, "at": None, "p": None}]], kind)}), tmp_path / "c.parquet"
+    )
+    with pytest.raises(errors.MismatchError, match="column 'hits.e' has missing values"):
+        sapwood.convert(tmp_path / "c.parquet", tmp_path / "c.h5")
+
+
 def test_numbers_that_are_not_finite(tmp_path: Path) -> None:
     values = [1.5, float("inf"), float("-inf")]
     with sapwood.recreate(tmp_path / "a.root") as file:
@@ -282,7 +307,7 @@ def test_missing_values(tmp_path: Path) -> None:
         ),
         ("npz", "column 'v' holds large_list<.*>, and npz has columns of numbers and texts alone"),
         ("npy", "column 'v' holds large_list<.*>, and npy has columns of numbers and texts alone"),
-        ("h5", "column 'q' holds large_list<.*struct.*>, and HDF5 has lists of numbers alone"),
+        ("h5", "column 'q' holds large_list<.*struct.*>, and HDF5 has lists of numbers and of records of"),
     ],
 )
 def test_types_that_a_target_lacks_are_named(

@@ -77,15 +77,63 @@ def _column(pa: Any, h5py: Any, name: str, dataset: Any, start: int, stop: int, 
         rows = dataset[start:stop]
         offsets = np.cumsum([0, *(len(row) for row in rows)], dtype="int64")
         flat = np.concatenate(rows) if len(rows) else np.zeros(0, items)
-        return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(flat.astype(items, copy=False)))
+        return pa.LargeListArray.from_arrays(pa.array(offsets), _fixed(pa, flat.astype(items, copy=False)))
     if kind.names:
-        rows = dataset[start:stop]
-        return _record(pa, {field: numpy_files._arrow(pa, rows[field]) for field in kind.names}, len(rows))
+        return _fixed(pa, dataset[start:stop])
     if h5py.check_enum_dtype(kind) is not None and kind != np.dtype(bool):
         raise UnsupportedError(
             f"the dataset {name!r} holds an enumeration, which no column can hold{place(path, name)}"
         )
     return numpy_files._arrow(pa, dataset[start:stop])
+
+
+def _fixed(pa: Any, values: Any) -> Any:
+    """A column of numbers, or of records of such, arrays of them included."""
+    if not values.dtype.names:
+        return numpy_files._arrow(pa, values)
+    flat = values.reshape(-1)
+    column = _record(pa, {field: _fixed(pa, flat[field]) for field in values.dtype.names}, len(flat))
+    for size in reversed(values.shape[1:]):
+        column = pa.FixedSizeListArray.from_arrays(column, size)
+    return column
+
+
+def _fixed_dtype(pa: Any, kind: Any) -> Any:
+    """The type of what HDF5 can hold in a list: numbers, arrays of them and records; ``None`` of all else."""
+    if _is_number(pa, kind):
+        return np.dtype(kind.to_pandas_dtype())
+    if pa.types.is_fixed_size_list(kind):
+        item = _fixed_dtype(pa, kind.value_type)
+        return item if item is None else np.dtype((item, kind.list_size))
+    if not pa.types.is_struct(kind) or not kind.num_fields:
+        return None
+    fields = [kind.field(place) for place in range(kind.num_fields)]
+    found = [(field.name, _fixed_dtype(pa, field.type)) for field in fields]
+    return np.dtype(found) if all(dtype is not None for _, dtype in found) else None
+
+
+def _fixed_values(pa: Any, column: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """The items of lists as an array of that type."""
+    if column.null_count:
+        raise MismatchError(f"column {name!r} has missing values, for which HDF5 has no place")
+    if dtype.subdtype is not None:
+        item, _ = dtype.subdtype
+        return _fixed_values(pa, column.flatten(), item, name).reshape(len(column), *dtype.shape)
+    if not dtype.names:
+        return column.to_numpy(zero_copy_only=False)
+    values = np.empty(len(column), dtype)
+    for field, below in zip(dtype.names, column.flatten()):
+        values[field] = _fixed_values(pa, below, dtype[field], f"{name}.{field}")
+    return values
+
+
+def _write_lists(to: Any, start: int, rows: Any) -> None:
+    """Writes lists below h5py's own assignment, which takes lists of one length for an array of two dimensions."""
+    h5s = _h5py().h5s
+    if len(rows):
+        here = to.id.get_space()
+        here.select_hyperslab((start,), (len(rows),))
+        to.id.write(h5s.create_simple((len(rows),)), here, rows)
 
 
 class Hdf5Writer:
@@ -121,9 +169,11 @@ class Hdf5Writer:
         if _is_text(pa, kind):
             dtype = h5py.string_dtype()
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            if not _is_number(pa, kind.value_type):
-                raise formats.refuse("HDF5", name, kind, "has lists of numbers alone", ("Parquet", "Feather"))
-            dtype = h5py.vlen_dtype(kind.value_type.to_pandas_dtype())
+            items = _fixed_dtype(pa, kind.value_type)
+            if items is None or items.subdtype is not None:
+                words = "has lists of numbers and of records of numbers alone"
+                raise formats.refuse("HDF5", name, kind, words, ("Parquet", "Feather"))
+            dtype = h5py.vlen_dtype(items)
         else:
             while pa.types.is_fixed_size_list(item):
                 shape.append(item.list_size)
@@ -156,14 +206,13 @@ class Hdf5Writer:
         to.resize(stop, 0)
         if _is_text(pa, column.type):
             to[self._rows : stop] = column.to_pylist()
-        elif h5py.check_vlen_dtype(to.dtype) is not None:
+        elif (items := h5py.check_vlen_dtype(to.dtype)) is not None:
             offsets = np.asarray(column.offsets)
-            if column.values.null_count:
-                raise MismatchError(f"column {name!r} has missing values, for which HDF5 has no place")
-            flat = column.values.to_numpy(zero_copy_only=False)
-            rows = np.empty(len(column), object)
-            rows[:] = [flat[start:end] for start, end in zip(offsets, offsets[1:])]
-            to[self._rows : stop] = rows
+            flat = _fixed_values(pa, column.values, np.dtype(items), name)
+            rows = np.empty(len(column), to.dtype)
+            for place, (start, end) in enumerate(zip(offsets, offsets[1:])):
+                rows[place] = flat[start:end]
+            _write_lists(to, self._rows, rows)
         else:
             to[self._rows : stop] = numpy_files.to_numpy(column, name, "HDF5")
 
