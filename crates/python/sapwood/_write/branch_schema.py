@@ -308,7 +308,7 @@ def _add(
         for inner, of in inner_types:
             path = inner if part is None else f"{part}.{inner}"
             _add(out, column, path, fields(name, inner), of, counters, fields)
-    elif isinstance(kind, np.dtype) or _word(kind) in ("Numpy", "Regular"):
+    elif isinstance(kind, np.dtype) or _word(kind) in ("Numpy", "Regular", "Unknown"):
         dtype, dimensions = _numbers(name, kind)
         out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions, packing=packing))
     elif _word(kind) == "List" and (inner_types := _fields_of(kind.content)):
@@ -336,9 +336,7 @@ def _add(
 
 
 def _no_type(name: str, kind: Any) -> errors.UnsupportedError:
-    if _word(kind) == "Unknown":
-        words = "cannot tell the type of empty lists: use mktree with a type, like 'var * float64'"
-    elif _word(kind) == "Option":
+    if _word(kind) == "Option":
         words = f"no branch can hold missing values, so that its type cannot be {kind}"
     else:
         words = f"values of type {kind} cannot be written yet"
@@ -385,6 +383,9 @@ def _numbers(name: str, kind: Any) -> tuple[str, tuple[int, ...]]:
             return base.newbyteorder("=").name, dimensions + tuple(shape)
     elif _word(kind) == "Numpy" and not _is_complex(kind.primitive):
         return kind.primitive, dimensions
+    elif _word(kind) == "Unknown":
+        # Lists that are all empty: what NumPy and Awkward make of them, and an RNTuple gets.
+        return "float64", dimensions
     raise _no_type(name, kind)
 
 
