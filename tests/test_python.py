@@ -544,7 +544,6 @@ def test_several_files(several: Path) -> None:
     assert frame.index.tolist() == frame.n.tolist() == list(range(30))
 
 
-@pytest.mark.filterwarnings("ignore:left out ")
 def test_missing_trees_and_files(several: Path) -> None:
     files = {f"{several}/*.root": "t"}
     with pytest.raises(KeyError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +27,8 @@ from sapwood._remote import network, paths
 from sapwood._remote.urls import is_url
 from sapwood._tree.iteration import within
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
+
+_log = logging.getLogger("sapwood")
 
 #: Seconds in which a file opens that is on this machine, and was read before.
 _AT_ONCE = 0.002
@@ -156,13 +158,14 @@ class Chain:
             self.chosen.check_end(offset)
 
     def left_out(self, source: Any, error: Exception) -> None:
-        """Goes on without a file if that is allowed, and says so once."""
+        """Goes on without a file if that is allowed, and says so once: in the log, as the caller asked for it, and a
+        warning could be turned into an error."""
         if not self.allow_missing:
             raise error
         if any(known is source for known in self._told):
             return
         self._told.append(source)
-        warnings.warn(f"left out {source.file}: {error}", stacklevel=5)
+        _log.warning("left out %s: %s", source.file, error)
 
     def _refuse_friends_by_place(self, source: Any, error: Exception) -> None:
         """A file that cannot be opened has an unknown number of entries: those of friends that follow it would
