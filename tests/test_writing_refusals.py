@@ -83,7 +83,8 @@ def test_columns_of_many_kinds_are_taken() -> None:
         {"x_y": 1, "x_s": "a"},
         {"x_y": 2, "x_s": "b"},
     ]
-    for empty, kind in (([[], []], "var * float64"), ([[[], []], []], "var * var * float64"), ([], "float64")):
+    lists = [([[], []], "var * float64"), ([[[], []], []], "var * var * float64"), ([], "float64")]
+    for empty, kind in lists:
         assert str(written({"x": empty})["x"].array().type) == f"{len(empty)} * {kind}", "as of NumPy"
     assert written({"m": ak.Array([(1, 2.5)])}).arrays().tolist() == [{"m_0": 1, "m_1": 2.5}]
     assert written({"s": ["\udce9", "a"], "v": [["\udce9"], []]}).arrays().tolist() == [
