@@ -106,6 +106,7 @@ fn a_file_that_is_not_there_is_told_with_its_neighbours() {
     let (_scratch, path) = stored("neighbour-1.root", &whole("zstd:5"));
     let (code, _, err) = run(&["ls", path.with_file_name("neigbour-1.root").to_str().unwrap()]);
     assert!(code == 1 && err.contains("nearest: ") && err.contains("neighbour-1.root"), "{err}");
+    assert!(!err.contains("os error"), "what the system says is the same: {err}");
     let (code, _, err) = run(&["rm", &format!("{}:nn", path.to_str().unwrap())]);
     assert!(code == 1 && err.contains("no key \"nn\"; nearest: \"n\""), "{err}");
 }
@@ -122,6 +123,8 @@ fn rntuples_are_rewritten_and_become_trees() {
     let (_, out, _) = run(&["scan", &few, "-n", "2", "x", "list"]);
     let rows: Vec<Vec<&str>> = out.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!((rows[0][..2].to_vec(), rows.len()), (vec!["0", "10"], 2), "{out}");
+    let (code, _, err) = run(&["rewrite", path, &kept, "--keep", "lst*"]);
+    assert!(code == 1 && err.contains("no top-level branch is like \"lst*\"; nearest: \"list\""), "{err}");
     let (code, out, err) = run(&["rewrite", path, &kept, "--baskets", "keep", "--drop", "either", "--verify"]);
     assert!(code == 0 && !out.contains("not looked into"), "{out}{err}");
     assert_eq!(run(&["verify", &kept]).0, 0);

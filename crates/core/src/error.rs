@@ -231,6 +231,20 @@ impl Error {
         Self(Box::new(Detail { message: message.into(), ..(*self.0).clone() }))
     }
 
+    /// The same error, with those of some names that look most like one that is not there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let error = sapwood::Error::not_found("no branch \"Jt_pt\"").with_nearest("Jt_pt", ["Jet_pt"]);
+    /// assert_eq!(error.message(), "no branch \"Jt_pt\"; nearest: \"Jet_pt\"");
+    /// ```
+    #[must_use]
+    pub fn with_nearest<'a>(&self, wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let hint = nearest(wanted, names.into_iter().map(|name| (name, name)));
+        self.in_words(format!("{}{hint}", self.message()))
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

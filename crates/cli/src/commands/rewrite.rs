@@ -228,7 +228,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;
     let mask = arguments.mask.mask()?;
-    let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
+    let (mut branches, mut entries, mut known) = (HashMap::new(), HashMap::new(), Vec::new());
     let mut unused: Vec<&String> = arguments.keep.iter().chain(&arguments.drop).collect();
     for found in from.keys(true)? {
         let named =
@@ -239,6 +239,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         let (top, all) = contents(&from, &found)?;
         unused.retain(|pattern| !top.iter().any(|name| is_like(pattern, name)));
+        known.extend(top.iter().cloned());
         if let Some(kept) = arguments.branches(&top) {
             branches.insert(found.path.clone(), kept);
         }
@@ -247,7 +248,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
     }
     if let Some(pattern) = unused.first() {
-        return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
+        let error = Error::not_found(format!("no top-level branch is like {pattern:?}"));
+        return Err(error.with_nearest(pattern, known.iter().map(|name| &**name)).into());
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
     let (to, unsupported, pages) = (arguments.to, arguments.unsupported, arguments.pages());

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{ByteRange, Ends, Flow, Identity, Profile, Receive, Sink, Store, check_ranges, copy_by_reading, stopped};
-use crate::error::nearest;
 use crate::{Error, ErrorKind, Result};
 
 /// The number of ranges of a request announced to the kernel before the first is read: about the queue depth of a disk.
@@ -286,17 +285,19 @@ fn missing(path: &Path, error: Error) -> Error {
     const MOST_NAMES: usize = 20_000;
     let Some(wanted) = path.file_name().map(|name| name.to_string_lossy()) else { return error };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let hint = match std::fs::read_dir(folder) {
+    // What the system said is the same in other words.
+    let none = Error::not_found("no such file");
+    let error = match std::fs::read_dir(folder) {
         Ok(beside) => {
             let names: Vec<_> = beside
                 .take(MOST_NAMES)
                 .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
                 .collect();
-            nearest(&wanted, names.iter().map(|name| (&**name, &**name)))
+            none.with_nearest(&wanted, names.iter().map(|name| &**name))
         }
-        Err(_) => format!("; there is no folder {:?}", folder.display().to_string()),
+        Err(_) => none.in_words(format!("no such file; there is no folder {:?}", folder.display().to_string())),
     };
-    Error::not_found(format!("no such file{hint}")).in_file(path.to_string_lossy().into_owned()).because(error)
+    error.in_file(path.to_string_lossy().into_owned())
 }
 
 /// Explains why a file could not be created: a missing folder, if that is the cause.
