@@ -121,7 +121,7 @@ def judge_object(reader: Reader, t: dict[str, Any], f: Any, key: str) -> tuple[s
     try:
         o = f[key]
         ours = sums(
-            plain(list(map(pair, o.items())) if type(o) is dict else o, once=up.get("status") != "ok")
+            plain(list(map(pair, o.items())) if isinstance(o, dict) else o, once=up.get("status") != "ok")
         )
     except Exception as e:
         return ("error" if told else "refused"), brief(e)

@@ -273,6 +273,21 @@ def test_small_classes_and_collections() -> None:
 
 
 @needs_corpus
+def test_maps_in_objects_have_arrays_of_keys_and_values() -> None:
+    with sapwood.open(CORPUS / "roottest__loadDim.root") as file:
+        types = file["Nominal/channelInfo"].member("m_types")
+    assert types["Electrons"] == 1 and types["DeltaR_4e"] == 2 and "Electrons" in types
+    assert (
+        types.keys().tolist() == list(types) and types.values().dtype == "int64" and types.values().min() == 1
+    )
+    assert (
+        isinstance(types, dict)
+        and dict(types) == types
+        and copy.copy(types) == pickle.loads(pickle.dumps(types))
+    )
+
+
+@needs_corpus
 def test_rntuples_from_before_their_release_say_so() -> None:
     for file, key, classname in ROWS:
         if classname == "ROOT::Experimental::RNTuple":

@@ -195,7 +195,7 @@ def _plain(o: Any, depth: int, nodes: list[int], seen: set[Any] | None) -> Any:
             return str(o)
         # a dictionary in an object is a map of the file
         out = {
-            k: _plain(v if type(v) is not dict else list(map(pair, v.items())), depth + 1, nodes, seen)
+            k: _plain(list(map(pair, v.items())) if isinstance(v, dict) else v, depth + 1, nodes, seen)
             for k, v in members.items()
             if not k.startswith("@")
         }

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from sapwood import _core
+from sapwood._read.elements import STLDict
 from sapwood._read.pickling import Held, hold
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
 
@@ -272,7 +273,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "map":
         pairs = [(Model.of(key), Model.of(item)) for key, item in value[1]]
         try:
-            mapping = dict(pairs)
+            mapping = STLDict(pairs)
         except TypeError:
             return pairs
         return mapping if len(mapping) == len(pairs) else pairs
@@ -328,7 +329,7 @@ def _for_json(value: Any) -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+        return set(a) == set(b) and all(_same(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))
     return bool(a == b) or (a != a and b != b)

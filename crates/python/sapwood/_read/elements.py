@@ -88,6 +88,23 @@ class STLMap(STLVector):
         return found if len(found) == len(pairs) else pairs
 
 
+class STLDict(dict[Any, Any]):
+    """A map in an object: a dictionary, whose keys and values are arrays, as uproot has them.
+
+    >>> channels = STLDict([(7, 1.5), (9, 2.5)])
+    >>> channels[7], channels.keys().max(), channels.values().tolist()
+    (1.5, np.int64(9), [1.5, 2.5])
+    """
+
+    def keys(self) -> Any:
+        """The keys as an array."""
+        return _array(list(self))
+
+    def values(self) -> Any:
+        """The values as an array."""
+        return _array([self[key] for key in self])
+
+
 class Record(dict[str, Any]):
     """An object of a class: its members by name, with those of its bases.
 
