@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -363,3 +364,33 @@ def test_a_file_cannot_lead_through_chains_of_file_systems() -> None:
         with pytest.raises(sapwood.errors.UnsupportedError, match="several file systems"):
             place_of(tree, friend)
     assert place_of("https://good.example/a/t.root", "b.root") == "https://good.example/a/b.root"
+
+
+def test_values_of_friends_that_may_be_absent_stay_so(tmp_path: Path) -> None:
+    total, split = 9, 4
+    optional = [None if k % 3 == 1 else k + 0.5 for k in range(total)]
+    items = [[k, None][: k % 3] for k in range(total)]
+    for name, part in (("a", slice(0, split)), ("b", slice(split, total))):
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            ntuple = file.mkrntuple("n", {"k": "int64", "o": "?float64", "items": "var * ?int64"})
+            ntuple.extend(
+                {"k": np.arange(total)[part], "o": ak.Array(optional[part]), "items": ak.Array(items[part])}
+            )
+    k = np.array([8, 3, 3, 0, 7, 1, 4, 4, 20, 5, 6, 2])
+    with sapwood.recreate(tmp_path / "main.root") as file:
+        file["t"] = {"x": np.arange(12), "k": k}
+    files = [f"{tmp_path}/a.root:n", f"{tmp_path}/b.root:n"]
+    names = ["x", "w.o", "w.items", "Sum$(w.items)", "w.o*2"]
+    for friend, rows in ((files, range(12)), ((files, ("k", "0")), k.tolist())):
+        wanted = []
+        for x, row in enumerate(rows):
+            value, of = (optional[row], items[row]) if row < total else (None, [])
+            both = (value, of, sum(one or 0 for one in of), value and value * 2)
+            wanted.append(dict(zip(names, (x, *both))))
+        for threads in (1, 2):
+            find = functools.partial(
+                sapwood.concatenate, f"{tmp_path}/main.root:t", friends={"w": friend}, threads=threads
+            )
+            assert find(names).tolist() == wanted
+            passing = [row["x"] for row in wanted if (row["w.o"] or 0) > 3]
+            assert find(["x"], "w.o > 3")["x"].tolist() == passing and 2 < len(passing) < 9

@@ -173,3 +173,21 @@ def test_what_pointers_lead_to_is_absent_where_they_are_null(web: Any) -> None:
     with pytest.raises(sapwood.errors.NotFoundError) as caught:
         tree.arrays(["nothing"])
     assert str(caught.value).count("(file ") == 1
+
+
+def test_pointers_in_columns_of_friends_are_followed(web: Any, tmp_path: Path) -> None:
+    tree = web.tree
+    names = ["w.fNode.fSmall", "w.fNodes.fSmall", "Sum$(w.fFamily.fChildren.fId)"]
+    few = 5  # entries that the friend lacks
+    with sapwood.recreate(tmp_path / "main.root") as file:
+        file["t"] = {"x": [0] * (tree.num_entries + few)}
+    with sapwood.open(tmp_path / "main.root") as file:
+        main = file["t"]
+        main.add_friend(tree, "f")
+        found = main.arrays(
+            [f"f.{name}" if name[0] == "w" else name.replace("(w", "(f.w") for name in names]
+        )
+        wanted = tree.arrays(names)
+        for ours, theirs, lacking in zip(found.fields, names, (None, [], 0), strict=True):
+            assert found[ours].to_list() == wanted[theirs].to_list() + [lacking] * few
+            assert len(set(map(str, wanted[theirs].to_list()))) > 3

@@ -241,7 +241,8 @@ impl Friend {
         }
         for place in 0..ids.len() {
             let of: Vec<&Loaded> = parts.iter().filter_map(|part| part.get(place)).collect();
-            let columns: Vec<_> = of.iter().map(|loaded| loaded.column.clone()).collect();
+            // Rows are taken of what pointers lead to, each of which knows its own column's objects alone.
+            let columns: Vec<_> = of.iter().map(|loaded| loaded.column.followed()).collect::<Result<_>>()?;
             let runs = of_parts(&rows, &columns.iter().map(|column| column.len).collect::<Vec<_>>());
             let column = gather(&columns, &runs, most_bytes).map_err(|error| error.in_object(&self.name))?;
             let is_whole = of.iter().all(|loaded| loaded.present.is_none());

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::loaded::Loaded;
+use super::ranks::ranks_of;
 use crate::column::{Cast as _, Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
@@ -120,10 +121,57 @@ impl Gathered<'_> {
                 }
                 Kind::Record { class: class.clone(), fields: gathered }
             }
-            Kind::Opaque { .. } | Kind::Pointer { .. } | Kind::OneOf { .. } => {
-                return Err(Error::unsupported("expressions do not follow pointers in columns of friends"));
+            Kind::OneOf { .. } => self.one_of(kinds, runs)?,
+            Kind::Opaque { .. } | Kind::Pointer { .. } => {
+                return Err(Error::unsupported("bytes whose type is not known, in a column of a friend"));
             }
         })
+    }
+
+    /// Values that may be absent, or of one of several types: rows of each type, and which row has which.
+    fn one_of(&mut self, kinds: &[&Kind], runs: &[Run]) -> Result<Kind> {
+        let of = kinds.iter().zip(self.columns).map(|(kind, column)| match kind {
+            Kind::OneOf { tags, of } => Ok((column.buffer(*tags), &of[..])),
+            _ => Err(other_type()),
+        });
+        let (tags, types): (Vec<Bytes>, Vec<&[Kind]>) = of.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let ranks: Vec<Vec<u32>> = tags.iter().map(|tags| ranks_of(tags)).collect();
+        let (mut all, numbers) = all_types(&types);
+        if all.len() > i8::MAX as usize {
+            return Err(Error::limit("types of values in a column of a friend", i8::MAX as u64, all.len() as u64));
+        }
+        let mut gathered: Vec<u8> = self.room(runs.iter().map(Run::len).fold(0, usize::saturating_add), 1)?;
+        for run in runs {
+            let Run::Of(column, rows) = run else {
+                gathered.resize(gathered.len() + run.len(), NULL);
+                continue;
+            };
+            let (Some(tags), Some(ranks)) = (tags[*column].get(rows.clone()), ranks[*column].get(rows.clone())) else {
+                return Err(broken());
+            };
+            for (&tag, &rank) in tags.iter().zip(ranks) {
+                let Some(&number) = numbers[*column].get(usize::from(tag)) else {
+                    gathered.push(NULL);
+                    continue;
+                };
+                let (kinds, runs) = &mut all[number];
+                let place = kinds.iter().position(|(of, _)| of == column).ok_or_else(broken)?;
+                push(runs, Run::Of(place, rank as usize..rank as usize + 1));
+                gathered.push(number as u8);
+            }
+        }
+        let tags = self.add(gathered.into());
+        let of = all.into_iter().map(|(kinds, runs)| {
+            // Only of the columns that have the type.
+            let columns: Vec<Column> = kinds.iter().map(|&(column, _)| self.columns[column].clone()).collect();
+            let kinds: Vec<&Kind> = kinds.iter().map(|(_, kind)| *kind).collect();
+            let buffers = std::mem::take(&mut self.buffers);
+            let mut inner = Gathered { columns: &columns, buffers, left_bytes: self.left_bytes };
+            let kind = inner.kind(&kinds, &runs)?;
+            (self.buffers, self.left_bytes) = (inner.buffers, inner.left_bytes);
+            Ok(kind)
+        });
+        Ok(Kind::OneOf { tags, of: of.collect::<Result<_>>()? })
     }
 
     fn numbers(&mut self, number: Number, kinds: &[&Kind], runs: &[Run]) -> Result<Kind> {
@@ -188,6 +236,38 @@ impl Gathered<'_> {
         self.buffers.push(buffer);
         self.buffers.len() as u32 - 1
     }
+}
+
+/// The tag of a value that is absent.
+const NULL: u8 = -1_i8 as u8;
+
+/// A type with the columns that have it, and the runs over its rows.
+type OfType<'k> = (Vec<(usize, &'k Kind)>, Vec<Run>);
+
+/// The types of all columns, and for each column the number there of each of its own.
+fn all_types<'k>(columns: &[&'k [Kind]]) -> (Vec<OfType<'k>>, Vec<Vec<usize>>) {
+    let mut all: Vec<(String, OfType<'_>)> = Vec::new();
+    let numbers = columns.iter().enumerate().map(|(column, kinds)| {
+        let mut free: Vec<bool> = vec![true; all.len()];
+        kinds
+            .iter()
+            .map(|kind| {
+                let shape = kind.to_string();
+                // A variant may have one type twice.
+                let known = (0..free.len()).find(|&number| free[number] && all[number].0 == shape);
+                let number = known.unwrap_or_else(|| {
+                    all.push((shape, (Vec::new(), Vec::new())));
+                    free.push(true);
+                    all.len() - 1
+                });
+                free[number] = false;
+                all[number].1.0.push((column, kind));
+                number
+            })
+            .collect()
+    });
+    let numbers = numbers.collect();
+    (all.into_iter().map(|(_, of)| of).collect(), numbers)
 }
 
 /// Runs over the rows of all parts, one after another, as runs over each.

@@ -21,14 +21,7 @@ impl Ranks {
             Kind::List { item, .. } | Kind::Fixed { item, .. } => self.add(column, item),
             Kind::Record { fields, .. } => fields.iter().for_each(|field| self.add(column, &field.kind)),
             Kind::OneOf { tags, of } => {
-                let mut counts = [0_u32; 256];
-                let rank = |tag: &u8| {
-                    let count = &mut counts[usize::from(*tag)];
-                    let rank = *count;
-                    *count = rank.saturating_add(1);
-                    rank
-                };
-                self.0.insert(*tags, column.buffer(*tags).iter().map(rank).collect());
+                self.0.insert(*tags, ranks_of(&column.buffer(*tags)));
                 of.iter().for_each(|kind| self.add(column, kind));
             }
             Kind::Number { .. } | Kind::Text { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } => {}
@@ -39,4 +32,16 @@ impl Ranks {
     pub(super) fn by_tags(&self, tags: BufferId) -> &[u32] {
         self.0.get(&tags).map_or(&[], Vec::as_slice)
     }
+}
+
+/// For each of some tags, how often it was there before.
+pub(super) fn ranks_of(tags: &[u8]) -> Vec<u32> {
+    let mut counts = [0_u32; 256];
+    let rank = |tag: &u8| {
+        let count = &mut counts[usize::from(*tag)];
+        let rank = *count;
+        *count = rank.saturating_add(1);
+        rank
+    };
+    tags.iter().map(rank).collect()
 }

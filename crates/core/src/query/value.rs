@@ -355,8 +355,8 @@ impl Value {
             return Ok(self);
         }
         let items = self.frame.row_items()?;
-        let there = rows.iter().zip(items).flat_map(|(&is_there, items)| std::iter::repeat_n(is_there, items));
-        Ok(Self { present: Some(there.collect()), ..self })
+        let absent = rows.iter().zip(items).flat_map(|(&is_there, items)| std::iter::repeat_n(!is_there, items));
+        Ok(self.without(&absent.collect::<Vec<_>>()))
     }
 
     pub(super) fn constant(rows: usize, one: Scalar) -> Self {
