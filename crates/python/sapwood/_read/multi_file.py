@@ -60,7 +60,7 @@ def iterate(
     value may also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry ranges), open
     trees, or a ``TChain`` that was read. Where no object is named, the file must have one tree.
 
-    ``allow_missing`` skips files that are not there, or lack the tree or a branch; the log ``sapwood`` says which.
+    ``allow_missing`` skips files that are not there, or lack the tree or a branch, and names them in a log.
     ``fill={"weight": 1.0}`` gives numbers that stand in for branches which a file lacks. A branch whose
     numbers have another width than in the first file is an error, unless ``widen`` allows it. ``friends={"w":
     files}`` are trees whose entries, counted over all files, belong to those of ``files``; with ``(files,
