@@ -97,8 +97,19 @@ pub(crate) fn datum(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Datum> {
         return items.iter().map(|item| datum(item, name)).collect::<PyResult<_>>().map(Datum::List);
     }
     if let Ok(dtype) = value.getattr("dtype") {
-        let spelled: String = dtype.getattr("name")?.extract()?;
+        // Not its name, which is computed in Python each time.
+        let kind: String = dtype.getattr("kind")?.extract()?;
+        let bytes: usize = dtype.getattr("itemsize")?.extract()?;
+        let spelled = match &*kind {
+            "b" => "bool".to_owned(),
+            "i" => format!("int{}", 8 * bytes),
+            "u" => format!("uint{}", 8 * bytes),
+            "f" => format!("float{}", 8 * bytes),
+            _ => kind,
+        };
         if let Some(number) = Number::from_numpy_name(&spelled) {
+            let is_native: bool = dtype.getattr("isnative")?.extract()?;
+            let value = if is_native { value.clone() } else { value.call_method1("astype", (spelled,))? };
             let bytes = value.call_method0("tobytes")?;
             return Ok(Datum::Numbers(number, bytes.cast::<PyBytes>()?.as_bytes().to_vec()));
         }

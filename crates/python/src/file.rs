@@ -1,16 +1,17 @@
 //! Files: keys, objects, trees.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use sapwood::OpenOptions;
 use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::schema::StreamerInfo;
 use sapwood::wire::Limits;
+use sapwood::{KeyPath, OpenOptions};
 
 use crate::draft::Draft;
 use crate::errors::run;
@@ -86,6 +87,16 @@ impl File {
     fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<Key>> {
         let keys = run(py, || self.0.keys_in(directory, recursive))?;
         Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key }).collect())
+    }
+
+    /// The paths of these keys, each once, with `;cycle` if wanted: of many keys much less than the keys.
+    fn names(&self, py: Python<'_>, directory: &str, recursive: bool, cycle: bool) -> PyResult<Vec<String>> {
+        run(py, || {
+            let keys = self.0.keys_in(directory, recursive)?;
+            let mut seen = HashSet::with_capacity(keys.len());
+            let name = |found: KeyPath| if cycle { format!("{};{}", found.path, found.key.cycle) } else { found.path };
+            Ok(keys.into_iter().map(name).filter(|name| seen.insert(name.clone())).collect())
+        })
     }
 
     /// The key of a path.

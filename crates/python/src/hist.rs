@@ -1,16 +1,14 @@
 //! Histograms, axes and graphs: what Python asks of `sapwood::hist`.
 
-use bytes::Bytes;
-use pyo3::IntoPyObjectExt;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 use sapwood::column::Number;
 use sapwood::hist::{self, Cells, ProfileError};
 use sapwood::schema::{self, Datum};
 use sapwood::{Error, Result};
 
-use crate::buffer::Buffer;
+use crate::buffer::array_of_object;
 use crate::draft::{Draft, datum};
 use crate::errors::{raise, run};
 use crate::object::{Object, Struct};
@@ -263,7 +261,8 @@ impl SparseHistogram {
 
     /// Numbers of bins along each axis, flat: the last axis runs fastest.
     fn coordinates(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        numpy(py, Number::I64, self.0.coordinates().iter().flat_map(|number| number.to_ne_bytes()).collect())
+        let bytes: Vec<u8> = self.0.coordinates().iter().flat_map(|number| number.to_ne_bytes()).collect();
+        array_of_object(py, Number::I64, bytes)
     }
 }
 
@@ -389,17 +388,12 @@ fn cells(py: Python<'_>, cells: &Cells) -> PyResult<Py<PyAny>> {
         Cells::Float(values) => bytes!(values),
         Cells::Double(values) => bytes!(values),
     };
-    numpy(py, cells.number(), bytes)
+    array_of_object(py, cells.number(), bytes)
 }
 
 fn doubles(py: Python<'_>, values: &[f64]) -> PyResult<Py<PyAny>> {
-    numpy(py, Number::F64, values.iter().flat_map(|value| value.to_ne_bytes()).collect())
-}
-
-fn numpy(py: Python<'_>, number: Number, bytes: Vec<u8>) -> PyResult<Py<PyAny>> {
-    let buffer = Buffer::of_object(Bytes::from(bytes)).into_py_any(py)?;
-    let array = py.import("numpy")?.call_method1("asarray", (buffer,))?;
-    array.call_method1("view", (number.numpy_name(),))?.into_py_any(py)
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    array_of_object(py, Number::F64, bytes)
 }
 
 /// All members of a record and its bases, and the names of these, nearest first. Of objects behind pointers, parts of
@@ -436,6 +430,10 @@ fn flatten(
 }
 
 fn part(value: &Bound<'_, PyAny>, name: &str, follow: bool, depth: u32) -> PyResult<Datum> {
+    // Most parts: what follows asks for attributes, which these lack at the cost of an exception each.
+    if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyString>() {
+        return datum(value, name);
+    }
     if let Ok(record) = value.cast::<Struct>() {
         let mut draft = schema::Draft::new(record.get().classname.as_str());
         flatten(record, follow, depth + 1, &mut draft, &mut Vec::new())?;

@@ -11,7 +11,7 @@ use sapwood::schema::Registry;
 use sapwood::wire::Limits;
 use sapwood::{Error, ErrorKind, Members, Value, caught};
 
-use crate::buffer::Buffer;
+use crate::buffer::array_of_object;
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 
@@ -166,11 +166,7 @@ fn convert(py: Python<'_>, value: Value<'_>, place: &Place) -> PyResult<Py<PyAny
         Value::Float(value) => value.into_py_any(py),
         Value::Text(bytes) => text(py, bytes)?.into_py_any(py),
         Value::Opaque(bytes, class) => ("opaque", &**class, PyBytes::new(py, bytes)).into_py_any(py),
-        Value::Numbers(number, bytes) => {
-            let buffer = Buffer::of_object(Bytes::copy_from_slice(bytes)).into_py_any(py)?;
-            let array = py.import("numpy")?.call_method1("asarray", (buffer,))?;
-            array.call_method1("view", (number.numpy_name(),))?.into_py_any(py)
-        }
+        Value::Numbers(number, bytes) => array_of_object(py, number, Bytes::copy_from_slice(bytes)),
         Value::List(items) => {
             let list = PyList::empty(py);
             let is_map = items.is_map;

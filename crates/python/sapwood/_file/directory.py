@@ -194,6 +194,11 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
             self._listed[recursive] = self._file.keys(self._path, recursive)
         return self._listed[recursive]
 
+    def _names(self, recursive: bool, cycle: bool) -> list[str]:
+        if recursive in self._listed:
+            return super()._names(recursive, cycle)
+        return self._file.names(self._path, recursive, cycle)
+
     def iteritems(
         self,
         *,

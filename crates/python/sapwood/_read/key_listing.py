@@ -15,6 +15,10 @@ class Listing:
         """The keys, of directories below too if wanted."""
         raise NotImplementedError
 
+    def _names(self, recursive: bool, cycle: bool) -> list[str]:
+        """Their names, each once."""
+        return [name for name, _ in self._iter(recursive, cycle, None, None)]
+
     def _iter(
         self, recursive: bool, cycle: bool, filter_name: Filter, filter_classname: Filter
     ) -> Iterator[tuple[str, Any]]:
@@ -62,6 +66,8 @@ class Listing:
         :meth:`sapwood.Tree.keys`); ``filter_classname``
         sees the class.
         """
+        if filter_name is None and filter_classname is None:
+            return self._names(recursive, cycle)
         return list(
             self.iterkeys(
                 recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
