@@ -141,7 +141,7 @@ def test_skims_and_parallel_trees_take_settings_by_name(tmp_path: Path) -> None:
         out = tmp_path / f"{format}.root"
         settings = {"b*": "lzma:2", "*": "lz4:1"}
         sapwood.skim(f"{tmp_path / 'in.root'}:t", out, compression=settings, format=format)
-        tree = sapwood.open(out)["tree"]
+        tree = sapwood.open(out)["t"]
         assert tree["a"].array().tolist() == values(1).tolist()
         if format == "ttree":
             assert [tree[name].compression.code for name in "ab"] == [401, 202]

@@ -76,7 +76,7 @@ def test_arrays_and_steps_and_skims_hold_what_friends_have(
             tree["far.y"]
     output = tmp_path / "skim.root"
     assert sapwood.skim(f"{folder}/main.root:t", output, {"z": "g.z", "x": "x"}, "g.q[0] > 10") == 37
-    assert sapwood.open(output)["tree"]["z"].array().tolist() == [100 * e for e in range(11, 60) if e % 4]
+    assert sapwood.open(output)["t"]["z"].array().tolist() == [100 * e for e in range(11, 60) if e % 4]
 
 
 @pytest.fixture

@@ -380,8 +380,8 @@ def test_a_skim_can_have_blocks(tmp_path: Path) -> None:
     with sapwood.recreate(source) as file:
         file.mktree("flat", columns(), auto_flush=1_000)
     sapwood.skim(f"{source}:flat", target, ["x", "i"], "i >= 0", random_access={"i": 16})
-    assert all(not sizes or len(sizes) == 1 for sizes in blocks(target, "tree/x"))
-    assert all(len(sizes) > 10 for sizes in blocks(target, "tree/i"))
+    assert all(not sizes or len(sizes) == 1 for sizes in blocks(target, "flat/x"))
+    assert all(len(sizes) > 10 for sizes in blocks(target, "flat/i"))
     with pytest.raises(sapwood.errors.MismatchError, match="pages instead of baskets"):
         sapwood.skim(f"{source}:flat", target, format="rntuple", random_access=16)
 

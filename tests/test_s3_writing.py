@@ -132,7 +132,7 @@ def test_merges_rewrites_and_skims_end_there(
     sapwood.merge("s3://data/new/merged.root", [str(one), str(two)], storage_options=options)
     entries = {
         name: sapwood.open(f"s3://data/new/{name}.root", storage_options=options)[tree].num_entries
-        for name, tree in (("both", "events"), ("few", "events"), ("skim", "tree"), ("merged", "events"))
+        for name, tree in (("both", "events"), ("few", "events"), ("skim", "events"), ("merged", "events"))
     }
     assert entries == {"both": 80_000, "few": 10, "skim": 7, "merged": 80_000}
     assert os.listdir(staging) == []

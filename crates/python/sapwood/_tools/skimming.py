@@ -20,7 +20,7 @@ def skim(
     columns: Iterable[str] | Mapping[str, str] | None = None,
     cut: str | None = None,
     *,
-    tree: str = "tree",
+    tree: str | None = None,
     format: str = "ttree",
     compression: Any = "zstd:5",
     random_access: Any = None,
@@ -29,11 +29,12 @@ def skim(
     **options: Any,
 ) -> int:
     """Writes the entries of many files that pass a cut into a tree of a new file (``Snapshot`` of
-    RDataFrame); gives how many these were.
+    RDataFrame); gives how many these were. A file of that name is replaced.
 
-    ``columns`` are names of branches, or a mapping from names of new branches to expressions; all branches
-    without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
-    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
+    ``tree`` is the name of the new tree; without it, that of the first one that is read. ``columns`` are
+    names of branches, or a mapping from names of new branches to expressions; all branches without it.
+    Entries are read and written in steps of ``step_size``, and compressed while the next ones are read;
+    ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
     ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
     ``format="rntuple"`` the file holds an RNTuple, which has no blocks. The output gets its name when all is
     written: what fails leaves nothing. It may be a URL that :func:`sapwood.recreate` takes. Further options
@@ -50,7 +51,7 @@ def skim(
     ...     cut="x > 0",
     ... )
     2
-    >>> sapwood.open(os.path.join(folder, "out.root"))["tree"].arrays(library="np")["sum_v"].tolist()
+    >>> sapwood.open(os.path.join(folder, "out.root"))["t"].arrays(library="np")["sum_v"].tolist()
     [1.0, 0.0]
     """
     if format not in ("ttree", "rntuple"):
@@ -69,18 +70,21 @@ def skim(
     setting = by_name(compression)[0] or "zstd:5"
     passed = 0
     into: Any = None
-    steps = iterate(files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options)
+    steps = iterate(
+        files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, report=True, **options
+    )
     over = network.take_options(dict(options))
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
-        for step in steps:
+        for step, report in steps:
             values = {name: step[text] for name, text in named.items()} if named is not None else step
             passed += len(next(iter(values.values()), ()))
+            name = tree or report.source.name
             if into is not None:
                 into.extend(values)
             elif format == "rntuple":
-                into = file.mkrntuple(tree, values, compression=compression)
+                into = file.mkrntuple(name, values, compression=compression)
             else:
-                into = file.mktree(tree, values, compression=compression, random_access=blocks)
+                into = file.mktree(name, values, compression=compression, random_access=blocks)
         if into is None:
             raise MismatchError("no entry was read: nothing says what the skim would hold")
     return passed
