@@ -1,4 +1,4 @@
-//! Decoding allocates nothing once it has started: twice the baskets take no more allocations.
+//! What reading allocates: decoding nothing once it has started, opening a wide tree so much a branch.
 
 #![allow(unsafe_code, reason = "a counting allocator is one")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
@@ -7,29 +7,43 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::PathBuf;
 
+use sapwood::column::Number;
+use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{File, OpenOptions, Session, read};
 
 struct Counting;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that are in use, and the most that were: of this thread, which may free what another one took.
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+    static PEAK: Cell<i64> = const { Cell::new(0) };
+}
+
+fn grow(bytes: i64) {
+    let live = LIVE.with(Cell::get) + bytes;
+    LIVE.with(|now| now.set(live));
+    PEAK.with(|peak| peak.set(peak.get().max(live)));
 }
 
 // SAFETY: every call goes to the system's allocator as it came; counting touches a cell of this thread only.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
+        grow(layout.size() as i64);
         // SAFETY: as the caller promised.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        grow(-(layout.size() as i64));
         // SAFETY: as the caller promised.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
+        grow(bytes as i64 - layout.size() as i64);
         // SAFETY: as the caller promised.
         unsafe { System.realloc(pointer, layout, bytes) }
     }
@@ -67,4 +81,37 @@ fn more_baskets_take_no_more_allocations() {
             "{branch}: {few} allocations for {few_baskets} baskets, {many} for {many_baskets}"
         );
     }
+}
+
+/// The most bytes while a tree of so many branches is opened, and those that the open tree keeps.
+fn opening(branches: usize) -> (i64, i64) {
+    let path = std::env::temp_dir().join(format!("sapwood-wide-{branches}-{}.root", std::process::id()));
+    let names: Vec<String> = (0..branches).map(|number| format!("branch{number:06}")).collect();
+    let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
+    let mut writer = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+    let mut tree = writer.tree("wide", specs, TreeOptions::default()).unwrap();
+    let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
+    tree.extend(&columns).unwrap();
+    tree.close().unwrap();
+    writer.close().unwrap();
+    let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+    let file = File::open_with(&path, options).unwrap();
+    let before = LIVE.with(Cell::get);
+    PEAK.with(|peak| peak.set(before));
+    let tree = file.tree("wide").unwrap();
+    let (peak, kept) = (PEAK.with(Cell::get) - before, LIVE.with(Cell::get) - before);
+    assert_eq!((tree.branches().len(), tree.branches()[branches - 1].name.as_ref()), (branches, &*names[branches - 1]));
+    std::fs::remove_file(path).unwrap();
+    (peak, kept)
+}
+
+#[test]
+fn a_tree_of_100_000_branches_opens_in_so_many_bytes_a_branch() {
+    let (peak, kept) = opening(100_000);
+    println!("{} bytes a branch at most, {} kept", peak / 100_000, kept / 100_000);
+    assert!(peak < 100_000 * 3_000, "{peak}");
+    assert!(kept < 100_000 * 3_000, "{kept}");
+    // No more for each of many branches than of few.
+    let (few_peak, few_kept) = opening(10_000);
+    assert!(peak < 11 * few_peak && kept < 11 * few_kept, "{peak} {few_peak} {kept} {few_kept}");
 }
