@@ -16,8 +16,6 @@ use crate::errors::with_python;
 const CALL_BYTES: u64 = 64 << 20;
 /// Ranges of one call, where the file system has several on their way at a time.
 const RANGES: usize = 128;
-/// Calls at a time that pay.
-const PARALLEL: usize = 4;
 /// A call for so little, such as for both ends of a file, says how long a round trip takes.
 const LITTLE_BYTES: u64 = 128 << 10;
 /// How often it is looked whether the file is what it was.
@@ -192,7 +190,7 @@ impl Store for RemoteStore {
             request_bytes: 16 << 20,
             // One after another: each costs a round trip.
             ranges: if self.vectors { RANGES } else { 1 },
-            parallel: PARALLEL,
+            parallel: 1,
         }
     }
 }

@@ -53,16 +53,16 @@ impl Request {
 /// Merges wanted bytes into requests, in the order in which they are needed.
 ///
 /// Two ranges are merged if reading the gap costs less than another range: a range costs a round trip, or its share of
-/// one where a request carries several. A request is closed at `request_bytes` and at `ranges`. Nothing that is wanted
-/// is ever cut, so that one alone may be larger. Every want is in exactly one request; equal and overlapping ones share
-/// their bytes.
+/// one where a request carries several, and several requests are on their way at a time. A request is closed at
+/// `request_bytes` and at `ranges`. Nothing that is wanted is ever cut, so that one alone may be larger. Every want is
+/// in exactly one request; equal and overlapping ones share their bytes.
 ///
 /// # Example
 ///
 /// ```
 /// use sapwood::io::{Profile, Want, coalesce};
 /// let (latency_ns, bandwidth_bytes) = (1_000_000, 100_000_000);
-/// let profile = Profile { latency_ns, bandwidth_bytes, request_bytes: 4 << 20, ranges: 100, parallel: 4 };
+/// let profile = Profile { latency_ns, bandwidth_bytes, request_bytes: 4 << 20, ranges: 100, parallel: 1 };
 /// let wants: Vec<Want> = [900..1_000, 0..100, 1_000_000..1_000_500]
 ///     .into_iter()
 ///     .zip(0..)
@@ -125,7 +125,7 @@ pub fn coalesce(wants: &[Want], profile: &Profile) -> Vec<Request> {
 /// The longest gap that is cheaper to read than to leave out.
 fn gap_bytes(profile: &Profile) -> u64 {
     let trip_bytes = u128::from(profile.latency_ns) * u128::from(profile.bandwidth_bytes) / 1_000_000_000;
-    let share_bytes = trip_bytes / profile.ranges.max(1) as u128;
+    let share_bytes = trip_bytes / (profile.ranges.max(1) as u128 * profile.parallel.max(1) as u128);
     u64::try_from(share_bytes).unwrap_or(u64::MAX).min(MOST_GAP_BYTES).min(profile.request_bytes)
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     /// A gap of 100 bytes is worth a range; 1,000 bytes or 4 ranges close a request.
     const SMALL: Profile =
-        Profile { latency_ns: 400, bandwidth_bytes: 1_000_000_000, request_bytes: 1_000, ranges: 4, parallel: 2 };
+        Profile { latency_ns: 400, bandwidth_bytes: 1_000_000_000, request_bytes: 1_000, ranges: 4, parallel: 1 };
 
     fn wants(ranges: &[ByteRange]) -> Vec<Want> {
         ranges.iter().cloned().zip(0..).map(|(range, id)| Want { id, range, first_entry: id }).collect()
@@ -158,10 +158,31 @@ mod tests {
         text
     }
 
+    /// Six of thirty branches in 2,000 clusters of small baskets, over links of different kinds.
+    #[test]
+    fn gaps_are_left_out_where_the_link_is_slow_and_read_where_round_trips_are_long() {
+        let baskets = (0..2_000_u64).flat_map(|cluster| (0..6).map(move |branch| 30 * cluster + 5 * branch));
+        let wants: Vec<Want> = baskets
+            .map(|place| Want { id: place, range: 600 * place..600 * place + 600, first_entry: place })
+            .collect();
+        let read = |latency_ms: u64, bandwidth_bytes: u64| {
+            let latency_ns = latency_ms * 1_000_000;
+            let profile = Profile { latency_ns, bandwidth_bytes, request_bytes: 16 << 20, ranges: 200, parallel: 8 };
+            let requests = coalesce(&wants, &profile);
+            (requests.len(), requests.iter().map(Request::bytes).sum::<u64>())
+        };
+        let (wanted, all) = (12_000 * 600, 59_996 * 600);
+        assert_eq!(read(2, 1_250_000), (60, wanted));
+        assert_eq!(read(22, 12_500_000), (60, wanted));
+        // But where a request is full, before its last range and behind it.
+        assert_eq!(read(240, 1_250_000_000), (3, all - 2 * 2 * 4 * 600));
+    }
+
     #[test]
     fn the_gap_is_the_price_of_a_range() {
         assert_eq!(gap_bytes(&SMALL), 100);
         assert_eq!(gap_bytes(&Profile { ranges: 1, ..SMALL }), 400);
+        assert_eq!(gap_bytes(&Profile { parallel: 2, ..SMALL }), 50);
         assert_eq!(gap_bytes(&Profile { latency_ns: u64::MAX, bandwidth_bytes: u64::MAX, ranges: 0, ..SMALL }), 1_000);
         let far = Profile { latency_ns: 50_000_000, request_bytes: 16 << 20, ranges: 1, ..SMALL };
         assert_eq!(gap_bytes(&far), MOST_GAP_BYTES);

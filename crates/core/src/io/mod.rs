@@ -77,14 +77,13 @@ pub struct Profile {
     pub request_bytes: u64,
     /// The most ranges that a request may have.
     pub ranges: usize,
-    /// How many concurrent requests are worthwhile.
+    /// How many requests are on their way at a time: a round trip is shared by so many.
     pub parallel: usize,
 }
 
 impl Profile {
-    /// The profile of local files: that of a solid-state disk with cold caches. It answers within 0.1 ms and works on
-    /// several requests at once; from the page cache everything is faster, with any pattern. A contiguous cluster is
-    /// one call.
+    /// The profile of local files: that of a solid-state disk with cold caches. It answers within 0.1 ms; from the page
+    /// cache everything is faster, with any pattern. A contiguous cluster is one call.
     ///
     /// # Example
     ///
@@ -96,7 +95,7 @@ impl Profile {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub const NEAR: Self =
-        Self { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 32 << 20, ranges: 16, parallel: 4 };
+        Self { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 32 << 20, ranges: 16, parallel: 1 };
 }
 
 /// Whether to continue.

@@ -73,9 +73,9 @@ impl ServerCaps {
             latency_ns: self.link_stats.latency_ns(),
             bandwidth_bytes: self.link_stats.bandwidth_bytes(),
             request_bytes: REQUEST_BYTES,
-            // One at a time, so many are still on their way together.
+            // Where a request has one range, so many of them are on their way together.
             ranges: self.ranges().max(PARALLEL),
-            parallel: PARALLEL,
+            parallel: if self.ranges() > 1 { PARALLEL } else { 1 },
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Bodies that are shorter say nothing of a bandwidth: they lie in some buffer already.
+/// Bodies that are shorter do not tell that a link is fast: they lie in some buffer already.
 const MEASURED_BYTES: u64 = 256 << 10;
+/// Bodies of so much tell that a link is slow.
+const LITTLE_BYTES: u64 = 32 << 10;
 /// Before anything was measured: a server on the same continent.
 const LATENCY_NS: u64 = 30_000_000;
 const BANDWIDTH_BYTES: u64 = 50 << 20;
@@ -27,6 +29,8 @@ pub struct LinkStats {
     latency_ns: AtomicU64,
     bandwidth_bytes: AtomicU64,
     measured: AtomicBool,
+    /// Whether the bandwidth is more than a guess.
+    flowed: AtomicBool,
 }
 
 impl LinkStats {
@@ -42,6 +46,7 @@ impl LinkStats {
             latency_ns: AtomicU64::new(LATENCY_NS),
             bandwidth_bytes: AtomicU64::new(BANDWIDTH_BYTES),
             measured: AtomicBool::new(false),
+            flowed: AtomicBool::new(false),
         }
     }
 
@@ -90,24 +95,34 @@ impl LinkStats {
         self.latency_ns.store(next, Ordering::Relaxed);
     }
 
-    /// So many bytes came in so much time after the first. Few say nothing.
+    /// So many bytes came in so much time after the first. Few say nothing. The first link that is slower than was
+    /// guessed counts at once: gaps are read for as long as it is thought faster. One that is faster may have been a
+    /// buffer.
     ///
     /// # Example
     ///
     /// ```
     /// let link_stats = sapwood_store::LinkStats::default();
     /// link_stats.flowed(1 << 20, std::time::Duration::from_secs(1));
-    /// assert!(link_stats.bandwidth_bytes() < 50 << 20);
+    /// assert_eq!(link_stats.bandwidth_bytes(), 1 << 20);
     /// ```
     pub fn flowed(&self, bytes: u64, time: Duration) {
-        if bytes < MEASURED_BYTES {
+        if bytes < LITTLE_BYTES {
             return;
         }
         let nanos = time.as_nanos().max(1);
         let sample = u64::try_from(u128::from(bytes) * 1_000_000_000 / nanos).unwrap_or(u64::MAX);
         let sample = sample.clamp(100_000, 10 << 30);
         let known = self.bandwidth_bytes.load(Ordering::Relaxed);
-        self.bandwidth_bytes.store(known / 4 * 3 + sample / 4, Ordering::Relaxed);
+        let is_measured = bytes >= MEASURED_BYTES;
+        let is_first =
+            if is_measured { !self.flowed.swap(true, Ordering::Relaxed) } else { !self.flowed.load(Ordering::Relaxed) };
+        let next = match is_first && sample < known {
+            true => sample,
+            false if is_measured => known / 4 * 3 + sample / 4,
+            false => return,
+        };
+        self.bandwidth_bytes.store(next, Ordering::Relaxed);
     }
 }
 
@@ -120,6 +135,23 @@ impl Default for LinkStats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_slow_answer_replaces_the_guess_and_a_fast_one_does_not() {
+        let link_stats = LinkStats::new();
+        link_stats.flowed(300_000, Duration::from_millis(240));
+        assert_eq!(link_stats.bandwidth_bytes(), 1_250_000);
+        link_stats.flowed(300_000, Duration::from_millis(24));
+        assert!((2_000_000..5_000_000).contains(&link_stats.bandwidth_bytes()), "{link_stats:?}");
+        let little = LinkStats::new();
+        little.flowed(230_000, Duration::from_millis(230));
+        assert_eq!(little.bandwidth_bytes(), 1_000_000, "the record of a small tree over ADSL");
+        little.flowed(230_000, Duration::from_millis(1));
+        assert_eq!(little.bandwidth_bytes(), 1_000_000, "which may have been in a buffer");
+        let buffered = LinkStats::new();
+        buffered.flowed(300_000, Duration::from_micros(1));
+        assert!(buffered.bandwidth_bytes() < 3 << 30 && buffered.bandwidth_bytes() > BANDWIDTH_BYTES);
+    }
 
     #[test]
     fn measurements_come_near_the_truth() {
