@@ -32,6 +32,21 @@ def test_what_is_worse_says_why() -> None:
         change = claims.Change
         return claims.Claim("", "a row", "s", change(10.0, 5.0), change(10.0, root), change(10.0, ours), why)
 
+    def gains(
+        paper: tuple[float, float], root: tuple[float, float], ours: tuple[float | None, float]
+    ) -> str:
+        change = claims.Change
+        return page.judge(claims.Claim("", "a row", "s", change(*paper), change(*root), change(*ours)))
+
+    # From a lower start less can be gained; from the same start that has to be explained.
+    assert gains((10, 9), (10, 5), (4, 3)) == (
+        "1.67 times better than ROOT, gains 0.67 of ROOT's, from a start 2.5 times lower, gains as much as the paper"
+    )
+    with pytest.raises(ValueError, match="gains 0.75 of ROOT's.*does not say why"):
+        gains((10, 9), (10, 2.5), (10, 3.33))
+    # A gain of the paper's that was not measured is no gain.
+    with pytest.raises(ValueError, match="the paper's gain is not measured"):
+        gains((10, 5), (10, 5), (None, 1))
     assert page.judge(claim(5, 5)) == "as ROOT, gains as much as the paper"
     assert page.judge(claim(5, 2.5)) == "2 times better than ROOT, gains as much as the paper"
     assert page.judge(claim(5, 8, "of a reason")).endswith("gains 0.62 of the paper's; of a reason")

@@ -87,7 +87,7 @@ def written(path: Path) -> None:
     part.rename(path)
 
 
-def sizes(path: Path) -> dict[str, int]:
+def sizes(path: Path, columns: list[str] = COLUMNS) -> dict[str, int]:
     """Bytes of the file, of the query's baskets, and of what has to be read to find them."""
     import uproot
 
@@ -95,7 +95,7 @@ def sizes(path: Path) -> dict[str, int]:
     tree = file[TREE]
     found = {"file": path.stat().st_size, "record": file.key(TREE).fNbytes, "entries": tree.num_entries}
     for name, part in (("query", "compressed_bytes"), ("baskets", "num_baskets")):
-        found[name] = sum(getattr(tree[column], part) for column in COLUMNS)
+        found[name] = sum(getattr(tree[column], part) for column in columns)
     return found
 
 
