@@ -27,6 +27,27 @@ def test_numbers_are_found_by_their_headings() -> None:
         tables.Cell("benchmarks/treecache.md", "Everything", (), "none").value()
 
 
+def test_sections_say_at_which_scale_they_were_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "quarter.md").write_text("`python -m bench.read.treecache --scale 0.25` on a machine\n")
+    (tmp_path / "none.md").write_text("`python -m bench.remote.remote` on a machine; `--scale 3`\n")
+    monkeypatch.setattr(tables, "DOCS", tmp_path)
+    assert tables.scale("quarter.md") == 0.25 and tables.scale("none.md") is None
+    monkeypatch.setattr(page, "scale", lambda name: {"benchmarks/treecache.md": 0.25}.get(name, 1.0))
+    assert page.measured_at("The tree cache") == " Sizes of files: 0.25 of the paper's (`--scale`)."
+    assert page.measured_at("Random access") == ""
+
+
+def test_a_file_that_is_as_sick_as_the_papers_needs_no_excuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(calls: float) -> str:
+        monkeypatch.setattr(claims.Cell, "value", lambda cell: calls if "calls" in cell.column else 1_270.0)
+        return claims.less_sick()
+
+    assert "100 reads for each MB, theirs 1,046" in read(127_000)
+    assert read(1_328_586) == ""
+
+
 def test_what_is_worse_says_why() -> None:
     def claim(root: float, ours: float, why: str = "") -> claims.Claim:
         change = claims.Change

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.papers.claims import SECTIONS, Change, Claim
-from bench.papers.tables import DOCS
+from bench.papers.tables import DOCS, Cell, scale
 
 PAGE = DOCS / "benchmarks" / "papers.md"
 #: What differs by less is the same: of a measurement that is repeated.
@@ -15,8 +15,8 @@ Written by `make papers` (`python -m bench.papers` writes it from the pages of t
 Each row has what a paper measured, what ROOT 6.40 does today and what Sapwood does: before → after what the paper
 proposes, and in brackets how many times less that is. Less is better in every row. Machines, files and their sizes are
 those of the pages that are named at each section, not those of the papers: what can be compared is the gain, and ROOT
-6.40 with Sapwood, which had the same files, machine and day. Unless `--scale` says otherwise, files of the tree cache,
-of events and of random access have a quarter of the papers' sizes.
+6.40 with Sapwood, which had the same files, machine and day. Where a page says at which share of the papers' sizes it
+was measured, the section repeats it.
 
 """
 
@@ -33,6 +33,20 @@ PAGES = {
     "Merging while others produce": "[merging](incremental.md)",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
 }
+
+
+def measured_at(title: str) -> str:
+    """The scale of each page that a section draws from and that is not at the full size of the papers."""
+    pages = dict.fromkeys(
+        side.page
+        for claim in SECTIONS[title]
+        for change in (claim.root, claim.ours)
+        if change is not None
+        for side in (change.before, change.after)
+        if isinstance(side, Cell)
+    )
+    said = [f"{share:g} of the paper's" for page in pages if (share := scale(page)) not in (None, 1.0)]
+    return f" Sizes of files: {', '.join(said)} (`--scale`)." if said else ""
 
 
 def show(value: float | None) -> str:
@@ -113,7 +127,7 @@ def page() -> str:
     parts = [HEAD]
     for title, claims in SECTIONS.items():
         sources = ", ".join(dict.fromkeys(claim.source for claim in claims))
-        parts.append(f"## {title}\n\n{sources}; numbers of {PAGES[title]}.\n\n")
+        parts.append(f"## {title}\n\n{sources}; numbers of {PAGES[title]}.{measured_at(title)}\n\n")
         parts.append(
             "| what | unit | paper | ROOT 6.40 | Sapwood | judgement |\n|---|---|---:|---:|---:|---|\n"
         )

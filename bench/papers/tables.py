@@ -39,6 +39,13 @@ def number(text: str) -> float | None:
     return float(found.group().replace(",", "")) if found else None
 
 
+def scale(page: str) -> float | None:
+    """The share of the papers' sizes that a page was measured at, as the command at its top says; none where it has no
+    such option."""
+    found = re.search(r"`python -m \S+[^`]*--scale (\d+(?:\.\d+)?)", (DOCS / page).read_text())
+    return float(found.group(1)) if found else None
+
+
 @functools.cache
 def tables(page: str) -> dict[str, tuple[list[str], list[list[str]]]]:
     """The first table below each heading of a page: names of columns, and rows."""
