@@ -2,10 +2,11 @@
 
     python -m bench.remote.talk [--longest 25] [--wan PROGRAM]
 
-The talk waited 2,800 s at 240 ms: for some 11,700 reads, one after another. The file has as many baskets, of 0.6 kB, for
-six of its branches. What would take longer than `--longest` seconds is not waited for: its requests and bytes are counted
-at 0.3 ms, and its time is that of the same read without a link, a round trip for each request, and its bytes at the rate
-of the link. Where both are known the page says how far they are apart.
+The talk waited 2,800 s at 240 ms: for some 11,700 reads, one after another. The file has as many baskets, of
+0.6 kB, for six of its branches. What would take longer than `--longest` seconds is not waited for: its
+requests and bytes are counted at 0.3 ms, and its time is that of the same read without a link, a round trip
+for each request, and its bytes at the rate of the link. Where both are known the page says how far they are
+apart.
 """
 
 from __future__ import annotations
