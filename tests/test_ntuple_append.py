@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import sapwood
 
+from support.killed import Teller, killed_after
 from support.ntuples import DUMP, HOWS, UNORDERED, library, made, rows_of
 from support.rootrun import root
 
@@ -61,14 +63,70 @@ def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, 
     assert theirs["nested"].array().tolist() == ours["nested"].array().tolist()
 
 
-def test_no_pages_are_merged_into_those_of_several_records(made: Any, tmp_path: Path) -> None:
-    (path, values), (other, _) = made("small keys"), made("small pages")
+@pytest.mark.parametrize("compression", ["keep", "zstd", None])
+def test_pages_are_merged_into_those_of_several_records(
+    made: Any, library: Path, tmp_path: Path, compression: str | None
+) -> None:
+    (path, values), (other, _), (late, _) = made("small keys"), made("small pages"), made("late fields")
     grown = tmp_path / "grown.root"
     shutil.copy(path, grown)
-    with pytest.raises(sapwood.errors.UnsupportedError, match="several keys"):
-        sapwood.merge(grown, other, append=True)
+    for _ in range(2):
+        sapwood.merge(grown, [other, late, path], append=True, compression=compression)
     sound(grown)
-    assert sapwood.open(grown)["all"].num_entries == len(values["int32"])
+    ours, by_root = sapwood.open(grown)["all"], dumped(grown, library)
+    sources = [sapwood.open(source)["all"] for source in (other, late, path)]
+    assert ours.num_entries == 300 + 2 * (300 + 200 + 300)
+    for name, rows in values.items():
+        added = [row for source in sources for row in rows_of(source[name].array(), name)]
+        expected = rows + added * 2
+        assert rows_of(ours[name].array(), name) == expected, name
+        assert by_root[name] == expected, name
+    strings = by_root["late_strings"]
+    assert strings[:600] == [[]] * 600 and strings == ak.to_list(ours["late_strings"].array())
+    # A page that no key holds is there as before: its checksum, behind it, is in the last of its keys.
+    largest = max(basket[3] for branch in ours.layout()["branches"] for basket in branch["baskets"])
+    assert compression == "zstd" or largest > 3000
+
+
+@pytest.mark.parametrize("compression", ["zstd", None])
+@pytest.mark.parametrize("cut", [False, True])
+def test_clusters_in_several_records_are_recovered(
+    made: Any, library: Path, tmp_path: Path, compression: str | None, cut: bool
+) -> None:
+    """The process is killed after a save and two more clusters; or the file is cut within the last of them."""
+    path, values = made("small keys")
+    grown = tmp_path / "grown.root"
+    shutil.copy(path, grown)
+    source = sapwood.open(path)["all"]
+    more = {name: source[name].array()[:150] for name in values}
+
+    def write(teller: Teller) -> None:
+        with sapwood.update(grown, compression=compression) as file:
+            ntuple = file.append("all", compression=compression)
+            ntuple.extend(more)
+            ntuple.flush()
+            file.save()
+            teller.say(150, 150)
+            for count in (2, 3):
+                ntuple.extend(more)
+                ntuple.flush()
+                teller.say(150, 150 * count)
+            time.sleep(60)
+
+    assert killed_after(write, 3) == (150, 450)
+    assert sapwood.open(grown)["all"].num_entries == 450
+    if cut:
+        with grown.open("r+b") as file:
+            file.truncate(grown.stat().st_size - 5_000)
+    sapwood.recover(grown)
+    sound(grown)
+    times = 2 if cut else 3
+    ours, by_root = sapwood.open(grown)["all"], dumped(grown, library)
+    assert ours.num_entries == 300 + 150 * times
+    for name, rows in values.items():
+        expected = rows + rows[:150] * times
+        assert rows_of(ours[name].array(), name) == expected, name
+        assert by_root[name] == expected, name
 
 
 FEW_BITS = """

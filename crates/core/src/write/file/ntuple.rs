@@ -107,19 +107,14 @@ impl Output {
     ) -> Result<()> {
         let mut columns = sealed.columns.clone();
         let most = ntuple(state, index)?.max_key_bytes;
-        // As many pages in a blob as a key can hold.
-        let (mut next, mut start) = (0, 0_u64);
-        while next < sealed.pages.len() {
-            let (first, mut bytes) = (next, 0_u64);
-            while let Some(page) = sealed.pages.get(next)
-                && (next == first || bytes + page.stored(sealed.with_checksums) <= most)
-            {
-                bytes += page.stored(sealed.with_checksums);
-                next += 1;
-            }
+        let stored = sealed.pages.iter().map(|page| page.stored(sealed.with_checksums));
+        let mut start = 0_u64;
+        for blob in blobs(stored, most) {
+            let pages = &sealed.pages[blob];
+            let bytes: u64 = pages.iter().map(|page| page.stored(sealed.with_checksums)).sum();
             let parts: Vec<&[u8]> = match sealed.with_checksums {
-                true => sealed.pages[first..next].iter().flat_map(|page| [&page.bytes, &page.checksum[..]]).collect(),
-                false => sealed.pages[first..next].iter().map(|page| &*page.bytes).collect(),
+                true => pages.iter().flat_map(|page| [&page.bytes, &page.checksum[..]]).collect(),
+                false => pages.iter().map(|page| &*page.bytes).collect(),
             };
             let (at, _) = self.write_blob(state, &parts, bytes, most)?;
             let moved = start..start + bytes;
@@ -245,6 +240,21 @@ impl Output {
 
 /// More bytes than a key has before its payload.
 const KEY_MARGIN: u32 = 1 << 10;
+
+/// Which pages share a blob: as many as a key can hold, and at least one. Given are their stored bytes.
+pub(crate) fn blobs(stored: impl Iterator<Item = u64>, most: u64) -> Vec<Range<usize>> {
+    let (mut all, mut bytes): (Vec<Range<usize>>, u64) = (Vec::new(), 0);
+    for (number, page) in stored.enumerate() {
+        match all.last_mut().filter(|_| bytes + page <= most) {
+            Some(last) => (last.end, bytes) = (number + 1, bytes + page),
+            None => {
+                all.push(number..number + 1);
+                bytes = page;
+            }
+        }
+    }
+    all
+}
 
 /// Adds the slices that are a range of parts one after another.
 fn push_range<'p>(parts: &[&'p [u8]], range: &Range<u64>, into: &mut Vec<&'p [u8]>) {

@@ -1,8 +1,11 @@
 //! Clusters of RNTuples that were committed after the last save: each is followed by a page list, which names its
 //! RNTuple by the checksum of the header.
 
+use std::ops::Range;
+
 use crate::container::Key;
 use crate::error::{Error, Result};
+use crate::file::File;
 use crate::ntuple::{Cluster, NTuple};
 use crate::write::file::state::{Output, State};
 use crate::write::recover::Recovered;
@@ -12,8 +15,7 @@ impl Output {
     /// Adds to the RNTuples of the file the clusters of page lists among some blobs.
     pub(crate) fn add_clusters(&self, state: &mut State, blobs: &[Key], found: &mut Recovered) -> Result<()> {
         let Some(file) = &self.before else { return Ok(()) };
-        let lists: Vec<&Key> = blobs.iter().filter(|key| may_be_page_list(file, key)).collect();
-        if lists.is_empty() {
+        if !blobs.iter().any(|key| may_be_page_list(file, key)) {
             return Ok(());
         }
         let mut anchors = Vec::new();
@@ -25,7 +27,7 @@ impl Output {
         for (path, key) in anchors {
             // What cannot be opened is as it was.
             let Ok(ntuple) = file.ntuple_at(&key) else { continue };
-            let (more, rooms) = clusters_behind(&ntuple, &lists, &path, self, found);
+            let (more, rooms) = clusters_behind(&ntuple, &page_lists(&ntuple, file, blobs), &path, self, found);
             if more.is_empty() {
                 continue;
             }
@@ -45,19 +47,18 @@ impl Output {
 /// The whole clusters that follow those of the footer, without a hole; and the records of their page lists.
 fn clusters_behind(
     ntuple: &NTuple,
-    lists: &[&Key],
+    lists: &[PageList],
     path: &str,
     output: &Output,
     found: &mut Recovered,
-) -> (Vec<Cluster>, Vec<std::ops::Range<u64>>) {
+) -> (Vec<Cluster>, Vec<Range<u64>>) {
     let bits: Vec<u16> = ntuple.schema().columns.iter().map(|column| column.bits).collect();
     let (mut all, mut rooms) = (Vec::new(), Vec::new());
-    for key in lists {
-        let at = key.payload_at();
-        let Ok(mut stored) = ntuple.payloads(&[(at, u64::from(key.stored_bytes()))]) else { continue };
-        let clusters = stored.pop().and_then(|stored| ntuple.clusters_of_list(at, stored, u64::from(key.objlen)));
+    for list in lists {
+        let Ok(mut stored) = ntuple.payloads(&[(list.at, list.stored)]) else { continue };
+        let clusters = stored.pop().and_then(|stored| ntuple.clusters_of_list(list.at, stored, list.length));
         let Some(clusters) = clusters else { continue };
-        rooms.push(key.room());
+        rooms.extend(list.rooms.iter().cloned());
         all.extend(clusters);
     }
     all.sort_by_key(|(entries, _)| entries.start);
@@ -84,8 +85,38 @@ fn clusters_behind(
     (more, rooms)
 }
 
+/// What may be a page list: where it begins, its stored bytes, those that it had before compression, and its records.
+struct PageList {
+    at: u64,
+    stored: u64,
+    length: u64,
+    rooms: Vec<Range<u64>>,
+}
+
+/// The blobs that may be page lists. A full key may be the first of several, which it names at its end; a file may have
+/// both kinds.
+fn page_lists(ntuple: &NTuple, file: &File, blobs: &[Key]) -> Vec<PageList> {
+    let mut all = Vec::new();
+    for (place, key) in blobs.iter().enumerate().filter(|(_, key)| may_be_page_list(file, key)) {
+        let (at, first) = (key.payload_at(), u64::from(key.stored_bytes()));
+        let mut keys = &blobs[place..=place];
+        if first == ntuple.anchor().max_key_bytes && first >= 8 {
+            let word = file.read_one(at + first - 8..at + first).ok();
+            let last = word.and_then(|word| word.first_chunk().map(|word| u64::from_le_bytes(*word)));
+            // Blobs are in the order of the file.
+            let last = last.and_then(|last| blobs.binary_search_by_key(&last, Key::payload_at).ok());
+            keys = last.and_then(|last| blobs.get(place..=last)).unwrap_or(keys);
+        }
+        let (stored, positions) = (keys.iter().map(|key| u64::from(key.stored_bytes())), 8 * (keys.len() as u64 - 1));
+        let stored = stored.sum::<u64>().saturating_sub(positions);
+        let rooms = keys.iter().map(Key::room).collect();
+        all.push(PageList { at, stored, length: u64::from(key.objlen), rooms });
+    }
+    all
+}
+
 /// Whether a blob may be a page list, by its first bytes: pages are not read.
-fn may_be_page_list(file: &crate::file::File, key: &Key) -> bool {
+fn may_be_page_list(file: &File, key: &Key) -> bool {
     if key.is_compressed() {
         return true;
     }

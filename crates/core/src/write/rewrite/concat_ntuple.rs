@@ -64,19 +64,15 @@ impl FileWriter {
         written.is_open = false;
         written.added = from.added()?;
         written.features = from.footer().features;
-        let moved = MovedPages { rooms: vec![room], ..MovedPages::default() };
+        let mut moved = MovedPages::new(written.max_key_bytes);
+        moved.rooms.push(room);
         Ok(GrowingNTuple { written, first: Arc::clone(from), old: Vec::new(), unpacked: 0, moved })
     }
 
     /// Opens an RNTuple of the updated file, to add RNTuples of others to it.
     pub(crate) fn join_more_ntuple(&mut self, key: &Key) -> Result<GrowingNTuple> {
         let mut state = self.output.open_state()?;
-        let grown = self.output.grown_ntuple(&mut state, key, Vec::new())?;
-        if grown.written.max_key_bytes < MAX_KEY_BYTES {
-            let words = "payloads are spread over several keys: entries can be added, but no other RNTuple's pages";
-            return Err(grown.first.place(Error::unsupported(words)));
-        }
-        Ok(grown)
+        self.output.grown_ntuple(&mut state, key, Vec::new())
     }
 
     /// Adds all entries of an RNTuple whose fields match.
@@ -262,8 +258,8 @@ impl Output {
         let (most, mut spread) = (from.anchor().max_key_bytes, pages.filter(|page| is_spread(&from, page)));
         let is_kept = from.is_spread(header_bytes) || spread.next().is_some();
         written.max_key_bytes = if is_kept { most } else { most.max(MAX_KEY_BYTES) };
-        let mut grown =
-            GrowingNTuple { written, first: Arc::clone(&from), old, unpacked: 0, moved: MovedPages::default() };
+        let moved = MovedPages::new(written.max_key_bytes);
+        let mut grown = GrowingNTuple { written, first: Arc::clone(&from), old, unpacked: 0, moved };
         let matches = ColumnMatches::own(&from);
         for (entries, pages) in known {
             self.add_cluster(state, &mut grown, &from, &matches, (entries, pages), None)?;
@@ -381,7 +377,7 @@ impl Output {
                     }
                     let sum = XxHash3_64::oneshot(&sealed).to_le_bytes();
                     let bytes = sealed.len() as u64;
-                    let (at, room) = self.write_blob(state, &[&sealed, &sum], bytes, MAX_KEY_BYTES)?;
+                    let (at, room) = self.write_blob(state, &[&sealed, &sum], bytes, joined.moved.max_key_bytes)?;
                     joined.moved.rooms.push(room);
                     Locator::File { at, bytes }
                 }

@@ -92,7 +92,7 @@ impl Output {
                 // Clusters of the time before late columns do not list these.
                 let columns = part.columns.start.min(cluster.len())..part.columns.end.min(cluster.len());
                 let (columns, bits) = (&mut cluster[columns.clone()], &bits[columns]);
-                let mut moved = MovedPages::default();
+                let mut moved = MovedPages::new(MAX_KEY_BYTES);
                 let outcome = self.move_pages(state, from, columns, bits, &HashMap::new(), how.again, &mut moved);
                 rooms.append(&mut moved.rooms);
                 outcome?;

@@ -13,12 +13,12 @@ use crate::codec::{Compression, Scratch, deflate, inflate};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnPages, Locator, NTuple, decode, encode};
 use crate::session::Session;
+use crate::write::file::ntuple::blobs;
 use crate::write::file::state::{Output, State};
-use crate::write::options::MAX_KEY_BYTES;
 use crate::write::rewrite::relocate::side_by_side;
 
 /// Pages that were moved.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MovedPages {
     /// Pages that were never inflated, and their bytes.
     pub(crate) copied: (u64, u64),
@@ -26,6 +26,14 @@ pub(crate) struct MovedPages {
     pub(crate) recompressed: (u64, u64),
     /// The records that they are in now.
     pub(crate) rooms: Vec<Range<u64>>,
+    /// The most bytes of a key: larger pages are spread over several.
+    pub(crate) max_key_bytes: u64,
+}
+
+impl MovedPages {
+    pub(crate) fn new(max_key_bytes: u64) -> Self {
+        Self { copied: (0, 0), recompressed: (0, 0), rooms: Vec::new(), max_key_bytes }
+    }
 }
 
 /// The most bytes of pages that are in memory at a time, unless one page has more.
@@ -84,15 +92,18 @@ impl Output {
             rest = later;
             let how = Sealing { again, verify: self.options.verify, conversions };
             let pages = seal_pages(from, step, how, &self.options.session)?;
-            let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
-            let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
-            let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
-            let (mut at, room) = self.write_blob(state, &parts, bytes - sums, MAX_KEY_BYTES)?;
-            moved.rooms.push(room);
-            for (source, page) in step.iter().zip(&pages) {
-                let own = page.len() as u64 - if source.has_checksum { 8 } else { 0 };
-                places.insert(*source, Locator::File { at, bytes: own });
-                at += page.len() as u64;
+            for blob in blobs(pages.iter().map(|page| page.len() as u64), moved.max_key_bytes) {
+                let (step, pages) = (&step[blob.clone()], &pages[blob]);
+                let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
+                let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
+                let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
+                let (mut at, room) = self.write_blob(state, &parts, bytes - sums, moved.max_key_bytes)?;
+                moved.rooms.push(room);
+                for (source, page) in step.iter().zip(pages) {
+                    let own = page.len() as u64 - if source.has_checksum { 8 } else { 0 };
+                    places.insert(*source, Locator::File { at, bytes: own });
+                    at += page.len() as u64;
+                }
             }
             for (source, page) in step.iter().zip(&pages) {
                 let is_new = again.is_some() || source.converted.is_some();
