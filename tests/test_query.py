@@ -418,3 +418,68 @@ def test_aliases_cannot_grow_without_end(whole: Any) -> None:
     for text in ("@" * 19_000 + "v", "(" * 90 + "u" + ("+u" * 100 + ")") * 90, "+".join(["u"] * 5_000)):
         with pytest.raises(sapwood.errors.ExpressionError):
             whole.points(text)
+
+
+@pytest.fixture
+def uneven(tmp_path: Path) -> Any:
+    """Lists of other lengths in each entry, numbers without sign, and what is not finite."""
+    ak = pytest.importorskip("awkward")
+    lists = [
+        [[1, 2, 3], [4, 5]],
+        [[11, 12], [13, 14], [15]],
+        [[21, 22], [23, 24, 25]],
+        [[31, 32, 33], [34], [35, 36]],
+    ]
+    with sapwood.recreate(tmp_path / "uneven.root", format="rntuple") as file:
+        file["n"] = {
+            "m": ak.Array(lists),
+            "k": ak.Array([[0], [0, 1, 0, 1], [0, 2], [0]]),
+            "q": np.array([6, 2**63 + 5, 1, 9], "u8"),
+            "u": ak.values_astype(ak.Array([[], [7], [8], []]), "u8"),
+            "i": np.arange(4),
+            "x": np.array([np.nan, 1.0, 0.0, np.inf]),
+            "v": ak.Array([[1.0, 2.0], [np.nan, 1.0], [1.0, np.nan], [3.0]]),
+            "w": ak.Array([[1.0], [5.0, 0.0], [0.5, 2.0], [2.0]]),
+            "items": ak.Array([[1, None, 3], [None], [], [4]]),
+        }
+    with sapwood.open(tmp_path / "uneven.root") as file:
+        yield file["n"]
+
+
+def test_items_by_position_are_those_of_their_entry(uneven: Any) -> None:
+    wanted = [[1], [11, 14, 15], [21, 25], [31]]
+    alone = [uneven.points("m[][k]", entry_start=n, entry_stop=n + 1)[0][0].tolist() for n in range(4)]
+    assert alone == wanted
+    assert uneven.points("m[][k]")[0][0].tolist() == sum(wanted, [])
+
+
+@pytest.mark.parametrize(
+    ("expression", "drawn"),
+    [
+        ("i > 0 ? q : -1", [-1, 2**63 + 5, 1, 9]),
+        ("where(i > 0, q, -1)", [-1, 2**63 + 5, 1, 9]),
+        ("Alt$(u[0], -1)", [-1, 7, 8, -1]),
+        ("i % (2-2)", []),
+        ("i // (1-1)", []),
+        ("v[x]", [1, 1]),
+        ("int(x)", [1, 0]),
+        ("int(1e300) + i", []),
+        ("max(v)", [2, 1, 1, 3]),
+        ("min(v)", [1, 1, 1, 3]),
+        ("argmax(v)", [1, 1, 0, 0]),
+        ("max(items)", [3, 4]),
+        ("count(items)", [2, 0, 0, 1]),
+        ("num(items)", [3, 1, 0, 1]),
+    ],
+)
+def test_what_has_no_value_is_no_number(uneven: Any, expression: str, drawn: list[float]) -> None:
+    assert uneven.points(expression)[0][0].tolist() == [float(one) for one in drawn]
+
+
+def test_rows_that_a_cut_leaves_out_do_not_decide_on_a_mask(uneven: Any) -> None:
+    # The lists of entry 0 differ in length; most of the others pass, or few.
+    with pytest.raises(sapwood.errors.MismatchError, match="mask"):
+        uneven.points("v[w>1]")
+    assert uneven.points("v[w>1]", "i == 3")[0][0].tolist() == [3]
+    np.testing.assert_array_equal(uneven.points("v[w>1]", "i > 0")[0][0], [np.nan, np.nan, 3])
+    assert uneven.arrays(["max(items)"])["max(items)"].tolist() == [3, None, None, 4]

@@ -218,7 +218,12 @@ impl<'s> Binder<'s> {
     }
 
     fn alias(&mut self, text: &str, name: &str, at: usize) -> Result<Bound> {
-        if self.open.iter().any(|open| open == name) || self.open.len() >= DEEPEST_ALIAS {
+        if self.open.len() >= DEEPEST_ALIAS && !self.open.iter().any(|open| open == name) {
+            let first = self.open.first().map_or(name, String::as_str);
+            let words = format!("the alias {first:?} leads through more than {DEEPEST_ALIAS} others");
+            return Err(fault(text, at, words));
+        }
+        if self.open.iter().any(|open| open == name) {
             let chain = self.open.join(" -> ");
             return Err(fault(text, at, format!("the alias {name:?} needs itself: {chain} -> {name}")));
         }

@@ -91,6 +91,11 @@ impl Bound {
         }
     }
 
+    /// Whether it takes items of lists by a mask, whose lists have to be those of the same entry.
+    pub(super) fn masks(&self) -> bool {
+        matches!(self.op, Op::Mask { .. }) || self.all_parts().into_iter().any(Self::masks)
+    }
+
     /// Whether it needs an item by a constant index.
     pub(super) fn picks(&self) -> bool {
         matches!(self.op, Op::Pick { .. }) || self.parts().into_iter().any(Self::picks)
@@ -193,7 +198,8 @@ impl Bound {
     pub(super) fn may_lack(&self) -> bool {
         match &self.op {
             Op::Column(_, path) => path.may_lack,
-            Op::Size(..) | Op::ReduceInner(..) => false,
+            Op::Size(..) => false,
+            Op::ReduceInner(reduction, of) => reduction.may_have_none() && of.may_lack(),
             _ => self.parts().into_iter().any(Self::may_lack),
         }
     }

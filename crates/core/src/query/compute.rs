@@ -150,13 +150,14 @@ fn wides(data: &Data) -> Result<Side<'static, i128>> {
 }
 
 /// Where whole numbers are divided by zero, if they are anywhere: such items have no value.
-pub(super) fn zero_divisors(operator: Binary, a: &Data, b: &Data) -> Result<Option<Vec<bool>>> {
+pub(super) fn zero_divisors(operator: Binary, a: &Data, b: &Data, len: usize) -> Result<Option<Vec<bool>>> {
     let both_whole = [a, b].into_iter().all(|data| data.wide().is_some_and(Wide::is_whole));
     if !both_whole || !matches!(operator, Binary::FloorDivide | Binary::Remainder) {
         return Ok(None);
     }
     Ok(match b.i64s()? {
         Side::Each(each) if each.contains(&0) => Some(each.iter().map(|&value| value == 0).collect()),
+        Side::One(0) => Some(vec![true; len]),
         _ => None,
     })
 }

@@ -298,8 +298,9 @@ impl Draw {
         let is_there = |row: usize| weights.present.as_ref().is_none_or(|present| present.get(row) == Some(&true));
         let passes = numbers.as_bool()?;
         let chosen: Vec<usize> = (0..passes.len()).filter(|&row| passes[row] && is_there(row)).collect();
-        // Where most rows pass, a copy of their columns costs more than values that are left out later.
-        if chosen.len() * 2 > passes.len() {
+        // Where most rows pass, a copy of their columns costs more than values that are left out later. Rows that are
+        // left out must not decide on whether a mask fits.
+        if chosen.len() * 2 > passes.len() && !values.iter().any(|value| value.masks()) {
             let (_, mut values) = rows.together(values)?;
             values.push(weights);
             return passing(rows.align(values)?.1, cut);
@@ -431,11 +432,16 @@ impl Pending {
     }
 
     /// Keeps values until there are enough, or fills them at once where the bins are given.
-    fn wait(&mut self, draw: &Draw, points: Points) -> Result<()> {
+    fn wait(&mut self, draw: &Draw, mut points: Points) -> Result<()> {
+        let is_automatic = draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_)));
+        // So many values decide, and no more of the part that they end in.
+        let rest = points.split_off(if is_automatic { ESTIMATE - self.count } else { 0 });
         self.count += points.len();
         self.waiting.push(points);
-        if self.count >= ESTIMATE || !draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_))) {
-            self.histogram = Some(filled_with(draw, &mut self.waiting)?);
+        if self.count >= ESTIMATE || !is_automatic {
+            let mut histogram = filled_with(draw, &mut self.waiting)?;
+            fill(&mut histogram, &rest)?;
+            self.histogram = Some(histogram);
         }
         Ok(())
     }

@@ -127,7 +127,7 @@ impl Rows<'_> {
                 let values = vec![self.value(a)?, self.value(b)?];
                 let mut zeros = None;
                 let joined = self.joined(values, |data, items| {
-                    zeros = zero_divisors(*operator, &data[0], &data[1])?;
+                    zeros = zero_divisors(*operator, &data[0], &data[1], items)?;
                     binary(*operator, &data[0], &data[1], items)
                 })?;
                 match zeros {

@@ -148,6 +148,8 @@ pub(super) fn chosen(yes: Wide, no: Wide) -> Wide {
     match (yes, no) {
         (a, b) if a == b => a,
         (Wide::F64, _) | (_, Wide::F64) => Wide::F64,
+        // No whole number of 64 bits holds both.
+        (Wide::U64, Wide::I64) | (Wide::I64, Wide::U64) => Wide::F64,
         (Wide::U64, _) | (_, Wide::U64) => Wide::U64,
         _ => Wide::I64,
     }

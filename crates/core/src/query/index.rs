@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::number::Wide;
 use super::value::{Data, Frame, Level, Offsets, Value};
 use crate::error::{Error, Result};
 
@@ -112,6 +113,18 @@ fn place(at: i64, len: usize, from_end: bool) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
+/// Positions in lists; none where they are absent, or not finite.
+fn positions(by: &Value) -> Result<Vec<Option<i64>>> {
+    let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
+    let is_there = |item: usize| by.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
+    let wholes = numbers.as_i64()?;
+    let floats = if by.data.wide() == Some(Wide::F64) { Some(numbers.as_f64()?) } else { None };
+    let is_finite =
+        |item: usize| floats.as_ref().is_none_or(|floats| floats.get(item).is_some_and(|at| at.is_finite()));
+    let position = |(item, &at): (usize, &i64)| (is_there(item) && is_finite(item)).then_some(at);
+    Ok(wholes.iter().enumerate().map(position).collect())
+}
+
 /// The item of each list that another value names; `align` makes one loop of both.
 pub(super) fn pick_by(
     value: &Value,
@@ -122,17 +135,18 @@ pub(super) fn pick_by(
     let of = level_of(value, level)?;
     let offsets = of.offsets()?;
     if by.depth() <= level {
-        // One for each list.
-        let lists =
-            Value { frame: value.frame.outer(level), data: Data::One(super::value::Scalar::Bool(true)), present: None };
-        let (frame, mut aligned) = align(vec![lists, by])?;
-        let by = aligned.pop().ok_or_else(|| Error::internal("an index is lost"))?.spread()?;
-        let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
-        let places = numbers.as_i64()?;
-        let chosen = places.iter().enumerate().map(|(list, &at)| {
-            let is_there = by.present.as_ref().is_none_or(|present| present[list]);
-            let (first, len) = of.bounds(offsets, list);
-            place(at, len, false).filter(|_| is_there).map(|at| first + at)
+        // One for each list that the loop has: where lengths differ, some are left out.
+        let lists = value.frame.items_above(level)?;
+        let lists = Value::numbers(value.frame.outer(level), (0..lists as i64).collect());
+        let (frame, aligned) = align(vec![lists, by])?;
+        let Ok([lists, by]) = <[Value; 2]>::try_from(aligned) else { return Err(Error::internal("an index is lost")) };
+        let Data::Numbers(lists) = &lists.data else { return Err(super::fault::no_number()) };
+        let by = by.spread()?;
+        let places = positions(&by)?;
+        let lists = lists.as_i64()?;
+        let chosen = lists.iter().zip(places).map(|(&list, at)| {
+            let (first, len) = of.bounds(offsets, list as usize);
+            place(at?, len, false).map(|at| first + at)
         });
         return taken(value, level, chosen.collect(), frame.levels);
     }
@@ -141,16 +155,13 @@ pub(super) fn pick_by(
     }
     // Lists of positions: the answer has their form.
     let by = by.spread()?;
-    let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
     let mut row_of = Vec::with_capacity(by.frame.items()?);
     for (row, items) in by.frame.row_items()?.into_iter().enumerate() {
         row_of.extend(std::iter::repeat_n(row, items));
     }
-    let places = numbers.as_i64()?;
-    let chosen = places.iter().zip(&row_of).enumerate().map(|(item, (&at, &row))| {
-        let is_there = by.present.as_ref().is_none_or(|present| present[item]);
+    let chosen = positions(&by)?.into_iter().zip(&row_of).map(|(at, &row)| {
         let (first, len) = of.bounds(offsets, row);
-        place(at, len, false).filter(|_| is_there).map(|at| first + at)
+        place(at?, len, false).map(|at| first + at)
     });
     let chosen: Vec<Option<usize>> = chosen.collect();
     taken(value, level, chosen, by.frame.levels.clone())

@@ -66,16 +66,28 @@ pub(super) fn path(
 pub(super) fn to_any(kind: &Kind, members: Vec<Arc<str>>, classes: Classes<'_>) -> Vec<Arc<str>> {
     /// Records inside of each other that are looked into.
     const DEEPEST_RECORD: usize = 8;
-    fn found(kind: &Kind, members: &[Arc<str>], classes: Classes<'_>, left: usize) -> Option<Vec<Arc<str>>> {
+    /// Ways that are tried: classes that point at each other have more than can be.
+    const MOST_WAYS: usize = 1_000;
+    fn found(
+        kind: &Kind,
+        members: &[Arc<str>],
+        classes: Classes<'_>,
+        left: usize,
+        ways: &mut usize,
+    ) -> Option<Vec<Arc<str>>> {
+        *ways = ways.checked_sub(1)?;
         let mut wrong = Fault::default();
         if down(kind.clone(), members, classes, DEEPEST, &mut wrong).is_ok() {
             return Some(members.to_vec());
         }
         let left = left.checked_sub(1)?;
         let longer = |name: Arc<str>| [members, &[name]].concat();
-        wrong.members.into_iter().find_map(|name| found(kind, &longer(name), classes, left))
+        wrong.members.into_iter().find_map(|name| found(kind, &longer(name), classes, left, ways))
     }
-    found(kind, &members, classes, DEEPEST_RECORD).unwrap_or(members)
+    // The nearest first: with few records below, then with more.
+    let mut ways = MOST_WAYS;
+    let near = (0..=DEEPEST_RECORD).find_map(|most| found(kind, &members, classes, most, &mut ways));
+    near.unwrap_or(members)
 }
 
 fn down(mut kind: Kind, members: &[Arc<str>], classes: Classes<'_>, left: usize, wrong: &mut Fault) -> Result<End> {
@@ -198,5 +210,28 @@ fn wider(a: Number, b: Number) -> Number {
         (Wide::F64, _) | (_, Wide::F64) => Number::F64,
         (Wide::U64, Wide::U64) => Number::U64,
         _ => Number::I64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::column::Field;
+
+    #[test]
+    fn classes_that_point_at_themselves_are_not_searched_without_end() {
+        let name = |number: usize| Arc::<str>::from(format!("p{number}"));
+        let pointer = || Kind::Pointer { buffer: 0, class: "Node".into() };
+        let fields = (0..8).map(|number| Field { name: name(number), kind: pointer(), base: false });
+        let node = Kind::Record { class: "Node".into(), fields: fields.collect() };
+        let asked = Cell::new(0_u32);
+        let classes = |_: &Arc<str>| {
+            asked.set(asked.get() + 1);
+            Ok(node.clone())
+        };
+        assert!(to_any(&node, vec![name(0)], &classes).starts_with(&[name(0)]));
+        assert!(asked.get() < 100_000, "{}", asked.get());
     }
 }

@@ -3,6 +3,7 @@
 use super::fault::no_number;
 use super::number::Side;
 use super::select::Named;
+use super::steps::Waits;
 use super::value::{Data, Scalar, Value};
 use crate::error::Result;
 
@@ -13,6 +14,19 @@ pub struct Points {
     pub columns: Vec<Vec<f64>>,
     /// Their weights; 1 each where there are none.
     pub weights: Option<Vec<f64>>,
+}
+
+impl Waits for Points {
+    fn bytes(&self) -> usize {
+        let numbers = self.columns.iter().chain(&self.weights).map(Vec::capacity).sum::<usize>();
+        numbers * size_of::<f64>()
+    }
+}
+
+impl Waits for (usize, Points) {
+    fn bytes(&self) -> usize {
+        self.1.bytes()
+    }
 }
 
 impl Points {
@@ -28,6 +42,13 @@ impl Points {
         for (column, more) in self.columns.iter_mut().zip(more.columns) {
             column.extend(more);
         }
+    }
+
+    /// Those from one on, without which this goes on.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let at = at.min(self.len());
+        let columns = self.columns.iter_mut().map(|column| column.split_off(at)).collect();
+        Self { columns, weights: self.weights.as_mut().map(|weights| weights.split_off(at)) }
     }
 
     pub(super) fn len(&self) -> usize {

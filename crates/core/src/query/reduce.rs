@@ -22,16 +22,23 @@ pub(super) enum Reduction {
     Any,
     All,
     CountTrue,
+    /// Items that are there.
+    Count,
     /// The position of the least one, absent where there is none.
     WhereLeast,
     WhereLargest,
 }
 
 impl Reduction {
+    /// Whether a list has none of it where all of its items are absent.
+    pub(super) fn may_have_none(self) -> bool {
+        matches!(self, Self::LeastOrNone | Self::LargestOrNone | Self::WhereLeast | Self::WhereLargest)
+    }
+
     pub(super) fn result(self, of: Wide) -> Wide {
         match self {
             Self::Any | Self::All => Wide::Bool,
-            Self::CountTrue | Self::WhereLeast | Self::WhereLargest => Wide::I64,
+            Self::CountTrue | Self::Count | Self::WhereLeast | Self::WhereLargest => Wide::I64,
             Self::Mean => Wide::F64,
             _ if of == Wide::Bool => Wide::I64,
             _ => of,
@@ -111,10 +118,16 @@ pub(super) fn reduce(reduction: Reduction, value: &Value, frame: Frame, lens: &[
     }
     let whole = Wide::of(numbers.number).is_whole();
     let unsigned = Wide::of(numbers.number) == Wide::U64;
+    // Awkward Array takes NaN only where there is nothing else; `Max$` goes on from the first item, as in ROOT.
+    let skips_nan = !matches!(reduction, Reduction::Least | Reduction::Largest);
     let extreme = |largest: bool| -> Result<Vec<Option<usize>>> {
         Ok(match (whole, unsigned, largest) {
-            (false, _, true) => best!(numbers.as_f64()?, |a, b| a > b),
-            (false, _, false) => best!(numbers.as_f64()?, |a, b| a < b),
+            (false, _, true) => {
+                best!(numbers.as_f64()?, |a: f64, b: f64| a > b || (skips_nan && b.is_nan() && !a.is_nan()))
+            }
+            (false, _, false) => {
+                best!(numbers.as_f64()?, |a: f64, b: f64| a < b || (skips_nan && b.is_nan() && !a.is_nan()))
+            }
             (true, false, true) => best!(numbers.as_i64()?, |a, b| a > b),
             (true, false, false) => best!(numbers.as_i64()?, |a, b| a < b),
             (true, true, true) => best!(numbers.as_u64()?, |a, b| a > b),
@@ -138,6 +151,7 @@ pub(super) fn reduce(reduction: Reduction, value: &Value, frame: Frame, lens: &[
         Reduction::CountTrue => {
             Value::numbers::<i64>(frame, fold!(numbers.as_bool()?, 0_i64, |count, is: bool| count + i64::from(is)))
         }
+        Reduction::Count => Value::numbers::<i64>(frame, fold!(numbers.as_bool()?, 0_i64, |count, _: bool| count + 1)),
         Reduction::Mean => {
             let sums: Vec<f64> = fold!(numbers.as_f64()?, 0.0, |a, b| a + b);
             let mut at = 0;

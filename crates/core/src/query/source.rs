@@ -178,9 +178,9 @@ impl Source {
         Ok(steps)
     }
 
-    /// Whether its own table is in a local file.
+    /// Whether its own table and those of its friends are in local files.
     pub(super) fn is_near(&self) -> bool {
-        self.table.is_near()
+        self.table.is_near() && self.friends.iter().filter_map(Friend::first).all(Self::is_near)
     }
 
     /// Threads that may work on it.

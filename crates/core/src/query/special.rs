@@ -111,6 +111,8 @@ pub(super) fn special(text: &str, name: &str, at: usize, of: &[Bound]) -> Result
         "min" | "Min" | "max" | "Max" if of.len() == 1 => {
             inner(if name.starts_with("mi") { Reduction::LeastOrNone } else { Reduction::LargestOrNone })
         }
+        // As in Awkward Array: absent items have a place in a list, and are not counted.
+        "count" if of.len() == 1 && of[0].number().is_some() => inner(Reduction::Count),
         "count" | "num" | "len" => {
             arity(1)?;
             let level =

@@ -12,6 +12,7 @@ use super::loaded::Loaded;
 use super::source::Source;
 use crate::column::Kind;
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::read::{Column, Progress, Selection};
 
 /// Items of the largest column in a part: what is computed of them stays in the processor's cache.
@@ -117,8 +118,14 @@ impl<'s> Step<'s> {
             compute(&rows)
         };
         let pool = self.source.session().and_then(crate::Session::pool).filter(|_| parts.len() > 1);
-        let Some(pool) = pool else { return parts.iter().try_for_each(|part| take(one(part)?)) };
+        let Some(pool) = pool else {
+            return parts.iter().try_for_each(|part| {
+                interrupt::check()?;
+                take(one(part)?)
+            });
+        };
         for wave in parts.chunks(PARTS_OF_A_THREAD * pool.current_num_threads()) {
+            interrupt::check()?;
             // All of them, so that the first error by rows is told, and not the first by time.
             let computed: Vec<Result<T>> = pool.install(|| wave.par_iter().map(one).collect());
             computed.into_iter().try_for_each(|one| take(one?))?;

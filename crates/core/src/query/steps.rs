@@ -1,7 +1,9 @@
 //! What some queries of one source need, read step by step, and worked on.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::select::{Query, STEP_BYTES};
 use super::step::Step;
@@ -16,8 +18,15 @@ const SPARSE: u64 = 1_000;
 /// found nothing else for long.
 const DENSE_STEPS: (u32, u32) = (4, 64);
 
-/// Steps that a thread may be ahead of what is taken.
-const AHEAD: usize = 2;
+/// Bytes that all threads may have computed ahead of what is taken, and one of them at least.
+const AHEAD_BYTES: usize = 128 << 20;
+const LEAST_AHEAD_BYTES: usize = 4 << 20;
+
+/// What is computed of a part of a step, and waits to be taken.
+pub(super) trait Waits: Send {
+    /// The memory that it holds.
+    fn bytes(&self) -> usize;
+}
 
 /// Computes something of a step, and hands it over bit by bit.
 pub(super) type Compute<'c, T> = &'c (dyn Fn(&Step<'_>, &mut dyn FnMut(T) -> Result<()>) -> Result<()> + Sync);
@@ -26,7 +35,7 @@ type OnProgress<'p> = &'p mut dyn FnMut(Progress) -> Result<()>;
 
 /// Reads what some queries of one source need, step by step: for the entries that pass the cut of any of them. What is
 /// computed of the steps is taken in their order, whatever the number of threads.
-pub(super) fn each_step<T: Send>(
+pub(super) fn each_step<T: Waits>(
     queries: &[&Query],
     entries: &Selection,
     progress: OnProgress<'_>,
@@ -162,7 +171,7 @@ impl<'q> Steps<'q> {
     }
 
     /// Threads take turns in steps: each reads and computes its own, and the caller takes what they found in order.
-    fn on_threads<T: Send>(
+    fn on_threads<T: Waits>(
         &self,
         parts: &[Selection],
         threads: usize,
@@ -171,29 +180,32 @@ impl<'q> Steps<'q> {
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let stop = Stop::default();
-        let work = |first: usize, to: SyncSender<Result<Found<T>>>| {
+        let rooms: Vec<Room> =
+            (0..threads).map(|_| Room::new((AHEAD_BYTES / threads).max(LEAST_AHEAD_BYTES))).collect();
+        let work = |room: &Room, first: usize, to: Sender<Result<Found<T>>>| {
             for part in parts.iter().skip(first).step_by(threads) {
-                let found = stop.heeding(|| session::alone(|| self.found(part.clone(), compute)));
-                let is_last = found.is_err();
                 // Nothing receives it any more if an earlier step has failed.
-                if to.send(found).is_err() || is_last {
+                let hand_over = |found| to.send(Ok(found)).map_err(|_| Error::internal("a step is not taken"));
+                let found = || session::alone(|| self.found(part.clone(), compute, room, &hand_over));
+                if let Err(error) = stop.heeding(found) {
+                    let _ = to.send(Err(error));
                     return;
                 }
             }
         };
         std::thread::scope(|scope| {
             let mut receivers = Vec::with_capacity(threads);
-            for first in 0..threads {
-                let (to, from) = sync_channel(AHEAD);
+            for (first, room) in rooms.iter().enumerate() {
+                let (to, from) = channel();
                 let work = &work;
                 let started = std::thread::Builder::new()
                     .name(format!("sapwood-query-{first}"))
-                    .spawn_scoped(scope, move || work(first, to));
+                    .spawn_scoped(scope, move || work(room, first, to));
                 if let Err(error) = started {
                     stop.set();
                     return Err(Error::system("cannot start a thread that computes", error));
                 }
-                receivers.push(from);
+                receivers.push((from, room));
             }
             let taken = take_in_order(&receivers, parts.len(), progress, take);
             if taken.is_err() {
@@ -205,8 +217,14 @@ impl<'q> Steps<'q> {
         })
     }
 
-    /// What is computed of a step by one thread.
-    fn found<T>(&self, part: Selection, compute: Compute<'_, T>) -> Result<Found<T>> {
+    /// Hands over what is computed of a step by one thread, part by part.
+    fn found<T: Waits>(
+        &self,
+        part: Selection,
+        compute: Compute<'_, T>,
+        room: &Room,
+        hand_over: &dyn Fn(Found<T>) -> Result<()>,
+    ) -> Result<()> {
         let mut last = None;
         let mut progress = |progress| {
             last = Some(progress);
@@ -214,36 +232,75 @@ impl<'q> Steps<'q> {
         };
         let (mut step, has_look) = self.begin(part, &mut progress)?;
         self.complete(&mut step, has_look, &mut progress)?;
-        let mut values = Vec::new();
-        compute(&step, &mut |value| {
-            values.push(value);
-            Ok(())
+        compute(&step, &mut |value: T| {
+            room.enter(value.bytes())?;
+            hand_over(Found::Part(value))
         })?;
-        Ok(Found { values, progress: last })
+        hand_over(Found::End(last))
     }
 }
 
-/// What was computed of a step, and how far its read was at the end.
-struct Found<T> {
-    values: Vec<T>,
-    progress: Option<Progress>,
+/// What was computed of a step: a part after another, and how far its read was at the end.
+enum Found<T> {
+    Part(T),
+    End(Option<Progress>),
+}
+
+/// Bounds the bytes that a thread has computed and that were not taken yet.
+struct Room {
+    most_bytes: usize,
+    used_bytes: Mutex<usize>,
+    left: Condvar,
+}
+
+impl Room {
+    fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, used_bytes: Mutex::default(), left: Condvar::new() }
+    }
+
+    /// Waits until so many bytes have room. A part that is larger than all enters alone.
+    fn enter(&self, bytes: usize) -> Result<()> {
+        const LOOK: Duration = Duration::from_millis(20);
+        let mut used = self.used_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        while *used > 0 && used.saturating_add(bytes) > self.most_bytes {
+            interrupt::check()?;
+            used = self.left.wait_timeout(used, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *used = used.saturating_add(bytes);
+        Ok(())
+    }
+
+    fn leave(&self, bytes: usize) {
+        let mut used = self.used_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        *used = used.saturating_sub(bytes);
+        self.left.notify_one();
+    }
 }
 
 /// Takes what was computed of so many steps, which threads found in turns.
-fn take_in_order<T>(
-    receivers: &[Receiver<Result<Found<T>>>],
+fn take_in_order<T: Waits>(
+    receivers: &[(Receiver<Result<Found<T>>>, &Room)],
     steps: usize,
     progress: OnProgress<'_>,
     take: &mut dyn FnMut(T) -> Result<()>,
 ) -> Result<()> {
     for step in 0..steps {
-        let from = receivers.get(step % receivers.len().max(1));
-        let from = from.ok_or_else(|| Error::internal("a step has no thread"))?;
-        let found = interrupt::receive(from)?.ok_or_else(|| Error::internal("a thread that computes has failed"))??;
-        if let Some(at) = found.progress {
-            progress(at)?;
+        let receiver = receivers.get(step % receivers.len().max(1));
+        let (from, room) = receiver.ok_or_else(|| Error::internal("a step has no thread"))?;
+        loop {
+            let found = interrupt::receive(from)?;
+            match found.ok_or_else(|| Error::internal("a thread that computes has failed"))?? {
+                Found::Part(value) => {
+                    let bytes = value.bytes();
+                    take(value)?;
+                    room.leave(bytes);
+                }
+                Found::End(at) => {
+                    at.map_or(Ok(()), &mut *progress)?;
+                    break;
+                }
+            }
         }
-        found.values.into_iter().try_for_each(&mut *take)?;
     }
     Ok(())
 }
@@ -298,6 +355,18 @@ mod tests {
     use crate::tree::BasketBytes;
     use crate::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
     use crate::{File, OpenOptions, Session};
+
+    impl Waits for () {
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    impl Waits for u64 {
+        fn bytes(&self) -> usize {
+            AHEAD_BYTES
+        }
+    }
 
     /// A file that keeps the last offset that was read.
     struct Watched(LocalFile, Arc<AtomicU64>);

@@ -407,6 +407,23 @@ impl Value {
             },
             Data::Texts(_) => return Err(no_number()),
         };
-        Ok(Self { data, ..self.clone() })
+        let cast = Self { data, ..self.clone() };
+        let is_cut = self.data.wide() == Some(Wide::F64) && Wide::of(to).is_whole() && to != Number::Bool;
+        if !is_cut {
+            return Ok(cast);
+        }
+        // No whole number is what is not finite, or has more than 64 bits.
+        let has_none = |value: &f64| value.is_nan() || value.abs() >= 2_f64.powi(64);
+        match self.data.f64s()? {
+            Side::Each(each) if each.iter().any(has_none) => {
+                Ok(cast.without(&each.iter().map(has_none).collect::<Vec<_>>()))
+            }
+            Side::One(one) if has_none(&one) => {
+                let cast = cast.spread()?;
+                let items = cast.frame.items()?;
+                Ok(cast.without(&vec![true; items]))
+            }
+            _ => Ok(cast),
+        }
     }
 }

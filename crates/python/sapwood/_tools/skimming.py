@@ -78,10 +78,11 @@ def skim(
         for step, report in steps:
             values = {name: step[text] for name, text in named.items()} if named is not None else step
             passed += len(next(iter(values.values()), ()))
-            name = tree or report.source.name
             if into is not None:
                 into.extend(values)
-            elif format == "rntuple":
+                continue
+            name = tree or report.source.name
+            if format == "rntuple":
                 into = file.mkrntuple(name, values, compression=compression)
             else:
                 into = file.mktree(name, values, compression=compression, random_access=blocks)
