@@ -35,7 +35,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use anchor::{Anchor, VERSION};
 pub(crate) use check::{ListedPage, StoredPage};
 pub use column_type::ColumnType;
-pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, FieldDescriptor};
+pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, ExtraTypeInfo, FieldDescriptor};
 pub(crate) use elements::{convert, decode, encode, is_plain};
 pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};

@@ -9,8 +9,8 @@ use super::descriptor::ExtraTypeInfo;
 use crate::column::{BufferId, BufferKind, Field, Kind, Part};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::schema::{Machine, Objects, Order, Program, Registry, Target, read_infos};
-use crate::wire::{Reader, Slot};
+use crate::schema::{Machine, Objects, Order, Program, Registry, StreamerInfo, Target, read_infos, write_info_list};
+use crate::wire::{Limits, Reader, Slot, Writer};
 
 impl NTuple {
     /// The classes of its file, and those that it describes itself.
@@ -30,15 +30,39 @@ fn registry(file: &File, infos: &[ExtraTypeInfo]) -> Result<Arc<Registry>> {
     }
     let mut all = file.infos()?;
     for info in listed {
-        let mut reader = Reader::new(&info.bytes);
+        all.extend(info.classes(&file.options().limits)?);
+    }
+    Ok(Arc::new(Registry::new(all, file.header().version)))
+}
+
+impl ExtraTypeInfo {
+    /// The classes that it describes, where it is a list of them.
+    fn classes(&self, limits: &Limits) -> Result<Vec<StreamerInfo>> {
+        let mut reader = Reader::new(&self.bytes);
         let Slot::Object { class: b"TList", .. } = reader.slot(0)? else {
             return Err(Error::malformed("the classes of streamed fields are not described by a TList"));
         };
         // Class tags count from the beginning of the content.
         let start = reader.at();
-        all.extend(read_infos(&info.bytes[start..], start, &file.options().limits)?);
+        read_infos(&self.bytes[start..], start, limits)
     }
-    Ok(Arc::new(Registry::new(all, file.header().version)))
+
+    /// The same with the classes of another one; none where it has them all. ROOT reads one record of a kind.
+    pub(crate) fn with_classes_of(&self, other: &Self, limits: &Limits) -> Result<Option<Self>> {
+        let mut all = self.classes(limits)?;
+        let known = all.len();
+        for info in other.classes(limits)? {
+            if !all.iter().any(|known| known.name == info.name && known.checksum == info.checksum) {
+                all.push(info);
+            }
+        }
+        if all.len() == known {
+            return Ok(None);
+        }
+        let mut writer = Writer::with_origin(0);
+        writer.object("TList", |list| write_info_list(list, &all, &[]));
+        Ok(Some(Self { bytes: writer.into_bytes().into(), ..self.clone() }))
+    }
 }
 
 /// The program of a class.

@@ -311,8 +311,18 @@ pub(crate) fn named(reader: &mut Reader<'_>) -> Result<(String, String)> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, rules: &[String], keylen: usize) -> Vec<u8> {
-    let infos: Vec<_> = infos.into_iter().collect();
     let mut writer = Writer::with_origin(keylen);
+    write_info_list(&mut writer, infos, rules);
+    writer.into_bytes()
+}
+
+/// Writes the list that the StreamerInfo record holds.
+pub(crate) fn write_info_list<'a>(
+    writer: &mut Writer,
+    infos: impl IntoIterator<Item = &'a StreamerInfo>,
+    rules: &[String],
+) {
+    let infos: Vec<_> = infos.into_iter().collect();
     writer.framed(5, |list| {
         write_object(list, 0);
         list.string(b"");
@@ -326,7 +336,6 @@ pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, rules:
             list.string(b"");
         }
     });
-    writer.into_bytes()
 }
 
 fn write_rules(writer: &mut Writer, rules: &[String]) {

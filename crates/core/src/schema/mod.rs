@@ -28,10 +28,10 @@ pub use encode::Encoder;
 pub(crate) use encode::{Entries, Pointees, Style};
 #[doc(hidden)]
 pub use execute::{Machine, Order};
-pub(crate) use info::read_infos_and_rules;
 pub use info::{Detail, Element, StreamerInfo};
 #[doc(hidden)]
 pub use info::{read_infos, write_infos};
+pub(crate) use info::{read_infos_and_rules, write_info_list};
 pub(crate) use numbers::NumberMap;
 #[doc(hidden)]
 pub use objects::{ObjectRow, Objects};

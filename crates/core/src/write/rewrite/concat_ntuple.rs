@@ -12,7 +12,9 @@ use twox_hash::XxHash3_64;
 use crate::codec::{Compression, Scratch, deflate};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::ntuple::{Cluster, ColumnDescriptor, ColumnPages, ColumnType, FieldId, Locator, NTuple, Page, Role};
+use crate::ntuple::{
+    Cluster, ColumnDescriptor, ColumnPages, ColumnType, ExtraTypeInfo, FieldId, Locator, NTuple, Page, Role,
+};
 use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::options::MAX_KEY_BYTES;
@@ -43,9 +45,10 @@ pub(crate) struct NTupleCheckpoint {
     entries: u64,
     clusters: usize,
     elements: Vec<u64>,
-    /// The RNTuple that decided the schema, and how much the footer added to it: fields, columns, infos.
+    /// The RNTuple that decided the schema, and how much the footer added to it: fields, columns; and infos.
     first: Arc<NTuple>,
-    added: [usize; 3],
+    added: [usize; 2],
+    infos: Vec<ExtraTypeInfo>,
     rooms: usize,
     stored: u64,
     unpacked: u64,
@@ -92,10 +95,7 @@ impl FileWriter {
             same_rules(from.file(), &state).map_err(|error| from.place(error))?;
         }
         for info in &from.schema().infos {
-            let is_new = |known: &[_]| !known.contains(info);
-            if is_new(&joined.first.schema().infos) && is_new(&joined.written.added.infos) {
-                joined.written.added.infos.push(info.clone());
-            }
+            joined.add_info(info, from)?;
         }
         let bits: Vec<u16> = from.schema().columns.iter().map(|column| column.bits).collect();
         for number in 0..from.clusters()?.len() {
@@ -121,10 +121,10 @@ impl FileWriter {
         (written.entries, written.elements) = (mark.entries, mark.elements);
         written.clusters.truncate(mark.clusters);
         written.stored = mark.stored;
-        let [fields, columns, infos] = mark.added;
+        let [fields, columns] = mark.added;
         written.added.fields.truncate(fields);
         written.added.columns.truncate(columns);
-        written.added.infos.truncate(infos);
+        written.added.infos = mark.infos;
         joined.first = mark.first;
         joined.unpacked = mark.unpacked;
         [joined.moved.copied, joined.moved.recompressed] = mark.counts;
@@ -194,6 +194,28 @@ impl GrowingNTuple {
         Ok(())
     }
 
+    /// Adds the classes that another RNTuple describes for its streamed fields: ROOT reads one record of them.
+    fn add_info(&mut self, info: &ExtraTypeInfo, from: &NTuple) -> Result<()> {
+        let limits = from.file().options().limits;
+        let is_like = |known: &&mut ExtraTypeInfo| known.content == info.content && known.type_name == info.type_name;
+        if let Some(known) = self.written.added.infos.iter_mut().find(is_like) {
+            if let Some(united) = known.with_classes_of(info, &limits).map_err(|error| from.place(error))? {
+                *known = united;
+            }
+            return Ok(());
+        }
+        let in_header = self.first.schema().infos.iter().find(|known| known.content == info.content);
+        match in_header {
+            None => self.written.added.infos.push(info.clone()),
+            Some(known) if known.with_classes_of(info, &limits).map_err(|error| from.place(error))?.is_some() => {
+                let words = "its streamed fields have classes that the header of the output lacks: rewrite that first";
+                return Err(from.place(Error::unsupported(words)));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
     pub(crate) fn checkpoint(&self) -> NTupleCheckpoint {
         let added = &self.written.added;
         NTupleCheckpoint {
@@ -201,7 +223,8 @@ impl GrowingNTuple {
             clusters: self.written.clusters.len(),
             elements: self.written.elements.clone(),
             first: Arc::clone(&self.first),
-            added: [added.fields.len(), added.columns.len(), added.infos.len()],
+            added: [added.fields.len(), added.columns.len()],
+            infos: added.infos.clone(),
             rooms: self.moved.rooms.len(),
             stored: self.written.stored,
             unpacked: self.unpacked,
