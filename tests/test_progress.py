@@ -112,3 +112,19 @@ def test_classes_are_described_without_an_object(path: Path, tmp_path: Path) -> 
     described = sapwood.open(target).file.streamers
     assert set(described) == set(infos) and described == infos
     assert sapwood.verify(target) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_bar_of_a_drawing_comes_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    random = np.random.default_rng(1)
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        tree = file.mktree("t", {"x": "f8"}, auto_flush=200_000)
+        tree.extend({"x": random.normal(size=1_000_000)})
+    moved: list[int] = []
+    monkeypatch.setattr(progress.Bar, "add", lambda self, done: moved.append(done))
+    with sapwood.open(tmp_path / "a.root", threads=threads) as file:
+        file["t"].draw("x>>h(10,-5,5)", progress=True)
+        size = progress.share(file["t"]["x"], range(1_000_000))
+    assert len(moved) > 3 and min(moved) >= 0 and 0.95 * size <= sum(moved) <= size

@@ -182,16 +182,16 @@ def steps(
     found = branches()
     size = sum(share(branch, selection) for branch in found)
     stored = max(1.0, sum(_stored(branch, selection) for branch in found))
-    before = last = moved = 0
+    before = moved = 0
 
     def note(done: int, total: int) -> None:
-        nonlocal before, last, moved
-        if done < last:
-            before += last
-        last = done
+        nonlocal before, moved
         now = int(size * min(1.0, (before + done) / stored))
         show.add(now - moved)
         moved = now
+        if done >= total:
+            # The next word is of another read.
+            before += done
 
     return note
 
