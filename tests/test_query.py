@@ -483,3 +483,21 @@ def test_rows_that_a_cut_leaves_out_do_not_decide_on_a_mask(uneven: Any) -> None
     assert uneven.points("v[w>1]", "i == 3")[0][0].tolist() == [3]
     np.testing.assert_array_equal(uneven.points("v[w>1]", "i > 0")[0][0], [np.nan, np.nan, 3])
     assert uneven.arrays(["max(items)"])["max(items)"].tolist() == [3, None, None, 4]
+
+
+def test_items_without_a_value_pass_no_cut(tmp_path: Path) -> None:
+    ak = pytest.importorskip("awkward")
+    lists = ak.Array([[1, 2], [0, 1], [], [3, 0]])
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": np.arange(4), "idx": lists, "i": np.array([0, 1, 2, 0])}
+    with sapwood.open(tmp_path / "a.root") as file:
+        tree = file["t"]
+        assert tree.arrays(["idx"], "10 % idx >= 1")["idx"].tolist() == [[], [], [], [3]]
+        assert tree.points("idx", "10 % idx >= 1")[0][0].tolist() == [3]
+        assert [row["idx"] for row in tree.scan("x:idx", "10 % idx >= 1")] == [3]
+        # The cut may be asked for itself.
+        assert tree.arrays(["idx*1"], "idx*1")["idx*1"].tolist() == [[1, 2], [1], [], [3]]
+        # Only what is chosen has to be there.
+        assert tree.arrays(["where(i == 0, -1, 10 % i)"]).tolist() == [
+            {"where(i == 0, -1, 10 % i)": one} for one in (-1, 0, 0, -1)
+        ]

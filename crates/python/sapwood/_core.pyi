@@ -274,6 +274,7 @@ class Query:
         aliases: list[tuple[str, str]] = ...,
         below: int | None = None,
         friends: list[Friend] = ...,
+        condition: str | None = None,
     ) -> Query: ...
     needed: list[int]
     cut_depth: int | None

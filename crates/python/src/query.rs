@@ -117,7 +117,7 @@ type Found = (Option<Buffer>, Vec<Column>, Vec<Column>);
 #[pymethods]
 impl Query {
     #[new]
-    #[pyo3(signature = (of, values, cut=None, aliases=Vec::new(), below=None, friends=Vec::new()))]
+    #[pyo3(signature = (of, values, cut=None, aliases=Vec::new(), below=None, friends=Vec::new(), condition=None))]
     fn new(
         of: &Bound<'_, PyAny>,
         values: Vec<String>,
@@ -125,6 +125,7 @@ impl Query {
         aliases: Vec<(String, String)>,
         below: Option<usize>,
         friends: Vec<Py<Friend>>,
+        condition: Option<String>,
     ) -> PyResult<Self> {
         let named = of.cast::<NTuple>().ok().map(|ntuple| ntuple.get().named().to_vec());
         let below = below.and_then(|id| named.as_ref().map_or(Some(id), |named| named.get(id).copied()));
@@ -134,6 +135,9 @@ impl Query {
             let mut query = query::Query::new(source).aliases(aliases);
             for value in &values {
                 query = query.value(value)?;
+            }
+            if let Some(condition) = &condition {
+                query = query.condition(condition)?;
             }
             match &cut {
                 Some(cut) => query.cut(cut),

@@ -126,7 +126,7 @@ impl Shown {
             let with_cut = query.clone().cut(cut)?;
             has_item_cut = expand && with_cut.cut_depth() != Some(0);
             query = match has_item_cut {
-                true => with_cut.value(cut)?,
+                true => with_cut.condition(cut)?,
                 false => with_cut,
             };
             is_computed.extend(has_item_cut.then_some(true));

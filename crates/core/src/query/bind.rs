@@ -445,7 +445,13 @@ impl<'s> Binder<'s> {
             Kernel::WholeTwo(..) | Kernel::Bits(_) => narrowest(result, &values),
             _ => of_values(result, &values),
         };
-        Ok(Bound { op: Op::Call(function, of), at, depth, of: kind, in_loop })
+        let op = match (function.kernel, <[Bound; 3]>::try_from(of)) {
+            // Only what is chosen has to be there, as in `?:`.
+            (Kernel::Where, Ok([condition, yes, no])) => Op::Choice(Box::new(condition), Box::new(yes), Box::new(no)),
+            (_, Ok(of)) => Op::Call(function, of.into()),
+            (_, Err(of)) => Op::Call(function, of),
+        };
+        Ok(Bound { op, at, depth, of: kind, in_loop })
     }
 }
 

@@ -9,6 +9,7 @@ use super::parse::parse;
 use super::source::Source;
 use super::step::Step;
 use super::value::{Data, Value};
+use crate::column::Number;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::read::{Column, Progress, Selection};
 
@@ -49,6 +50,8 @@ pub struct Query {
 pub(super) struct Named {
     pub(super) text: String,
     pub(super) bound: Bound,
+    /// Whether only that it is true counts: what is absent is not.
+    pub(super) is_condition: bool,
 }
 
 /// What a query found.
@@ -121,7 +124,30 @@ impl Query {
     /// [`NotFound`](crate::ErrorKind::NotFound) for names that the source does not have, with those near to them.
     pub fn value(mut self, text: &str) -> Result<Self> {
         let bound = self.bind(text)?;
-        self.values.push(Named { text: text.to_owned(), bound });
+        self.values.push(Named { text: text.to_owned(), bound, is_condition: false });
+        Ok(self)
+    }
+
+    /// Adds a truth value: where an expression is true. What has no value is not: an item that is absent, or whole
+    /// numbers that are divided by zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`value`](Self::value).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let found = Query::new(&tree).condition("10 % nJet > 1")?.read(0..10)?;
+    /// assert_eq!(found.columns[0].numbers::<bool>()?.len(), 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn condition(mut self, text: &str) -> Result<Self> {
+        let bound = self.bind(text)?;
+        self.values.push(Named { text: text.to_owned(), bound, is_condition: true });
         Ok(self)
     }
 
@@ -140,7 +166,7 @@ impl Query {
     pub fn cut(mut self, text: &str) -> Result<Self> {
         let bound = self.bind(text)?;
         number(text, &bound)?;
-        self.cut = Some(Named { text: text.to_owned(), bound });
+        self.cut = Some(Named { text: text.to_owned(), bound, is_condition: true });
         Ok(self)
     }
 
@@ -311,7 +337,7 @@ impl Query {
 
     /// The column of a value.
     fn compute(&self, value: &Named, step: &Step<'_>) -> Result<Column> {
-        let Named { text, bound } = value;
+        let Named { text, bound, is_condition } = value;
         let may_lack = bound.may_lack();
         let mut parts = Vec::new();
         let compute = |rows: &Rows<'_>| {
@@ -320,6 +346,9 @@ impl Query {
                 let words = "Iteration$ and what depends on it has as many values as its loop has turns: multiply it \
                              with the list that is looped over, or draw it";
                 return Err(Error::mismatch(words));
+            }
+            if *is_condition {
+                return value.truth();
             }
             if !may_lack
                 && let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there))
@@ -333,7 +362,10 @@ impl Query {
             Ok(())
         };
         self.each_part(step, &[bound], compute, take).map_err(|error| self.place(text, error))?;
-        column(&parts, bound.depth, bound.number(), may_lack)
+        match is_condition {
+            true => column(&parts, bound.depth, Some(Number::Bool), false),
+            false => column(&parts, bound.depth, bound.number(), may_lack),
+        }
     }
 
     /// An error with the expression that it is about.

@@ -397,6 +397,14 @@ impl Value {
         }
     }
 
+    /// Where its items are true; what is absent is not.
+    pub(super) fn truth(&self) -> Result<Self> {
+        let Data::Numbers(numbers) = &self.data else { return Err(no_number()) };
+        let is_there = |item: usize| self.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
+        let is_true = numbers.as_bool()?.iter().enumerate().map(|(item, &is_true)| is_true && is_there(item)).collect();
+        Ok(Self::numbers::<bool>(self.frame.clone(), is_true))
+    }
+
     /// In another type.
     pub(super) fn cast(&self, to: Number) -> Result<Self> {
         let data = match &self.data {

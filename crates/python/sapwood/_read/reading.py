@@ -53,6 +53,10 @@ class Output:
         self.name, self.branch, self.dtype = name, branch, dtype
 
 
+#: The name of what a cut on items is, among the values: no expression is empty.
+_CONDITION = ""
+
+
 class Plan:
     """What is wanted of a tree, in the order of the answer."""
 
@@ -102,18 +106,18 @@ class Plan:
         self._query = self.query(self._values, cut) if self._values or cut is not None else None
         if self._query is not None and self._query.cut_depth:
             # A cut on items leaves out items, and no entries.
-            self._query = self.query([*self._values, cut or ""], None)
+            self._query = self.query(self._values, None, cut)
             self.cut_on_items = True
         else:
             self.cut_on_items = False
 
-    def query(self, values: list[str], cut: str | None) -> Any:
-        """Expressions and a cut, as the engine computes them."""
+    def query(self, values: list[str], cut: str | None, condition: str | None = None) -> Any:
+        """Expressions and a cut, as the engine computes them; and a condition on items, as its last value."""
         below = None if self.over is self.tree else self.over._id
         try:
             return self.tree._with_friends(
                 lambda friends: _core.Query(
-                    self.tree._core, values, cut, list(self.aliases.items()), below, friends
+                    self.tree._core, values, cut, list(self.aliases.items()), below, friends, condition
                 ),
                 self.friends,
             )
@@ -122,7 +126,7 @@ class Plan:
             message = str(error).removesuffix(place(error.file, error.object))
             raise not_found(message, self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
-            if any(is_pattern(text) for text in [*values, cut or ""]):
+            if any(is_pattern(text) for text in [*values, cut or condition or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
             raise
 
@@ -307,7 +311,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         _, values, selection = load_plan(plan, [], selection, None)
         loaded = _load_what_can_be(plan, branches, selection, bar)
     if plan.cut_on_items:
-        mask = _without_absent(libraries.CALCULATION.column(values[plan.cut or ""], selection) != 0)
+        mask = libraries.CALCULATION.column(values[_CONDITION], selection) != 0
     arrays: dict[str, Any] = {}
     for output in plan.outputs:
         if output.name in arrays:
@@ -350,15 +354,8 @@ def load_plan(
             selection = selection.narrow(wanted)
             index = np.searchsorted(passed, selection.rows) if selection.rows is not None else None
     loaded = {branch._id: Loaded(column, index, _mark(branch)) for branch, column in zip(branches, plain)}
-    names = [*plan._values, *([plan.cut or ""] if plan.cut_on_items else [])]
+    names = [*plan._values, *([_CONDITION] if plan.cut_on_items else [])]
     return loaded, {name: Loaded(column, index) for name, column in zip(names, computed)}, selection
-
-
-def _without_absent(mask: Any) -> Any:
-    """A cut does not pass where what it is computed of is absent."""
-    if isinstance(mask, np.ndarray):
-        return mask
-    return libraries.need("awkward", "a cut on lists").fill_none(mask, False)
 
 
 def _items_left(cut: str | None, name: str, array: Any, mask: Any, to: Library) -> Any:

@@ -197,7 +197,7 @@ def query_of(
     query = plan.query(values, cut or None)
     if query.cut_depth:
         # Entries without an item that passes are left out as wholes before the others are read.
-        return plan.query([*values, cut], cut), True
+        return plan.query(values, cut, cut), True
     return query, False
 
 
