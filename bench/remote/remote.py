@@ -71,19 +71,18 @@ TRIPS = {"local": 0, "http": 4, "root": 5}
 """Connecting, of root:// the login, two round trips to find what is to be read, one to read it."""
 
 
-def make(path: Path) -> None:
+def make(path: Path, branches: int = BRANCHES, cluster: int = CLUSTER) -> None:
     """The input, written by ROOT in a process of its own, unless it is there."""
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "bench.remote.remote", "--make", str(path)], check=True
-    )
+    line = [sys.executable, "-W", "ignore", "-m", "bench.remote.remote", "--make"]
+    subprocess.run([*line, str(path), str(branches), str(cluster)], check=True)
 
 
-def written(path: Path) -> None:
+def written(path: Path, branches: int, cluster: int) -> None:
     part = path.with_suffix(".part")
-    load_root(DATA, ["gen"]).gen_wide(str(part), CODECS["zstd5"], ENTRIES, BRANCHES, CLUSTER)
+    load_root(DATA, ["gen"]).gen_wide(str(part), CODECS["zstd5"], ENTRIES, branches, cluster)
     part.rename(path)
 
 
@@ -281,10 +280,11 @@ def main() -> int:
     ap.add_argument("--results", type=Path, default=HERE / "remote" / "remote.json")
     ap.add_argument("--wan", type=Path, help="the program that is the link, if it is built already")
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/remote.md as it is")
-    ap.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    ap.add_argument("--make", nargs=3, help=argparse.SUPPRESS)
     args = ap.parse_args()
     if args.make:
-        written(args.make)
+        path, branches, cluster = args.make
+        written(Path(path), int(branches), int(cluster))
         sys.stdout.flush()
         os._exit(0)  # as above
     local = FOLDER / "far.root"

@@ -15,38 +15,22 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bench.read.run import build_example, machine
-from bench.remote.remote import CACHES, FOLDER, LINKS, Link, read, sizes, wan
+from bench.remote.remote import CACHES, FOLDER, LINKS, Link, make, read, sizes, wan
 from bench.support.draw import table
-from bench.support.files import CODECS, DATA, HERE, load_root
+from bench.support.files import HERE
 from tests.support import servers
 
 TARGET = HERE.parent / "docs" / "benchmarks" / "links.md"
-BRANCHES, ENTRIES, CLUSTER = 30, 495_000, 254
+BRANCHES, CLUSTER = 30, 254
 COLUMNS = [f"b{number:05}" for number in range(2, BRANCHES, 5)]
 READERS = {"sapwood": "Sapwood", "root": "ROOT"}
 SIZES = ("0", "64 KB", "10 MB")
-
-
-def make(path: Path) -> None:
-    """The input, written by ROOT in a process of its own, unless it is there."""
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    line = [sys.executable, "-W", "ignore", "-m", "bench.remote.talk", "--make", str(path)]
-    subprocess.run(line, check=True)
-
-
-def written(path: Path) -> None:
-    part = path.with_suffix(".part")
-    load_root(DATA, ["gen"]).gen_wide(str(part), CODECS["zstd5"], ENTRIES, BRANCHES, CLUSTER)
-    part.rename(path)
 
 
 class Cells:
@@ -126,14 +110,9 @@ def main() -> None:
     ap.add_argument("--longest", type=float, default=25, help="seconds; what takes longer is computed")
     ap.add_argument("--wan", type=Path, help="the program that is the link, if it is built already")
     ap.add_argument("--results", type=Path, default=HERE / "remote" / "talk.json")
-    ap.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     said = ap.parse_args()
-    if said.make:
-        written(said.make)
-        sys.stdout.flush()
-        os._exit(0)  # ROOT's end takes long, and may fail
     local = FOLDER / "talk.root"
-    make(local)
+    make(local, BRANCHES, CLUSTER)
     program = said.wan or build_example("wan", "sapwood-testkit")
     with servers.serving("apache2") as server:
         shutil.copyfile(local, server.data / local.name)

@@ -431,7 +431,10 @@ fn flatten(
 
 fn part(value: &Bound<'_, PyAny>, name: &str, follow: bool, depth: u32) -> PyResult<Datum> {
     // Most parts: what follows asks for attributes, which these lack at the cost of an exception each.
-    if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyString>() {
+    let is_plain = value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyString>();
+    if is_plain {
         return datum(value, name);
     }
     if let Ok(record) = value.cast::<Struct>() {

@@ -295,9 +295,8 @@ impl Draw {
         };
         let weights = rows.alone(&first.bound)?.spread()?;
         let Data::Numbers(numbers) = &weights.data else { return Err(super::fault::no_number()) };
-        let is_there = |row: usize| weights.present.as_ref().is_none_or(|present| present.get(row) == Some(&true));
         let passes = numbers.as_bool()?;
-        let chosen: Vec<usize> = (0..passes.len()).filter(|&row| passes[row] && is_there(row)).collect();
+        let chosen: Vec<usize> = (0..passes.len()).filter(|&row| passes[row] && weights.is_there(row)).collect();
         // Where most rows pass, a copy of their columns costs more than values that are left out later. Rows that are
         // left out must not decide on whether a mask fits.
         if chosen.len() * 2 > passes.len() && !values.iter().any(|value| value.masks()) {
@@ -435,7 +434,7 @@ impl Pending {
     fn wait(&mut self, draw: &Draw, mut points: Points) -> Result<()> {
         let is_automatic = draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_)));
         // So many values decide, and no more of the part that they end in.
-        let rest = points.split_off(if is_automatic { ESTIMATE - self.count } else { 0 });
+        let rest = points.split_off(if is_automatic { ESTIMATE - self.count } else { points.len() });
         self.count += points.len();
         self.waiting.push(points);
         if self.count >= ESTIMATE || !is_automatic {

@@ -247,13 +247,12 @@ impl Rows<'_> {
         let first = Value { frame: frame.clone(), ..first.clone() }.spread()?;
         let data = binary(operator, &first.data, &second.data, items)?;
         let Data::Numbers(numbers) = &first.data else { return Err(super::fault::no_number()) };
-        let is_there = |value: &Value, item: usize| value.present.as_ref().is_none_or(|there| there[item]);
         let decides = operator == Binary::Or;
         let firsts = numbers.as_bool()?;
         let present = firsts
             .iter()
             .enumerate()
-            .map(|(item, &is_true)| is_there(&first, item) && (is_true == decides || is_there(second, item)));
+            .map(|(item, &is_true)| first.is_there(item) && (is_true == decides || second.is_there(item)));
         let present = Some(present.collect::<Arc<[bool]>>());
         Ok(Value { frame, data, present })
     }
@@ -269,12 +268,11 @@ impl Rows<'_> {
             true => {
                 let spread = condition.clone().spread()?;
                 let Data::Numbers(numbers) = &spread.data else { return Err(super::fault::no_number()) };
-                let is_there = |value: &Value, item: usize| value.present.as_ref().is_none_or(|there| there[item]);
                 let conditions = numbers.as_bool()?;
                 let chosen = conditions
                     .iter()
                     .enumerate()
-                    .map(|(item, &is_yes)| is_there(condition, item) && is_there(if is_yes { yes } else { no }, item));
+                    .map(|(item, &is_yes)| condition.is_there(item) && (if is_yes { yes } else { no }).is_there(item));
                 Some(chosen.collect::<Arc<[bool]>>())
             }
         };
@@ -293,10 +291,8 @@ impl Rows<'_> {
                 let spread = condition.spread()?;
                 let Data::Numbers(numbers) = &spread.data else { return Err(super::fault::no_number()) };
                 let conditions = numbers.as_bool()?;
-                let both = conditions.iter().enumerate().map(|(item, &passes)| {
-                    let is_there = |value: &Value| value.present.as_ref().is_none_or(|there| there[item]);
-                    passes && is_there(&value) && is_there(&spread)
-                });
+                let passes = |(item, &passes): (usize, &bool)| passes && value.is_there(item) && spread.is_there(item);
+                let both = conditions.iter().enumerate().map(passes);
                 let present = Some(both.collect::<Arc<[bool]>>());
                 Value { present, ..value }
             }
@@ -318,8 +314,7 @@ impl Rows<'_> {
         for (&has, turns) in counts.iter().zip(frame.row_items()?) {
             for turn in 0..turns {
                 let item = start + if is_single { 0 } else { turn };
-                let is_there = (is_single || turn < has)
-                    && first.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
+                let is_there = (is_single || turn < has) && first.is_there(item);
                 places.push(if is_there { item } else { usize::MAX });
                 is_first.push(is_there);
             }

@@ -150,13 +150,11 @@ impl Gathered<'_> {
                 return Err(broken());
             };
             for (&tag, &rank) in tags.iter().zip(ranks) {
-                let Some(&number) = numbers[*column].get(usize::from(tag)) else {
+                let Some(&(number, place)) = numbers[*column].get(usize::from(tag)) else {
                     gathered.push(NULL);
                     continue;
                 };
-                let (kinds, runs) = &mut all[number];
-                let place = kinds.iter().position(|(of, _)| of == column).ok_or_else(broken)?;
-                push(runs, Run::Of(place, rank as usize..rank as usize + 1));
+                push(&mut all[number].1, Run::Of(place, rank as usize..rank as usize + 1));
                 gathered.push(number as u8);
             }
         }
@@ -244,8 +242,9 @@ const NULL: u8 = -1_i8 as u8;
 /// A type with the columns that have it, and the runs over its rows.
 type OfType<'k> = (Vec<(usize, &'k Kind)>, Vec<Run>);
 
-/// The types of all columns, and for each column the number there of each of its own.
-fn all_types<'k>(columns: &[&'k [Kind]]) -> (Vec<OfType<'k>>, Vec<Vec<usize>>) {
+/// The types of all columns, and for each column the number there of each of its own, and its place among those that
+/// have it.
+fn all_types<'k>(columns: &[&'k [Kind]]) -> (Vec<OfType<'k>>, Vec<Vec<(usize, usize)>>) {
     let mut all: Vec<(String, OfType<'_>)> = Vec::new();
     let numbers = columns.iter().enumerate().map(|(column, kinds)| {
         let mut free: Vec<bool> = vec![true; all.len()];
@@ -261,8 +260,9 @@ fn all_types<'k>(columns: &[&'k [Kind]]) -> (Vec<OfType<'k>>, Vec<Vec<usize>>) {
                     all.len() - 1
                 });
                 free[number] = false;
-                all[number].1.0.push((column, kind));
-                number
+                let of = &mut all[number].1.0;
+                of.push((column, kind));
+                (number, of.len() - 1)
             })
             .collect()
     });

@@ -116,12 +116,11 @@ fn place(at: i64, len: usize, from_end: bool) -> Option<usize> {
 /// Positions in lists; none where they are absent, or not finite.
 fn positions(by: &Value) -> Result<Vec<Option<i64>>> {
     let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
-    let is_there = |item: usize| by.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
     let wholes = numbers.as_i64()?;
     let floats = if by.data.wide() == Some(Wide::F64) { Some(numbers.as_f64()?) } else { None };
     let is_finite =
         |item: usize| floats.as_ref().is_none_or(|floats| floats.get(item).is_some_and(|at| at.is_finite()));
-    let position = |(item, &at): (usize, &i64)| (is_there(item) && is_finite(item)).then_some(at);
+    let position = |(item, &at): (usize, &i64)| (by.is_there(item) && is_finite(item)).then_some(at);
     Ok(wholes.iter().enumerate().map(position).collect())
 }
 
@@ -203,7 +202,7 @@ pub(super) fn masked(value: &Value, level: usize, mask: &Value) -> Result<Value>
     ends.push(0_i64);
     for list in 0..lists {
         let (first, len) = of.bounds(offsets, list);
-        let passes = |at: &usize| is_true[*at] && mask.present.as_ref().is_none_or(|present| present[*at]);
+        let passes = |at: &usize| is_true[*at] && mask.is_there(*at);
         chosen.extend((first..first + len).filter(passes).map(Some));
         ends.push(chosen.len() as i64);
     }
@@ -296,9 +295,7 @@ fn under(
 
 /// Innermost items of a value in another frame; those that lack are marked as absent.
 fn chosen_items(value: &Value, frame: Frame, lists: &[Option<usize>]) -> Result<Value> {
-    let was_there = |item: &Option<usize>| {
-        item.is_some_and(|item| value.present.as_ref().is_none_or(|present| present.get(item) == Some(&true)))
-    };
+    let was_there = |item: &Option<usize>| item.is_some_and(|item| value.is_there(item));
     let present = match lists.iter().all(was_there) {
         true => None,
         false => Some(lists.iter().map(was_there).collect::<Arc<[bool]>>()),

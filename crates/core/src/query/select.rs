@@ -133,7 +133,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// Those of [`value`](Self::value).
+    /// Those of [`value`](Self::value), and for texts.
     ///
     /// # Example
     ///
@@ -147,6 +147,7 @@ impl Query {
     /// ```
     pub fn condition(mut self, text: &str) -> Result<Self> {
         let bound = self.bind(text)?;
+        number(text, &bound)?;
         self.values.push(Named { text: text.to_owned(), bound, is_condition: true });
         Ok(self)
     }
@@ -310,7 +311,7 @@ impl Query {
             let value = rows.alone(&cut.bound)?.spread()?;
             let Data::Numbers(numbers) = &value.data else { return Err(super::fault::no_number()) };
             let is_true = numbers.as_bool()?;
-            let passes = |item: usize| is_true[item] && value.present.as_ref().is_none_or(|present| present[item]);
+            let passes = |item: usize| is_true[item] && value.is_there(item);
             if value.depth() == 0 && value.present.is_none() {
                 return Ok(is_true.into_owned());
             }

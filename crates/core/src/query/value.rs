@@ -371,10 +371,14 @@ impl Value {
         self.frame.levels.len()
     }
 
+    /// Whether it has an item.
+    pub(super) fn is_there(&self, item: usize) -> bool {
+        self.present.as_ref().is_none_or(|present| present.get(item) == Some(&true))
+    }
+
     /// Without some of its items.
     pub(super) fn without(self, absent: &[bool]) -> Self {
-        let was_there = |item: usize| self.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
-        let present = absent.iter().enumerate().map(|(item, absent)| !absent && was_there(item)).collect();
+        let present = absent.iter().enumerate().map(|(item, absent)| !absent && self.is_there(item)).collect();
         Self { present: Some(present), ..self }
     }
 
@@ -400,8 +404,8 @@ impl Value {
     /// Where its items are true; what is absent is not.
     pub(super) fn truth(&self) -> Result<Self> {
         let Data::Numbers(numbers) = &self.data else { return Err(no_number()) };
-        let is_there = |item: usize| self.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
-        let is_true = numbers.as_bool()?.iter().enumerate().map(|(item, &is_true)| is_true && is_there(item)).collect();
+        let truth = |(item, &is_true): (usize, &bool)| is_true && self.is_there(item);
+        let is_true = numbers.as_bool()?.iter().enumerate().map(truth).collect();
         Ok(Self::numbers::<bool>(self.frame.clone(), is_true))
     }
 

@@ -15,7 +15,8 @@ impl Output {
     /// Adds to the RNTuples of the file the clusters of page lists among some blobs.
     pub(crate) fn add_clusters(&self, state: &mut State, blobs: &[Key], found: &mut Recovered) -> Result<()> {
         let Some(file) = &self.before else { return Ok(()) };
-        if !blobs.iter().any(|key| may_be_page_list(file, key)) {
+        let places: Vec<usize> = (0..blobs.len()).filter(|&place| may_be_page_list(file, &blobs[place])).collect();
+        if places.is_empty() {
             return Ok(());
         }
         let mut anchors = Vec::new();
@@ -27,7 +28,8 @@ impl Output {
         for (path, key) in anchors {
             // What cannot be opened is as it was.
             let Ok(ntuple) = file.ntuple_at(&key) else { continue };
-            let (more, rooms) = clusters_behind(&ntuple, &page_lists(&ntuple, file, blobs), &path, self, found);
+            let (more, rooms) =
+                clusters_behind(&ntuple, &page_lists(&ntuple, file, blobs, &places), &path, self, found);
             if more.is_empty() {
                 continue;
             }
@@ -95,9 +97,9 @@ struct PageList {
 
 /// The blobs that may be page lists. A full key may be the first of several, which it names at its end; a file may have
 /// both kinds.
-fn page_lists(ntuple: &NTuple, file: &File, blobs: &[Key]) -> Vec<PageList> {
+fn page_lists(ntuple: &NTuple, file: &File, blobs: &[Key], places: &[usize]) -> Vec<PageList> {
     let mut all = Vec::new();
-    for (place, key) in blobs.iter().enumerate().filter(|(_, key)| may_be_page_list(file, key)) {
+    for (place, key) in places.iter().filter_map(|&place| Some((place, blobs.get(place)?))) {
         let (at, first) = (key.payload_at(), u64::from(key.stored_bytes()));
         let mut keys = &blobs[place..=place];
         if first == ntuple.anchor().max_key_bytes && first >= 8 {
