@@ -151,3 +151,37 @@ def test_files_with_other_classes_behind_pointers_are_merged(classes: Path, tmp_
     ours = sapwood.open(grown)["t"]["holder"].array(library="np")
     assert [one["fObject"]["fFirst"] for one in ours[:20]] == list(range(20))
     assert [one["fObject"]["fSecond"] for one in ours[20:]] == [k / 2 for k in range(20, 50)]
+
+
+def test_entries_of_streamed_fields_are_added(classes: Path, tmp_path: Path) -> None:
+    grown, other = tmp_path / "grown.root", tmp_path / "other.root"
+    root(WRITE, classes, grown, 0, 20, 0)
+    root(WRITE, classes, other, 20, 50, 0)
+    more = sapwood.open(other)["t"].arrays()
+    with sapwood.update(grown) as file, file.append("t") as ntuple:
+        ntuple.extend({name: more[name] for name in more.fields})
+    sound(grown)
+    assert root(READ, classes, grown) == numbers(0, 50)
+    ours = sapwood.open(grown)["t"].arrays()
+    assert ours.whole[20:].to_list() == more.whole.to_list()
+    assert ours.wholes[20:].to_list() == more.wholes.to_list()
+
+
+def test_values_of_another_class_are_refused_and_nothing_is_lost(classes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "refused.root"
+    root(WRITE, classes, path, 0, 5, 0)
+    more = sapwood.open(path)["t"].arrays()
+    with sapwood.update(path) as file, file.append("t") as ntuple:
+        with pytest.raises(sapwood.SapwoodError, match="whole"):
+            ntuple.extend({"whole": [1.5, 2.5], "wholes": more.wholes[:2]})
+    sound(path)
+    assert root(READ, classes, path) == numbers(0, 5)
+
+
+def test_pointers_in_streamed_fields_are_refused_by_name(classes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pointers.root"
+    root(WRITE, classes, path, 0, 5, 1)
+    with sapwood.update(path) as file:
+        with pytest.raises(sapwood.SapwoodError, match="(?s)pointers.*holder"):
+            file.append("t")
+    sound(path)

@@ -98,7 +98,7 @@ impl NTupleWriter {
 
     /// Writes what waits, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::close)).map_err(raise)
+        run(py, || locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::close))
     }
 }
 
@@ -219,6 +219,10 @@ pub(crate) fn kind_of(of: &Bound<'_, PyTuple>) -> PyResult<Kind> {
             Kind::Number { buffer: number(1)?, number: found }
         }
         "text" => Kind::Text { offsets: number(1)?, bytes: number(2)? },
+        "opaque" => {
+            let class: String = of.get_item(3)?.extract()?;
+            Kind::Opaque { offsets: number(1)?, bytes: number(2)?, class: class.into() }
+        }
         "list" => {
             let means: PyBackedStr = of.get_item(2)?.extract()?;
             let means = match &*means {

@@ -282,6 +282,8 @@ def _nothing(kind: Kind, buffers: Buffers) -> Kind:
         return ("number", _add(buffers, np.empty(0, kind[2])), kind[2])
     if kind[0] == "text":
         return ("text", _add(buffers, np.zeros(1, "int64")), _add(buffers, np.empty(0, "uint8")))
+    if kind[0] == "opaque":
+        return ("opaque", _add(buffers, np.zeros(1, "int64")), _add(buffers, np.empty(0, "uint8")), kind[3])
     if kind[0] == "list":
         return ("list", _add(buffers, np.zeros(1, "int64")), kind[2], _nothing(kind[3], buffers))
     if kind[0] == "fixed":
@@ -319,6 +321,9 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
             at,
             [_fit(wanted[2][0], ("oneof", _add(buffers, tags[tags >= 0]), given[2]), buffers)],
         )
+    if wanted[0] == "opaque" and given[0] == "text":
+        # As the class's streamer wrote them.
+        return ("opaque", *given[1:], wanted[3])
     if wanted[0] != given[0]:
         if wanted[0] == "oneof" and len(wanted[2]) == 1:
             # Values without a null are given to a field that may have them.
@@ -386,6 +391,9 @@ def _fit_record(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
         raise _DiffersError(f"records {' and '.join(words)}")
     members = []
     for field, base, kind in wanted[2]:
+        if _is_hidden(base, kind):
+            members.append((field, base, _new_objects(kind, _rows(given, buffers), buffers)))
+            continue
         # The members of a base are shown as those of the class.
         its = (
             ("record", "", [(name, False, named[name]) for name in _own_names(kind)])
@@ -404,8 +412,25 @@ def _own_names(record: Kind) -> list[str]:
     """Names of the members of a record, with those of its bases in their place."""
     found: list[str] = []
     for field, base, kind in record[2]:
-        found += _own_names(kind) if base else [field]
+        if not _is_hidden(base, kind):
+            found += _own_names(kind) if base else [field]
     return found
+
+
+def _is_hidden(base: bool, kind: Kind) -> bool:
+    """Whether members are shown nowhere: those of TObject, which say nothing of the values."""
+    return bool(base and kind[0] == "record" and kind[1] == "TObject")
+
+
+def _new_objects(kind: Kind, rows: int, buffers: Buffers) -> Kind:
+    """TObject's members as of objects that were just made: a number, and which bits are set."""
+    not_deleted_on_heap = 0x0300_0000
+    values = {"fUniqueID": 0, "fBits": not_deleted_on_heap}
+    members = [
+        (field, base, ("number", _add(buffers, np.full(rows, values.get(field, 0), of[2])), of[2]))
+        for field, base, of in kind[2]
+    ]
+    return ("record", kind[1], members)
 
 
 def _first_other(wanted: Kind, given: Kind, buffers: Buffers) -> _DiffersError:
@@ -421,7 +446,7 @@ def _rows(kind: Kind, buffers: Buffers) -> int:
     """Rows of a type, by its buffers."""
     if kind[0] == "number":
         return len(buffers[kind[1]]) // np.dtype(kind[2]).itemsize
-    if kind[0] in ("text", "list"):
+    if kind[0] in ("text", "opaque", "list"):
         return len(buffers[kind[1]]) // 8 - 1
     if kind[0] == "fixed":
         return _rows(kind[2], buffers) // int(kind[1])
@@ -438,6 +463,8 @@ def shape(kind: Kind) -> str:
         return str(kind[2])
     if kind[0] == "text":
         return "string"
+    if kind[0] == "opaque":
+        return f"bytes of {kind[3]}"
     if kind[0] == "list":
         return f"var * {shape(kind[3])}"
     if kind[0] == "fixed":

@@ -72,6 +72,34 @@ impl Encoder {
         Ok(starts)
     }
 
+    /// Writes values in sequence that are payloads of their own: objects and classes are told apart within each, and
+    /// positions count from its start. Returns all bytes, and the end of each value.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record`](Self::record).
+    pub(crate) fn values(
+        mut self,
+        program: &Arc<Program>,
+        registry: &Arc<Registry>,
+        part: &Part,
+        values: usize,
+    ) -> Result<(Vec<u8>, Vec<usize>)> {
+        let mut source = Source::new(part, &[], Replay::default(), program.buffers.len());
+        let (mut all, mut ends) = (Vec::new(), Vec::with_capacity(values));
+        for _ in 0..values {
+            self.written.clear();
+            self.run_all(program, registry, &mut source, 1, false)?;
+            let mut value = std::mem::take(&mut self.writer).into_bytes();
+            all.extend_from_slice(&value);
+            ends.push(all.len());
+            value.clear();
+            self.writer = Writer::behind(value);
+        }
+        source.check()?;
+        Ok((all, ends))
+    }
+
     /// What was written.
     pub(crate) fn into_writer(self) -> Writer {
         self.writer

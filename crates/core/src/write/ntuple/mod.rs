@@ -352,7 +352,8 @@ impl NTupleWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush): what was committed stays.
+    /// Those of [`flush`](Self::flush): what was committed stays. What ends the wait ([`interrupt`](crate::interrupt)):
+    /// then the rows that wait are given up.
     pub fn close(mut self) -> Result<()> {
         self.finish()
     }
@@ -457,7 +458,7 @@ impl NTupleWriter {
             let column =
                 column.ok_or_else(|| Error::mismatch(format!("field {:?} was given no values", field.name)))?;
             let source = node.bound(&column.kind).and_then(|bound| {
-                let column = stored_values(&bound, column, &self.layout.plans)?;
+                let (bound, column) = stored_values(bound, column, &self.layout.plans)?;
                 ClusterBuffer::check(&bound, &column, 0..rows)?;
                 Ok((bound, column))
             });

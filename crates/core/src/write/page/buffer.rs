@@ -83,6 +83,7 @@ impl ClusterBuffer {
             Node::Record { members } => {
                 members.iter().try_for_each(|member| self.append(member, values, rows.clone(), is_full))
             }
+            Node::Streamed { .. } => Err(not_streamed()),
         }
     }
 
@@ -210,6 +211,7 @@ impl ClusterBuffer {
                 Self::check(item, values, rows.start.saturating_mul(*len)..rows.end.saturating_mul(*len))
             }
             Node::Record { members } => members.iter().try_for_each(|member| Self::check(member, values, rows.clone())),
+            Node::Streamed { .. } => Err(not_streamed()),
         }
     }
 
@@ -245,8 +247,15 @@ impl ClusterBuffer {
                 }
                 sum
             }
+            Node::Streamed { .. } => return Err(not_streamed()),
         })
     }
+}
+
+/// [`stored_values`](super::stored::stored_values) come first.
+#[cold]
+fn not_streamed() -> Error {
+    Error::internal("values of a class are buffered before its streamer has written them")
 }
 
 #[cold]

@@ -12,6 +12,7 @@ use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, 
 use crate::write::model::class::Type;
 use crate::write::page::declared::Declared;
 use crate::write::page::names::{refused, type_name};
+use crate::write::page::streamer::Streamer;
 
 /// A top-level field of an RNTuple that is written: its name, and the type of its values.
 ///
@@ -113,6 +114,13 @@ pub(crate) enum Node {
     Record {
         members: Vec<Node>,
     },
+    /// Values of a class, which its streamer makes text of; `buffers` are those of the program in a column.
+    Streamed {
+        streamer: Arc<Streamer>,
+        buffers: Vec<Option<BufferId>>,
+        ends: usize,
+        chars: usize,
+    },
 }
 
 impl Node {
@@ -149,6 +157,10 @@ impl Node {
                 let of = members.iter().zip(fields).map(|(member, field)| member.bound(&field.kind));
                 Self::Record { members: of.collect::<Result<_>>()? }
             }
+            (Self::Streamed { streamer, ends, chars, .. }, kind) => {
+                let buffers = streamer.bound(kind).ok_or_else(other)?;
+                Self::Streamed { streamer: Arc::clone(streamer), buffers, ends: *ends, chars: *chars }
+            }
             _ => return Err(other()),
         })
     }
@@ -162,7 +174,7 @@ impl Node {
         };
         match self {
             Self::Numbers { column, .. } => change(column),
-            Self::Text { ends, chars, .. } => {
+            Self::Text { ends, chars, .. } | Self::Streamed { ends, chars, .. } => {
                 change(ends);
                 change(chars);
             }

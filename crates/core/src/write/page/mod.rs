@@ -8,4 +8,5 @@ mod names;
 pub(crate) mod seal;
 pub(crate) mod state;
 pub(crate) mod stored;
+pub(crate) mod streamer;
 pub(crate) mod typed;

@@ -10,6 +10,7 @@ use crate::ntuple::{ColumnType, NTuple, Node, Role, Shape};
 use crate::write::ntuple::{Layout, NTupleWriter};
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, SWITCH_BYTES};
+use crate::write::page::streamer::Streamer;
 use crate::write::rewrite::stored_layout::settings;
 use crate::write::writer::FileWriter;
 
@@ -159,7 +160,12 @@ impl Builder<'_> {
                 }
             }
             Shape::Counts { .. } => return refused("a count of items that is no projected field"),
-            Shape::Streamed { .. } => return refused("a field that a class's streamer writes"),
+            Shape::Streamed { program, .. } => {
+                let (ends, chars) = (self.column(node, 0)?, self.column(node, 1)?);
+                self.plans[ends].wide = 8;
+                let streamer = Streamer::new(Arc::clone(program), self.from.registry()?)?;
+                Target::Streamed { streamer: Arc::new(streamer), buffers: Vec::new(), ends, chars }
+            }
         })
     }
 
