@@ -191,3 +191,61 @@ def test_ctrl_c_ends_a_wait(server: Falling, silent: str, tmp_path: Path, case: 
     finally:
         process.kill()
         process.communicate()
+
+
+#: What compresses for minutes; the file that was begun is whole, and holds the clusters that were written.
+WRITING = {
+    "a table": "with file: file['t'] = {'x': x}",
+    "a tree": "with file: file.mktree('t', {'x': 'f8'}).extend({'x': x})",
+    "an RNTuple": "with file: file.mkrntuple('t', {'x': x})",
+    "rewriting": "sapwood.rewrite(source, 'out.root', compression='lzma:9')",
+    "rewriting in one thread": "sapwood.rewrite(source, 'out.root', compression='lzma:9', threads=1)",
+    "rewriting an RNTuple": "sapwood.rewrite(ntuple, 'out.root', compression='lzma:9')",
+    "merging": "sapwood.merge('out.root', [source], compression='lzma:9', recluster=True)",
+}
+WRITING_CODE = """
+import numpy as np
+import sapwood
+x = np.random.default_rng(1).normal(size=20_000_000)
+source, ntuple = "source.root", "ntuple.root"
+if "out.root" in {body!r}:
+    for path, format in ((source, "ttree"), (ntuple, "rntuple")):
+        with sapwood.recreate(path, compression=None, format=format) as made:
+            made["t"] = {{"x": x}}
+else:
+    file = sapwood.recreate("begun.root", compression="lzma:9")
+print("ready", flush=True)
+try:
+    {body}
+    print("done", flush=True)
+except KeyboardInterrupt:
+    print("heard", flush=True)
+"""
+
+
+@pytest.mark.parametrize("case", WRITING)
+def test_ctrl_c_ends_long_writes(tmp_path: Path, case: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITING_CODE.format(body=WRITING[case])],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        time.sleep(0.5)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SOON)
+        assert out == "heard\n", (out, err)
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
+    left = {path.name for path in tmp_path.iterdir()} - {"source.root", "ntuple.root"}
+    assert left <= {"begun.root"}, "what was not finished has no name"
+    for name in left:
+        found = sapwood.verify(tmp_path / name)
+        assert not found.damaged, [str(finding) for finding in found]

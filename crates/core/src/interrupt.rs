@@ -129,14 +129,18 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// An error once it is set.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.is_set() {
+            true => Err(Error::new(ErrorKind::Cancelled, "its result is not needed any more")),
+            false => Ok(()),
+        }
+    }
+
     /// Does `work` in this thread until [`set`](Self::set) ends its waits.
     pub(crate) fn heeding<T>(&self, work: impl FnOnce() -> T) -> T {
         let stop = self.clone();
-        let check = move || match stop.is_set() {
-            true => Err(Error::new(ErrorKind::Cancelled, "its result is not needed any more")),
-            false => Ok(()),
-        };
-        heeding(check, work)
+        heeding(move || stop.check(), work)
     }
 }
 

@@ -2,9 +2,14 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 
+use rayon::prelude::*;
+
 use crate::codec::Scratches;
+use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 use crate::io::Fetcher;
 use crate::memory::Memory;
 use crate::schema::Registries;
@@ -122,6 +127,53 @@ impl Session {
             builder.thread_name(|index| format!("sapwood-decode-{index}")).build().ok()
         };
         self.0.pool.get_or_init(start).as_ref()
+    }
+}
+
+impl Session {
+    /// Does `work` for each item: on the pool, or in this thread; results are in the order of the items. What `make` makes
+    /// is used by one thread at a time. Meanwhile this thread hears what ends its waits: then no further item is
+    /// begun.
+    ///
+    /// # Errors
+    ///
+    /// That of the first item whose work fails; those of [`interrupt::check`].
+    pub(crate) fn map<T: Sync, B: Send, R: Send>(
+        &self,
+        items: &[T],
+        make: impl Fn() -> B + Sync + Send,
+        work: impl Fn(&mut B, &T) -> Result<R> + Sync + Send,
+    ) -> Result<Vec<R>> {
+        self.map_on(self.pool(), items, make, work)
+    }
+
+    /// The same on a pool, or none.
+    pub(crate) fn map_on<T: Sync, B: Send, R: Send>(
+        &self,
+        pool: Option<&rayon::ThreadPool>,
+        items: &[T],
+        make: impl Fn() -> B + Sync + Send,
+        work: impl Fn(&mut B, &T) -> Result<R> + Sync + Send,
+    ) -> Result<Vec<R>> {
+        let Some(pool) = pool.filter(|_| items.len() > 1) else {
+            let mut own = make();
+            let one = |item| interrupt::check().and_then(|()| work(&mut own, item));
+            return items.iter().map(one).collect();
+        };
+        let on_pool = |stop: &Stop| {
+            let one = |own: &mut B, item: &T| stop.check().and_then(|()| work(own, item));
+            items.par_iter().with_max_len(1).map_init(&make, one).collect()
+        };
+        if !interrupt::is_heeded() {
+            return pool.install(|| on_pool(&Stop::default()));
+        }
+        let (stop, (done, all)) = (Stop::default(), sync_channel(1));
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| drop(done.send(on_pool(&stop))));
+            // The scope waits for what the threads have begun.
+            let found = interrupt::receive(&all).inspect_err(|_| stop.set())?;
+            found.unwrap_or_else(|| Err(Error::internal("a thread of the pool gave no answer")))
+        })
     }
 }
 

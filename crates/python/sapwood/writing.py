@@ -473,9 +473,12 @@ class WritableFile(WritableDirectory):
             return
         self._closed = True
         _unclosed.discard(self)
-        failures = self._failures(lambda tree: tree.close())
-        self._trees_by_path.clear()
-        self._core.close()
+        try:
+            failures = self._failures(lambda tree: tree.close())
+        finally:
+            # Also after Ctrl-C: what was written is whole.
+            self._trees_by_path.clear()
+            self._core.close()
         if self._upload is not None:
             self._upload.send(self._show)
         if self._target is not None:
@@ -487,13 +490,19 @@ class WritableFile(WritableDirectory):
     def _failures(
         self, action: Callable[[WritableTree | ParallelTree | WritableNTuple | ParallelNTuple], None]
     ) -> list[Exception]:
-        """What goes wrong when something is done to all trees."""
+        """What goes wrong when something is done to all trees. Ctrl-C ends what it interrupts alone, and is raised
+        at the end."""
         failures: list[Exception] = []
+        interrupt: KeyboardInterrupt | None = None
         for tree in self._trees:
             try:
                 action(tree)
             except Exception as error:
                 failures.append(error)
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
         return failures
 
     def __del__(self) -> None:

@@ -12,7 +12,7 @@ use sapwood::column::Number;
 use sapwood::write::{BranchKind, BranchSpec, Item, Type, Values};
 use sapwood::{Error, ErrorKind};
 
-use crate::errors::raise;
+use crate::errors::{raise, run};
 use crate::model::{self, Model, Objects};
 
 /// Takes rows of a tree.
@@ -103,7 +103,7 @@ impl TreeWriter {
             };
             given.push((&**name, values));
         }
-        let done = py.detach(|| writer.extend(&given)).map_err(raise);
+        let done = run(py, || writer.extend(&given));
         self.taken.store(writer.taken(), Ordering::Relaxed);
         room.truncate(LARGEST_ROOM);
         room.shrink_to(LARGEST_ROOM);
@@ -112,9 +112,14 @@ impl TreeWriter {
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.flush()))
-            .ok_or_else(|| closed("the tree is closed"))?
-            .map_err(raise)
+        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let filling = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        run(py, || filling.writer.flush())
+    }
+
+    /// Gives up rows that wait.
+    fn give_up(&self, py: Python<'_>) {
+        py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.give_up()));
     }
 
     /// Gives the tree up, with all its rows.
@@ -124,7 +129,7 @@ impl TreeWriter {
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.close())).map_err(raise)
+        run(py, || locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.close()))
     }
 }
 

@@ -70,7 +70,13 @@ class WritableNTuple:
         for name, column in columns.items():
             kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
             given.append((name, kind, rows, buffers))
-        self._core.extend(given)
+        try:
+            self._core.extend(given)
+        except KeyboardInterrupt:
+            # What waits would take as long to write as what was interrupted.
+            self.closed = True
+            self._core.discard()
+            raise
         self._entries += rows if given else 0
 
     def add_fields(self, field_types: Any, *, compression: Any = None) -> None:
@@ -375,9 +381,7 @@ def begin_parallel(
         kinds = {str(name): fields.of_type(str(name), kind) for name, kind in given.items()}
     else:
         raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
-    core = _begun(
-        file, path, kinds, description, compression, cluster_bytes, page_bytes, parallel=True
-    )
+    core = _begun(file, path, kinds, description, compression, cluster_bytes, page_bytes, parallel=True)
     ntuple = ParallelNTuple(core, kinds, path)
     file._take(ntuple)
     return ntuple

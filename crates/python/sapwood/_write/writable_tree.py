@@ -213,6 +213,10 @@ class WritableTree:
     def _give(self, given: Any) -> None:
         try:
             self._core.extend(given)
+        except KeyboardInterrupt:
+            # What waits would take as long to write as what was interrupted.
+            self._core.give_up()
+            raise
         except errors.IOError as error:
             error.add_note(
                 "all rows of this call are kept: flush() tries again, giving them again would double them"

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate};
@@ -69,13 +68,11 @@ impl SealedCluster<'_> {
 }
 
 /// One page to seal.
-struct Job<'b> {
+struct Job {
     column: usize,
     elements: Range<usize>,
     /// An earlier page with the same elements: then this one is not sealed.
     same_as: Option<usize>,
-    sealed: Result<SealedPage<'b>>,
-    unpacked: usize,
 }
 
 /// What sealing needs again for the next cluster: fresh memory costs more than filling it.
@@ -133,35 +130,31 @@ pub(crate) fn seal<'b>(
         let step = (how.page_bytes / plan.memory_bytes()).max(1);
         for start in (0..count).step_by(step) {
             let elements = start..count.min(start + step);
-            let nothing = SealedPage { bytes: Cow::Borrowed(&[]), checksum: [0; 8] };
-            jobs.push(Job { column, elements, same_as: None, sealed: Ok(nothing), unpacked: 0 });
+            jobs.push(Job { column, elements, same_as: None });
         }
     }
     find_equal(&mut jobs, plans, buffer, how);
-    let work = |job: &mut Job<'b>| {
+    let work = |(): &mut (), job: &Job| {
         if job.same_as.is_some() {
-            return;
+            return Ok(None);
         }
         let plan = &plans[job.column];
         let elements = buffer.columns[job.column].range(job.elements.start * plan.wide..job.elements.end * plan.wide);
         let compression = plan.compression.unwrap_or(how.compression);
-        (job.sealed, job.unpacked) = seal_page(plan, elements, compression, recycler);
+        seal_page(plan, elements, compression, recycler).map(Some)
     };
-    match session.pool() {
-        Some(pool) if jobs.len() > 1 => pool.install(|| jobs.par_iter_mut().with_max_len(1).for_each(work)),
-        _ => jobs.iter_mut().for_each(work),
-    }
-    place(plans, jobs, how)
+    let sealed = session.map(&jobs, || (), work)?;
+    place(plans, jobs.into_iter().zip(sealed), how)
 }
 
 /// Finds pages with equal elements, as lists with a common count have: one of them is compressed.
-fn find_equal(jobs: &mut [Job<'_>], plans: &[ColumnPlan], buffer: &ClusterBuffer, how: &Sealing) {
+fn find_equal(jobs: &mut [Job], plans: &[ColumnPlan], buffer: &ClusterBuffer, how: &Sealing) {
     /// Bytes that are compared at a time; pages that agree in their first, last and middle ones may be equal.
     const SAMPLE: usize = 1 << 10;
     const STEP: usize = 64 << 10;
     /// Pages that a page is compared with: many that differ late should not cost more than compressing.
     const MOST: usize = 4;
-    let place = |job: &Job<'_>| job.elements.start * plans[job.column].wide..job.elements.end * plans[job.column].wide;
+    let place = |job: &Job| job.elements.start * plans[job.column].wide..job.elements.end * plans[job.column].wide;
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
     for number in 0..jobs.len() {
         let (plan, own) = (&plans[jobs[number].column], place(&jobs[number]));
@@ -197,32 +190,28 @@ fn seal_page<'b>(
     elements: Cow<'b, [u8]>,
     compression: Compression,
     recycler: &Recycler,
-) -> (Result<SealedPage<'b>>, usize) {
+) -> Result<(SealedPage<'b>, usize)> {
     let is_plain = is_plain(plan.kind) && !has_narrow_ends(plan);
     if is_plain && compression.level == 0 {
         let unpacked = elements.len();
-        return (Ok(sealed_page(elements)), unpacked);
+        return Ok((sealed_page(elements), unpacked));
     }
     recycler.with(|Workspace { scratch, encoded }, mut stored| {
         let payload = match is_plain {
             true => &elements[..],
             false => {
                 encoded.clear();
-                match narrow_ends(plan, &elements) {
-                    Ok(Some(ends)) => encode(plan.kind, plan.bits, plan.range, &ends, encoded),
-                    Ok(None) => encode(plan.kind, plan.bits, plan.range, &elements, encoded),
-                    Err(error) => return (Err(error), 0),
+                match narrow_ends(plan, &elements)? {
+                    Some(ends) => encode(plan.kind, plan.bits, plan.range, &ends, encoded),
+                    None => encode(plan.kind, plan.bits, plan.range, &elements, encoded),
                 }
                 &encoded[..]
             }
         };
-        let sealed = deflate(payload, compression, &mut stored, scratch).map(|smaller| {
-            if !smaller {
-                stored.extend_from_slice(payload);
-            }
-            sealed_page(Cow::Owned(stored))
-        });
-        (sealed, payload.len())
+        if !deflate(payload, compression, &mut stored, scratch)? {
+            stored.extend_from_slice(payload);
+        }
+        Ok((sealed_page(Cow::Owned(stored)), payload.len()))
     })
 }
 
@@ -252,7 +241,11 @@ fn sealed_page(bytes: Cow<'_, [u8]>) -> SealedPage<'_> {
 }
 
 /// Gives pages their places. Equal pages are stored once, as ROOT does.
-fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<SealedCluster<'b>> {
+fn place<'b>(
+    plans: &[ColumnPlan],
+    jobs: impl ExactSizeIterator<Item = (Job, Option<(SealedPage<'b>, usize)>)>,
+    how: &Sealing,
+) -> Result<SealedCluster<'b>> {
     let of_column = |plan: &ColumnPlan| {
         let compression = plan.compression.unwrap_or(how.compression).to_root() as u32;
         ColumnPages { pages: Vec::new(), first_element: plan.is_used.then_some(0), compression }
@@ -262,14 +255,13 @@ fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<
     let mut known: HashMap<_, Vec<(usize, u64)>> = HashMap::new();
     // Of each page its place, its stored bytes, and those before compression.
     let mut placed: Vec<(u64, u64, u64)> = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let (at, bytes, unpacked) = match job.same_as {
-            Some(same) => {
-                let known = placed.get(same).copied();
+    for (job, sealed) in jobs {
+        let (at, bytes, unpacked) = match sealed {
+            None => {
+                let known = job.same_as.and_then(|same| placed.get(same)).copied();
                 known.ok_or_else(|| Error::internal("a page is equal to one that comes later"))?
             }
-            None => {
-                let sealed = job.sealed?;
+            Some((sealed, unpacked)) => {
                 let bytes = sealed.bytes.len() as u64;
                 let same = known.entry((sealed.checksum, sealed.bytes.len())).or_default();
                 let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.bytes == sealed.bytes);
@@ -281,7 +273,7 @@ fn place<'b>(plans: &[ColumnPlan], jobs: Vec<Job<'b>>, how: &Sealing) -> Result<
                     cluster.pages.push(sealed);
                     at
                 });
-                (at, bytes, job.unpacked as u64)
+                (at, bytes, unpacked as u64)
             }
         };
         placed.push((at, bytes, unpacked));

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate, inflate};
@@ -195,13 +194,7 @@ fn seal_pages(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Sessio
     let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
         made_or_checked(page, stored, how, scratch).map_err(|error| from.place(error.behind(page.at)))
     };
-    match session.pool() {
-        Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),
-        None => {
-            let mut scratch = Scratch::default();
-            jobs.iter().map(|job| work(&mut scratch, job)).collect()
-        }
-    }
+    session.map(&jobs, Scratch::default, work)
 }
 
 /// Checks a page, and converts it or compresses it anew where that is wanted.

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use rayon::prelude::*;
 
 use crate::codec::Scratch;
 use crate::container::Key;
@@ -225,13 +224,7 @@ impl Reseal<'_> {
         bench: impl Fn() -> B + Sync + Send,
         one: impl Fn(&mut B, &T) -> Result<R> + Sync + Send,
     ) -> Result<Vec<R>> {
-        match self.output.options.session.pool() {
-            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(bench, one).collect()),
-            None => {
-                let mut bench = bench();
-                jobs.iter().map(|job| one(&mut bench, job)).collect()
-            }
-        }
+        self.output.options.session.map(jobs, bench, one)
     }
 }
 

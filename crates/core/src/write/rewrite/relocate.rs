@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rayon::prelude::*;
 
 use crate::codec::{self, Compression, RandomAccess, Scratch};
 use crate::container::{Key, Record};
@@ -227,16 +226,10 @@ impl Output {
         };
         let jobs: Vec<_> = step.iter().zip(&sources).collect();
         let is_packed = self.options.verify || step.iter().any(|basket| basket.again.is_some());
-        let records: Result<Vec<_>> = match self.options.session.pool().filter(|_| is_packed) {
-            Some(pool) => pool.install(|| {
-                jobs.par_iter().with_max_len(1).map_init(Packing::default, |scratch, &job| pack(scratch, job)).collect()
-            }),
-            None => {
-                let mut scratch = Packing::default();
-                jobs.iter().map(|&job| pack(&mut scratch, job)).collect()
-            }
-        };
-        let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records?.into_iter().unzip();
+        let session = &self.options.session;
+        let pool = session.pool().filter(|_| is_packed);
+        let records = session.map_on(pool, &jobs, Packing::default, |scratch, &job| pack(scratch, job))?;
+        let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records.into_iter().unzip();
         let number = |_: &State, index: usize| step[index].number;
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
         step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);

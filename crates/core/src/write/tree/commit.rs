@@ -5,10 +5,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::codec::{Compression, RandomAccess};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::{self, Stop};
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::recycle::{Recycler, Workspace};
 use crate::write::basket::seal::{Sealing, cuts, seal};
@@ -134,17 +133,18 @@ impl Committer {
 
     /// Bytes of some rows, before and after compression.
     pub(crate) fn sample(&self, pending: &[RowBuffer], rows: Range<usize>) -> Result<(u64, u64)> {
-        let sealed = self.seal(&self.jobs(pending, rows).0)?;
+        let sealed = self.seal(&self.jobs(pending, rows).0, &Stop::default())?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
         self.recycler.give_back(sealed);
         Ok((before, after))
     }
 
-    /// Seals a cluster, writes it and publishes it; then saves, if a save is due.
-    pub(crate) fn commit(&self, cluster: &mut Cluster) -> Outcome {
+    /// Seals a cluster, writes it and publishes it; then saves, if a save is due. It is kept where `stop` is set
+    /// meanwhile.
+    pub(crate) fn commit(&self, cluster: &mut Cluster, stop: &Stop) -> Outcome {
         let pending = std::mem::take(&mut cluster.pending);
-        let outcome = self.commit_rows(&pending, cluster);
+        let outcome = self.commit_rows(&pending, cluster, stop);
         cluster.pending = pending;
         if !matches!(outcome, Outcome::Committed(_)) {
             self.release_baskets(cluster);
@@ -152,15 +152,16 @@ impl Committer {
         outcome
     }
 
-    fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster) -> Outcome {
+    fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster, stop: &Stop) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Vec::new);
         let mut left = &jobs[..];
         while !left.is_empty() {
             let (wave, rest) = left.split_at(self.wave_len(left));
             left = rest;
-            let sealed = match self.seal(wave) {
+            let sealed = match self.seal(wave, stop) {
                 Ok(sealed) => sealed,
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Outcome::Kept(error),
                 Err(error) => return Outcome::Dropped(error),
             };
             if let Err(error) = self.write_baskets(wave, sealed, cluster) {
@@ -189,7 +190,7 @@ impl Committer {
     /// Seals all of a cluster, in this thread.
     pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
         let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
-        let baskets = self.seal(&jobs)?;
+        let baskets = self.seal(&jobs, &Stop::default())?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
@@ -216,7 +217,9 @@ impl Committer {
         jobs.iter().take_while(fits).count().max(1)
     }
 
-    fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
+    /// Seals baskets on the pool, or in this thread. Threads of the pool ask `stop` before each, others what ends their
+    /// waits.
+    fn seal(&self, jobs: &[Job<'_>], stop: &Stop) -> Result<Vec<SealedBasket>> {
         let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
         let one = |job: &Job<'_>, record, work: &mut Workspace| {
             let Part { layout, compression, random_access, .. } = job.part;
@@ -224,14 +227,18 @@ impl Committer {
             seal(layout, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
-            Some(pool) => pool.install(|| {
-                let alone = |job| self.recycler.with(|work| one(job, self.recycler.record(), work));
-                jobs.par_iter().with_max_len(1).map(alone).collect()
-            }),
+            Some(pool) => {
+                let alone = |(): &mut (), job: &Job<'_>| {
+                    stop.check()?;
+                    self.recycler.with(|work| one(job, self.recycler.record(), work))
+                };
+                self.output.options.session.map_on(Some(pool), jobs, || (), alone)
+            }
             None => self.recycler.with(|work| {
                 // With fewer used records than baskets, the rest gets new ones.
                 let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
-                jobs.iter().zip(records).map(|(job, record)| one(job, record, work)).collect()
+                let next = |(job, record)| interrupt::check().and_then(|()| one(job, record, work));
+                jobs.iter().zip(records).map(next).collect()
             }),
         };
         sealed.map_err(|error| error.in_object(&self.name))

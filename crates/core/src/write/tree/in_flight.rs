@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 use crate::write::commit::sync::yield_now;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 
@@ -17,8 +18,8 @@ pub(crate) enum InFlight {
     /// It is committed, or there was none.
     #[default]
     None,
-    /// The thread pool is committing it.
-    Running(Receiver<(Cluster, Outcome)>),
+    /// The thread pool is committing it, unless it is told to stop.
+    Running(Receiver<(Cluster, Outcome)>, Stop),
     /// It is finished; its outcome was not taken yet.
     Done(Box<(Cluster, Outcome)>),
     /// Writing it failed: it is kept for a retry.
@@ -60,9 +61,12 @@ impl InFlight {
             Ok(guard) => guard,
             Err(error) => return Self::Done(Box::new((cluster, Outcome::Kept(error)))),
         };
+        let stop = Stop::default();
+        let heeded = stop.clone();
         let run = move || {
             let died = |_| Outcome::Dropped(Error::internal("sealing baskets panicked"));
-            let outcome = catch_unwind(AssertUnwindSafe(|| guard.0.commit(&mut cluster))).unwrap_or_else(died);
+            let work = || guard.0.commit(&mut cluster, &heeded);
+            let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(died);
             drop(guard);
             (cluster, outcome)
         };
@@ -71,7 +75,7 @@ impl InFlight {
                 let (sender, receiver) = sync_channel(1);
                 // The receiver is gone if the writer was dropped.
                 pool.spawn(move || drop(sender.send(run())));
-                Self::Running(receiver)
+                Self::Running(receiver, stop)
             }
             None => Self::Done(Box::new(run())),
         }
@@ -81,7 +85,8 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// What the sink reports: the cluster is kept for a retry then. What can never be written is dropped.
+    /// What the sink reports: the cluster is kept for a retry then. What can never be written is dropped. What ends
+    /// the wait: then the cluster stays in flight.
     pub(crate) fn wait(
         &mut self,
         committer: &Arc<Committer>,
@@ -94,9 +99,16 @@ impl InFlight {
         let (cluster, outcome) = match flight {
             Self::None | Self::Failed(_) => return Ok(None),
             Self::Done(done) => *done,
-            Self::Running(receiver) => receive(&receiver).ok_or_else(|| {
-                Error::internal("a thread that sealed baskets gave no answer").in_object(&committer.name)
-            })?,
+            Self::Running(receiver, stop) => match receive(&receiver) {
+                Ok(answer) => answer.ok_or_else(|| {
+                    Error::internal("a thread that sealed baskets gave no answer").in_object(&committer.name)
+                })?,
+                // The wait has ended, and the cluster is still on its way.
+                Err(interrupted) => {
+                    *self = Self::Running(receiver, stop);
+                    return Err(interrupted);
+                }
+            },
         };
         match outcome {
             Outcome::Committed(saved) => saved.map(|()| Some(cluster)),
@@ -105,6 +117,13 @@ impl InFlight {
                 Err(error)
             }
             Outcome::Dropped(error) => Err(error),
+        }
+    }
+
+    /// Begins no further basket of the cluster: it is not needed.
+    pub(crate) fn stop(&self) {
+        if let Self::Running(_, stop) = self {
+            stop.set();
         }
     }
 
@@ -126,13 +145,13 @@ impl InFlight {
 }
 
 /// Receives what a pool thread sends.
-fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
+fn receive<T>(receiver: &Receiver<T>) -> Result<Option<T>> {
     while rayon::current_thread_index().is_some() {
         // The cluster may wait for this very thread.
         match receiver.try_recv() {
             Err(TryRecvError::Empty) => yield_now(),
-            received => return received.ok(),
+            received => return Ok(received.ok()),
         }
     }
-    receiver.recv().ok()
+    interrupt::receive(receiver)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::clustering::{Clustering, Next, Waiting};
 use crate::write::file::state::Output;
@@ -403,9 +403,13 @@ impl TreeWriter {
     /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry. Rows of
     /// a context of a [`ParallelWriter`](crate::write::ParallelWriter) are not: they stay with its tree, which tries
     /// again with the next commit, when it is saved, and when it is closed. [`Mismatch`](crate::ErrorKind::Mismatch) if
-    /// branches were added to a tree and got fewer entries than it has: they are not in the tree then.
+    /// branches were added to a tree and got fewer entries than it has: they are not in the tree then. What ends the
+    /// wait ([`interrupt`](crate::interrupt)): then rows that wait are given up, and clusters that were written stay.
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
+        if self.commit_path.is_none() && flushed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled) {
+            self.give_up();
+        }
         if self.commit_path.is_some() && flushed.is_err() && self.hand_over().is_err() {
             return flushed;
         }
@@ -434,6 +438,16 @@ impl TreeWriter {
         outcome
     }
 
+    /// Gives up the rows that wait, and the cluster that is being written. Clusters that were written stay.
+    #[doc(hidden)]
+    pub fn give_up(&mut self) {
+        self.rows = 0;
+        // Its outcome does not matter, but it has to end.
+        self.flight.stop();
+        let _ = self.wait_for_commit();
+        self.flight = InFlight::None;
+    }
+
     /// Leaves what could not be written with the tree that many threads fill.
     fn hand_over(&mut self) -> Result<()> {
         let Some(commit_path) = &self.commit_path else { return Ok(()) };
@@ -457,10 +471,7 @@ impl TreeWriter {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
     pub fn discard(mut self) -> Result<()> {
-        self.rows = 0;
-        // The outcome of the cluster being written does not matter, but it has to finish.
-        let _ = self.wait_for_commit();
-        self.flight = InFlight::None;
+        self.give_up();
         if let Some(commit_path) = &mut self.commit_path {
             commit_path.discard();
             return commit_path.end();
