@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from sapwood import writing
-from sapwood._read.multi_file import iterate
-from sapwood._remote import network
+from sapwood._read import reading
+from sapwood._read.chain import Chain, from_chain
+from sapwood._read.multi_file import concatenate, iterate
+from sapwood._remote import network, paths
+from sapwood._remote.urls import is_url
+from sapwood._tools.skim_layout import Layout
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
 from sapwood.errors import MismatchError
+
+#: Options that choose among all branches.
+_FILTERS = ("filter_name", "filter_typename", "filter_branch")
 
 
 def skim(
@@ -32,7 +40,9 @@ def skim(
     RDataFrame); gives how many these were. A file of that name is replaced.
 
     ``tree`` is the name of the new tree; without it, that of the first one that is read. ``columns`` are
-    names of branches, or a mapping from names of new branches to expressions; all branches without it.
+    names of branches, or a mapping from names of new branches to expressions; all branches without it. With a
+    mapping, ``filter_name`` and its kin add the branches that pass: ``filter_name="*"`` for all of them. Branches
+    that are taken as they are keep their type, and lists their counter; members of objects become branches.
     Entries are read and written in steps of ``step_size``, and compressed while the next ones are read;
     ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
     ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
@@ -63,32 +73,109 @@ def skim(
         raise MismatchError("no column is named: leave columns out for all branches")
     if format == "rntuple" and random_access is not None:
         raise MismatchError("random_access is for trees: an RNTuple has pages instead of baskets")
-    blocks = "off" if random_access is None else random_access
-    named = columns if isinstance(columns, Mapping) else None
-    wanted = list(dict.fromkeys(named.values())) if named is not None else columns
     target = os.fspath(output)
-    setting = by_name(compression)[0] or "zstd:5"
+    files = list(files) if isinstance(files, Iterator) else files
+    over = network.take_options(dict(options))
+    _refuse_input(files, target, over)
+    filters = {name: options.pop(name) for name in _FILTERS if name in options}
+    named = columns if isinstance(columns, Mapping) else None
+    if named is not None and filters:
+        named = {**{name: name for name in _names(files, filters, options)}, **named}
+    elif columns is None:
+        options |= filters
+    elif named is None and filters:
+        raise TypeError(
+            "filters are for all branches, or go with a mapping of new columns: name columns or filter them"
+        )
+    wanted = list(dict.fromkeys(named.values())) if named is not None else columns
+    about: dict[str, Any] = {"aliases": dict(aliases or {}), "how": dict, **options}
     passed = 0
     into: Any = None
-    steps = iterate(
-        files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, report=True, **options
-    )
-    over = network.take_options(dict(options))
+    setting = by_name(compression)[0] or "zstd:5"
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
-        for step, report in steps:
+
+        def begin(source: Any, values: Mapping[str, Any]) -> Any:
+            name = tree or source.name
+            if format == "rntuple":
+                return file.mkrntuple(name, values, compression=compression)
+            blocks = "off" if random_access is None else random_access
+            layout = Layout(source, named or {name: name for name in values})
+            made = file.mktree(
+                name,
+                layout.types(values),
+                counter_name=layout.counter,
+                compression=compression,
+                random_access=blocks,
+            )
+            made.extend(layout.stored(values))
+            return _Skimmed(made, layout)
+
+        for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             values = {name: step[text] for name, text in named.items()} if named is not None else step
             passed += len(next(iter(values.values()), ()))
-            if into is not None:
-                into.extend(values)
-                continue
-            name = tree or report.source.name
-            if format == "rntuple":
-                into = file.mkrntuple(name, values, compression=compression)
+            if into is None:
+                into = begin(report.source, values)
             else:
-                into = file.mktree(name, values, compression=compression, random_access=blocks)
+                into.extend(values)
         if into is None:
-            raise MismatchError("no entry was read: nothing says what the skim would hold")
+            # No file has entries: a tree of the same branches without any.
+            with _first(files, options) as source:
+                step = concatenate(files, wanted, cut, **about)
+                values = {name: step[text] for name, text in named.items()} if named is not None else step
+                begin(source, values)
     return passed
+
+
+class _Skimmed:
+    """The tree of a skim."""
+
+    def __init__(self, tree: Any, layout: Layout) -> None:
+        self._tree, self._layout = tree, layout
+
+    def extend(self, values: Mapping[str, Any]) -> None:
+        """Adds rows."""
+        self._tree.extend(self._layout.stored(values))
+
+
+@contextmanager
+def _first(files: Any, options: Mapping[str, Any]) -> Iterator[Any]:
+    """The first tree that is there."""
+    apart = {
+        "fill",
+        "widen",
+        "friends",
+        "lumi_mask",
+        "entries",
+        "ak_add_doc",
+        "progress",
+        "allow_missing",
+        *_FILTERS,
+    }
+    opening = {name: value for name, value in options.items() if name not in apart}
+    chain = Chain("skim", files, opening, allow_missing=bool(options.get("allow_missing")))
+    members = chain.members()
+    try:
+        member = next(members, None)
+        if member is None:
+            raise MismatchError("no file has a tree: nothing says what the skim would hold")
+        yield member.tree
+    finally:
+        members.close()  # type: ignore[attr-defined]
+
+
+def _names(files: Any, filters: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    """The branches of the first tree that pass filters."""
+    with _first(files, options) as tree:
+        return [output.name for output in reading.Plan(tree, **filters).outputs]
+
+
+def _refuse_input(files: Any, target: str, over: Mapping[str, Any]) -> None:
+    """Refuses to write over what is read."""
+    place = target if is_url(target) else os.path.realpath(target)
+    for source in paths.expand(from_chain(files), network=over):
+        file = source.file
+        if isinstance(file, str) and (file if is_url(file) else os.path.realpath(file)) == place:
+            raise MismatchError(f"{target} is a file that is read: write the skim to another one")
 
 
 __all__ = ["skim"]

@@ -1,0 +1,83 @@
+"""The branches of a skim: as they are in the tree that is read, where its values are taken as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sapwood._write import branch_schema, branch_types
+from sapwood.errors import UnsupportedError
+
+
+class Layout:
+    """How columns are stored: vectors stay vectors, and lists that shared a counter share it."""
+
+    def __init__(self, source: Any, columns: Mapping[str, str]) -> None:
+        """``columns`` are names and what is read for each: a branch of ``source``, or an expression."""
+        self._branches = {name: source._find(text) for name, text in columns.items()}
+        self._counters: dict[str, str] = {}
+        for name, branch in self._branches.items():
+            counter = None if branch is None else branch.count_branch
+            if counter is None:
+                continue
+            given = self._branches.get(counter.name, counter) if counter.name in columns else counter
+            # A new column may have the name of what counts in the tree that is read.
+            if given is not None and given.name == counter.name:
+                self._counters[name] = counter.name
+        self._columns = columns
+
+    def counter(self, name: str) -> str:
+        """The name of what counts the lists of a column."""
+        return self._counters.get(name) or branch_schema.counter_name(name)
+
+    def types(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The type of each column."""
+        return {name: self._vector(name) or _type(_short(name, column)) for name, column in values.items()}
+
+    def stored(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given to the tree: lists without what counts them, for a cut may have left out items."""
+        counts = set(self._counters.values())
+        return {name: _short(name, column) for name, column in values.items() if name not in counts}
+
+    def _vector(self, name: str) -> str | None:
+        """The type of a column that is a ``std::vector``, if one like it can be written."""
+        branch = self._branches.get(name)
+        word = "" if branch is None else branch.typename.removeprefix("std::")
+        if not word.startswith("vector<"):
+            return None
+        try:
+            branch_types.vector(name, word)
+        except UnsupportedError:
+            return None
+        return word
+
+
+def _type(column: Any) -> Any:
+    import awkward as ak
+
+    if isinstance(column, ak.Array):
+        return ak.type(column).content
+    return np.dtype((column.dtype, column.shape[1:]))
+
+
+def _short(name: str, column: Any) -> Any:
+    """A column of records with the names of their members: a split collection has those of its branches, in
+    which its own name and the extents of arrays stand, too."""
+    import awkward as ak
+
+    def change(layout: Any, **_: Any) -> Any:
+        if not layout.is_record or layout.is_tuple:
+            return None
+        fields = [one.removeprefix(f"{name}.").partition("[")[0] for one in layout.fields]
+        if fields == layout.fields or len(set(fields)) < len(fields):
+            return layout
+        return ak.contents.RecordArray(
+            layout.contents, fields, length=layout.length, parameters=layout.parameters
+        )
+
+    return ak.transform(change, column) if isinstance(column, ak.Array) else column
+
+
+__all__ = ["Layout"]
