@@ -59,6 +59,27 @@ def all_ways(files: Any, column: str, **options: Any) -> list[list[Any]]:
     ]
 
 
+def test_entries_are_counted_over_all_files(files: str, tmp_path: Path) -> None:
+    total = 3 * ROWS
+    assert all_ways(files, "Entry$") == [[*range(total)]] * 4
+    assert all_ways(files, "LocalEntry$") == [[*range(ROWS)] * 3] * 3 + [sorted([*range(ROWS)] * 3)]
+    assert all_ways(files, "Entries$ - Entry$ - 1")[:3] == [[*range(total)][::-1]] * 3
+    assert all_ways(files, "LocalEntries$ + 0*x") == [[ROWS] * total] * 4
+    assert sapwood.concatenate(files, "x", "Entry$ < 50 && Entry$ > 38", library="np")["x"].tolist() == [
+        *range(39, 50)
+    ]
+    rows = sapwood.scan(files, "Entry$", "Entry$ >= 118")
+    assert [(row["entry"], row["Entry$"]) for row in rows] == [(118, 118), (119, 119)]
+    assert sapwood.skim(files, tmp_path / "skim.root", ["x"], "Entry$ % 40 == 0") == 3
+    root = pytest.importorskip("ROOT")
+    chain = root.TChain("t")
+    for part in range(3):
+        chain.Add(f"{tmp_path}/part{part}.root")
+    for cut in ("Entry$ < 50", "LocalEntry$ < 5", "Entry$ < Entries$/2", "Entry$ % LocalEntries$ == 3"):
+        drawn = sapwood.draw(files, "x>>h(200,0,200)", cut, library="np")[0].sum()
+        assert drawn == chain.Draw("x", cut, "goff"), cut
+
+
 def test_a_missing_file_is_skipped_on_request_and_reported(
     files: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -40,6 +40,17 @@ def test_expressions_and_cuts_are_those_of_uproot(tree: Any, theirs: Any) -> Non
         tree.arrays("a", aliases={"a": "b", "b": "a"})
 
 
+def test_a_branch_goes_before_an_alias_of_its_name_as_in_uproot(tree: Any, theirs: Any) -> None:
+    aliases = {"x": "1000 + x"}
+    with pytest.warns(sapwood.errors.NameConflictWarning, match="'x' has the name of a branch"):
+        ours = tree.arrays(["x"], "x > 0", aliases=aliases)
+    with pytest.warns(Warning):
+        other = theirs.arrays(["x"], "x > 0", aliases=aliases)
+    assert ours.x.to_list() == other.x.to_list()
+    with pytest.warns(sapwood.errors.NameConflictWarning):
+        assert tree.points("x*1", aliases=aliases)[0][0].tolist() == tree["x"].array(library="np").tolist()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,8 +128,8 @@ def test_an_index_beyond_an_entry_says_what_to_do() -> None:
             tree.arrays([text])
     for text, words in (
         ("x[7]", "one value an entry: it has no items"),
-        ("v['a']", "a number has no member \"a\""),
-        ("v.a", "a number has no member \"a\""),
+        ("v['a']", 'a number has no member "a"'),
+        ("v.a", 'a number has no member "a"'),
         ("v[-1]", "last item of each"),
         ("v[2:]", "the first index counts entries"),
         ("v[x > 1]", "a mask has a truth value for each item"),

@@ -248,6 +248,25 @@ def test_many_files_are_scanned_as_one(several: Path) -> None:
     assert "no file matches" in command("scan", f"{several}/q*.root:t", "x", code=1)
 
 
+def test_entries_are_counted_over_all_files(several: Path, tmp_path: Path) -> None:
+    rows = scan(f"{several}:t", "Entry$", "LocalEntry$", "Entries$", "--json", "--cut", "Entry$ > 6").splitlines()
+    found = [tuple(json.loads(row).values()) for row in rows]
+    assert found == [(entry, entry, entry % 4, 12) for entry in range(7, 12)]
+    out = tmp_path / "h.root"
+    command("draw", f"{several}:t", "x>>h(12,0,12)", "Entry$ < Entries$/2", "--out", out)
+    assert sapwood.open(out)["h"].values().tolist() == [1] * 6 + [0] * 6
+
+
+def test_csv_and_json_have_all_rows_where_no_number_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "many.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(60)}
+    assert len(scan(path, "x", "--csv").splitlines()) == 61
+    assert len(scan(path, "x", "--json").splitlines()) == 60
+    assert len(scan(path, "x", "--json", "-n", "7").splitlines()) == 7
+    assert scan(path, "x").splitlines()[-1].split() == ["24", "24"]
+
+
 def test_many_files_are_drawn_as_one(several: Path, tmp_path: Path) -> None:
     out = tmp_path / "h.root"
     command("draw", f"{several}/p*.root:t", "x>>h(12,0,12)", "x != 5", "--out", out)

@@ -11,6 +11,7 @@ use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::targets::Target;
 
 /// What has entries.
 pub(crate) enum Dataset {
@@ -201,5 +202,32 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
             Err(Error::new(ErrorKind::NotFound, words))
         }
         Err(_) => Err(Error::internal("a tree was not looked up")),
+    }
+}
+
+/// Names whose meaning in an expression is another one where several files are one: entries count over all of them, as
+/// a `TChain` does. `before` are the entries of the files before; all files are opened where `texts` ask how many
+/// entries these have.
+pub(crate) struct ChainNames(Option<u64>);
+
+impl ChainNames {
+    pub(crate) fn new(texts: &[&str], files: &[Target], session: &Session, remote: &Remote) -> Outcome<Self> {
+        const TOTAL: &str = "Entries$";
+        let is_total = |text: &&str| text.match_indices(TOTAL).any(|(at, _)| !text[..at].ends_with("Local"));
+        if files.len() < 2 || !texts.iter().any(is_total) {
+            return Ok(Self(None));
+        }
+        let mut total = 0;
+        for (path, name) in files {
+            let file = output::open_in(path, session.clone(), remote)?;
+            total += dataset_or_part(&file, name.as_deref())?.0.source().entries();
+        }
+        Ok(Self(Some(total)))
+    }
+
+    /// As aliases, for a file that has so many entries before it.
+    pub(crate) fn of(&self, before: u64) -> Vec<(String, String)> {
+        let entry = (before > 0).then(|| ("Entry$".to_owned(), format!("(LocalEntry$ + {before})")));
+        entry.into_iter().chain(self.0.map(|total| ("Entries$".to_owned(), total.to_string()))).collect()
     }
 }

@@ -25,6 +25,7 @@ __all__ = [
     "MalformedError",
     "MismatchError",
     "MissingFileError",
+    "NameConflictWarning",
     "NotFoundError",
     "SapwoodError",
     "UnsupportedError",
@@ -53,6 +54,10 @@ class MissingFileError(SapwoodError, FileNotFoundError):
     """No such file. The message names files of the same directory that look alike."""
 
     __str__ = SapwoodError.__str__
+
+
+class NameConflictWarning(UserWarning):
+    """Something that was named is not used, since something else has its name."""
 
 
 class ExistsError(SapwoodError, FileExistsError):

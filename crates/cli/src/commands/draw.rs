@@ -10,7 +10,7 @@ use sapwood::{Error, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Friends, LumiMaskOption, dataset};
+use crate::source::{ChainNames, Friends, LumiMaskOption, dataset};
 use crate::targets::{Target, targets};
 
 /// Draw a histogram of expressions, as TTree::Draw.
@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let mask = arguments.mask.mask()?;
     let files = targets(&arguments.target, &session, &arguments.remote)?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files)).transpose()?;
+    let names = ChainNames::new(&[&arguments.expression, &arguments.cut], &files, &session, &arguments.remote)?;
     let (mut before, mut drawn) = (0, None);
     for (path, name) in &files {
         let file = output::open_in(path, session.clone(), &arguments.remote)?;
@@ -64,7 +65,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 Some(mask) => mask.passing(&source, 0..all, LumiMaskOption::COLUMNS)?,
                 None => (0..all).try_into()?,
             };
-            let draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
+            let names = names.of(before);
+            let names = names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+            let draw = Draw::with_aliases(source, &arguments.expression, &arguments.cut, names)?;
             Ok((if arguments.profile { draw.profile()? } else { draw }, entries, all))
         })?;
         drawn = Some(draw_with(&[draw], &entries, drawn, |_| Ok(()))?);

@@ -12,7 +12,7 @@ use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Dataset, Friends, LumiMaskOption, dataset_or_part};
+use crate::source::{ChainNames, Dataset, Friends, LumiMaskOption, dataset_or_part};
 use crate::targets::{matches, targets};
 
 /// Print rows of a tree or RNTuple as a table.
@@ -29,9 +29,9 @@ pub(crate) struct Arguments {
     /// First entry.
     #[arg(long, default_value_t = 0)]
     start: u64,
-    /// How many rows.
-    #[arg(short = 'n', long, default_value_t = 25)]
-    entries: u64,
+    /// How many rows; 25 in a table and all of them in other formats where it is left out.
+    #[arg(short = 'n', long)]
+    entries: Option<u64>,
     /// Threads that decode; 0 for all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -92,10 +92,12 @@ impl Shown {
         wanted: &[String],
         cut: Option<&str>,
         expand: bool,
+        names_of_chain: &[(String, String)],
     ) -> sapwood::Result<Self> {
         let wanted = matched(dataset, wanted);
         let entries = source.entries();
-        let mut query = Query::new(source.clone());
+        let of_chain = names_of_chain.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+        let mut query = Query::new(source.clone()).aliases(of_chain);
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         if wanted.is_empty() {
             let (ids, shown, others) = everything(dataset);
@@ -237,9 +239,14 @@ fn branches(tree: &Tree) -> (Vec<BranchId>, Vec<String>) {
 fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> Outcome) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let mask = arguments.mask.mask()?;
-    let mut left = Left { start: arguments.start, rows: arguments.entries };
+    const IN_TABLE: u64 = 25;
+    let rows = if arguments.csv || arguments.json { u64::MAX } else { IN_TABLE };
+    let mut left = Left { start: arguments.start, rows: arguments.entries.unwrap_or(rows) };
     let (mut before, mut first) = (0, None);
-    for (path, name) in targets(&arguments.target, &session, &arguments.remote)? {
+    let files = targets(&arguments.target, &session, &arguments.remote)?;
+    let texts: Vec<&str> = arguments.branches.iter().map(String::as_str).chain(arguments.cut.as_deref()).collect();
+    let names = ChainNames::new(&texts, &files, &session, &arguments.remote)?;
+    for (path, name) in &files {
         let file = output::open_in(path, session.clone(), &arguments.remote)?;
         let (dataset, part) = dataset_or_part(&file, name.as_deref())?;
         let named = arguments.branches.iter().cloned();
@@ -248,7 +255,8 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
             Some(first) if part.is_none() && arguments.branches.is_empty() => Clone::clone(first),
             _ => part.map(str::to_owned).into_iter().chain(named).collect(),
         };
-        let make = |source| Shown::of(&dataset, source, &wanted, arguments.cut.as_deref(), arguments.expand);
+        let names = names.of(before);
+        let make = |source| Shown::of(&dataset, source, &wanted, arguments.cut.as_deref(), arguments.expand, &names);
         let mut shown = arguments.friends.with(&dataset, before, &arguments.remote, make)?;
         (shown.mask, shown.before) = (mask.clone(), before);
         visit(&shown, &mut left)?;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import numbers
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -97,6 +98,7 @@ class Chain:
         self.chosen = EntryChoice.of(entries)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
         self._widths = Widths(widen)
+        self._known_total: int | None = None
         #: Files whose leaving out was told.
         self._told: list[Any] = []
         #: Trees that are taken where none is named, and there are several.
@@ -113,7 +115,8 @@ class Chain:
         ak_add_doc: Any = False,
     ) -> reading.Plan:
         """What is wanted of one of the trees."""
-        named, friends = self.aliases(member.tree, aliases), self.friends_of(member)
+        texts = [expressions] if isinstance(expressions, str) else expressions or ()
+        named, friends = self.aliases(member, aliases, *texts, cut), self.friends_of(member)
         plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
         self._widths.check(
             member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None}
@@ -177,10 +180,24 @@ class Chain:
                 "place, and how many it has is not known; give the friend an index, or leave both files out"
             ) from error
 
-    def aliases(self, tree: Any, aliases: Mapping[str, str] | None) -> dict[str, str]:
-        """Names of expressions, with those that stand in for branches which this tree lacks."""
+    def aliases(self, member: Member, aliases: Mapping[str, str] | None, *texts: Any) -> dict[str, str]:
+        """Names of expressions, with those that stand in for branches which this tree lacks, and those that count
+        over all files as a ``TChain`` does; ``texts`` are what uses them."""
         known = dict(aliases or {})
-        return {**{name: text for name, text in self.fill.items() if tree._find(name) is None}, **known}
+        filled = {name: text for name, text in self.fill.items() if member.tree._find(name) is None}
+        counts = {"Entry$": f"(LocalEntry$ + {member.offset})"} if member.offset else {}
+        if len(self.sources) > 1 and any(_uses_entries(text) for text in (*texts, *known.values())):
+            counts["Entries$"] = str(self._total())
+        return {**filled, **counts, **known}
+
+    def _total(self) -> int:
+        """Entries of all files. Each is opened for it, once."""
+        if self._known_total is None:
+            self._known_total = 0
+            for source, tree in self._opened(self.sources):
+                self._known_total += tree.tree.num_entries
+                close(source, tree)
+        return self._known_total
 
     def spans(self, member: Member) -> list[FriendSpan]:
         """What of the friends has entries for a file."""
@@ -256,6 +273,11 @@ class Chain:
                 if coming is not None and not coming.cancel() and coming.exception() is None:
                     close(source, coming.result()[0])
                 pool.shutdown(wait=True)
+
+
+def _uses_entries(text: Any) -> bool:
+    """Whether an expression counts the entries of all files."""
+    return isinstance(text, str) and re.search(r"(?<!Local)Entries\$", text) is not None
 
 
 class _Files:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core, objects
-from sapwood._read import layout
+from sapwood._read import layout, reading
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
@@ -71,7 +71,7 @@ def points(
 def _draws(
     tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None, more: Iterable[Friend] = ()
 ) -> _core.Draws:
-    named = list((aliases or {}).items())
+    named = list(reading.used_aliases(tree, aliases).items())
     return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends), more)
 
 

@@ -149,7 +149,14 @@ class Awkward(Library):
         return super().group(arrays, outputs, how, loaded)
 
     def join_arrays(self, arrays: list[Any]) -> Any:
-        return need("awkward", 'library="ak"').concatenate(arrays)
+        joined = need("awkward", 'library="ak"').concatenate(arrays)
+        if "union[" in str(joined.type) and not any("union[" in str(array.type) for array in arrays):
+            types = sorted({str(array.type).partition(" * ")[2] for array in arrays})
+            raise MismatchError(
+                f"files hold values of different types under one name ({'; '.join(types)}): read them one by one, or "
+                "name what all have in common"
+            )
+        return joined
 
 
 class NumPy(Library):

@@ -277,7 +277,7 @@ def draw(
     lists: dict[tuple[str, str], Any] = {}
     filled: list[Any] | None = None
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
-        named = chain.aliases(member.tree, aliases)
+        named = chain.aliases(member, aliases, expression, cut)
         more = chain.friends_of(member)
         try:
             if list_name is not None:
@@ -359,7 +359,8 @@ def scan(
         for member in members:
             try:
                 wanted = names or scanning.expressions_of(member.tree, expressions)
-                named, friend_trees = chain.aliases(member.tree, aliases), chain.friends_of(member)
+                named = chain.aliases(member, aliases, *wanted.values(), cut)
+                friend_trees = chain.friends_of(member)
                 query, cuts_items = scanning.query_of(member.tree, wanted.values(), cut, named, friend_trees)
             except NotFoundError as error:
                 chain.left_out(member.source, error)

@@ -18,6 +18,7 @@ from sapwood._read.selection import Range, Selection, bounds, of_rows, select
 from sapwood.errors import (
     ExpressionError,
     MismatchError,
+    NameConflictWarning,
     NotFoundError,
     SapwoodError,
     UnsupportedError,
@@ -57,6 +58,23 @@ class Output:
 _CONDITION = ""
 
 
+def used_aliases(over: HasBranches, aliases: Mapping[str, str] | None) -> dict[str, str]:
+    """Aliases, without those that have the name of a branch: the branch is meant, as in uproot, and a warning says
+    so."""
+    used = {}
+    for name, text in (aliases or {}).items():
+        if over._find(name) is None:
+            used[name] = text
+            continue
+        warnings.warn(
+            f"the alias {name!r} has the name of a branch, and the branch is taken: give it another name"
+            f"{place(over.file_path, over.object_path)}",
+            NameConflictWarning,
+            stacklevel=4,
+        )
+    return used
+
+
 class Plan:
     """What is wanted of a tree, in the order of the answer."""
 
@@ -76,7 +94,7 @@ class Plan:
         self.ak_add_doc = ak_docs.check(ak_add_doc)
         self.friends = list(friends)
         self.tree = over.tree
-        self.aliases = dict(aliases or {})
+        self.aliases = used_aliases(over, aliases)
         self.is_everything = expressions is None
         if expressions is None:
             self.outputs = self._everything(filter_name, filter_typename, filter_branch)

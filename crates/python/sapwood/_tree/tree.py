@@ -145,7 +145,12 @@ class Tree(HasBranches):
         name = friends_module.check_name(trees[0].name if name is None else name)
         if name in self._added:
             raise ExistsError(f"there is a friend {name!r} already: give this one another name")
-        self._added[name] = Friend(name, trees, 0, index)
+        friend = Friend(name, trees, 0, index)
+        if isinstance(friend.index, tuple):
+            # A wrong name is told here, and not by each query to come.
+            for tree in (self, *trees[:1]):
+                reading.Plan(tree, []).query(list(friend.index), None)
+        self._added[name] = friend
 
     def _with_friends(self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of

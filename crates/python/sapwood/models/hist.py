@@ -73,7 +73,7 @@ class Hist(Model):
         summed."""
         sums = self._native.sumw2()
         squares = np.asarray(self._native.cells() if sums is None else sums, "float64")
-        return self._reshape(np.where(squares > 0, squares, 0.0), flow)
+        return self._reshape(np.where(squares < 0, 0.0, squares), flow)
 
     def errors(self, flow: bool = False) -> Array:
         """Error of each bin."""
