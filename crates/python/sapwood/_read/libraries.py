@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood._read import layout, zip_fields
 from sapwood._read.selection import Selection
-from sapwood.errors import UnsupportedError, place
+from sapwood.errors import MismatchError, UnsupportedError, place
 
 
 class Loaded:
