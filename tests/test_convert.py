@@ -197,18 +197,6 @@ def test_hdf5_has_lists_of_records(tmp_path: Path, lengths: tuple[int, ...]) -> 
         sapwood.convert(tmp_path / "c.parquet", tmp_path / "c.h5")
 
 
-def test_numbers_that_are_not_finite(tmp_path: Path) -> None:
-    values = [1.5, float("inf"), float("-inf")]
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file["t"] = {"x": values, "y": [1.0, float("nan"), 2.0]}
-    sapwood.convert(tmp_path / "a.root", tmp_path / "a.jsonl")
-    assert (tmp_path / "a.jsonl").read_text().splitlines()[1] == '{"x":1e999,"y":null}'
-    sapwood.convert(tmp_path / "a.root", tmp_path / "a.csv")
-    sapwood.convert(tmp_path / "a.csv", tmp_path / "b.root:t")
-    back = sapwood.open(f"{tmp_path}/b.root:t").arrays(library="np")
-    assert back["x"].tolist() == values and np.isnan(back["y"][1])
-
-
 def test_a_file_is_converted_in_place(files: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "a.root"
     path.write_bytes(files["flat"].read_bytes())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sapwood._convert import formats, hdf5, numpy_files
+from sapwood._convert import hdf5, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, place
@@ -35,6 +35,8 @@ class Wanted(NamedTuple):
     step_size: int | str
     options: dict[str, Any]
     """How files of ROOT are opened."""
+    types: Mapping[str, Any] | None = None
+    """Types of columns of texts."""
 
 
 def arrow() -> Any:
@@ -44,6 +46,8 @@ def arrow() -> Any:
 
 def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
     """The rows of a file."""
+    if wanted.types and format not in ("csv", "jsonl"):
+        raise MismatchError(f"types are for CSV and JSON lines, and {path} is {format}, which has its own")
     if format in ("ttree", "rntuple"):
         return _of_root(path, wanted)
     if wanted.cut is not None or wanted.aliases or wanted.filter_name is not None:
@@ -155,24 +159,15 @@ def _arrows(path: str, wanted: Wanted) -> Rows:
 
 
 def _csv(path: str, wanted: Wanted) -> Rows:
-    csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
-    # Not a number is one, and not missing.
-    convert = csv.ConvertOptions(null_values=["", "NULL", "null", "NA", "N/A", "#N/A"])
-    read = csv.ReadOptions(block_size=_block(wanted))
-    reader = csv.open_csv(_unpacked(path), read_options=read, convert_options=convert)
-    return Rows(reader.schema, iter(reader), None, _name(path))
+    return _of_text(path, texts.read_csv(path, _block(wanted), wanted.types))
 
 
 def _jsonl(path: str, wanted: Wanted) -> Rows:
-    json = need("pyarrow.json", "sapwood.convert()", "pyarrow")
-    reader = json.open_json(_unpacked(path), read_options=json.ReadOptions(block_size=_block(wanted)))
-    return Rows(reader.schema, iter(reader), None, _name(path))
+    return _of_text(path, texts.read_jsonl(path, _block(wanted), wanted.types))
 
 
-def _unpacked(path: str) -> Any:
-    pa = arrow()
-    codec = formats.packing(path)
-    return path if codec is None else pa.CompressedInputStream(pa.OSFile(path), codec)
+def _of_text(path: str, found: texts.Found) -> Rows:
+    return Rows(*found, None, _name(path))
 
 
 def _block(wanted: Wanted) -> int:
