@@ -128,7 +128,7 @@ def _awkward(name: str, data: Any) -> Any:
     if tables.is_awkward(data):
         return data
     if hasattr(data, "__arrow_c_array__") or type(data).__module__.startswith("pyarrow"):
-        return ak.from_arrow(data)
+        return tables.of_arrow(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return ak.from_numpy(data)
     if hasattr(data, "isna") and not (isinstance(data.dtype, np.dtype) and data.dtype.kind in "biuf"):

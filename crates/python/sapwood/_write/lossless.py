@@ -185,7 +185,7 @@ def shown(value: Any) -> str:
     >>> shown(5), shown(None)
     ('int 5', 'None')
     """
-    return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
+    return "None" if value is None else f"{type(value).__name__} {' '.join(reprlib.repr(value).split())}"
 
 
 def _first(data: Any) -> Any:
