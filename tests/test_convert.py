@@ -406,6 +406,24 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
         convert(bad, tmp_path / "z.root")
 
 
+def test_files_that_other_packages_cannot_read_are_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([{}, [1]], object), allow_pickle=True)
+    (tmp_path / "p.parquet").write_bytes(b"no Parquet")
+    (tmp_path / "a.feather").write_bytes(b"no Arrow")
+    for name in ("n.npy", "n.npz"):
+        (tmp_path / name).write_bytes(b"")
+    for name, words in (
+        ("o.npy", "the array holds objects of Python, and no numbers or texts"),
+        ("p.parquet", "the file cannot be read as parquet: "),
+        ("a.feather", "the file cannot be read as feather: "),
+        ("n.npy", "the file cannot be read as npy: "),
+        ("n.npz", "the file cannot be read as npz: "),
+    ):
+        done = command(tmp_path / name, tmp_path / "x.root")
+        assert done.returncode == 1 and done.stderr.startswith(f"sapwood: {words}"), done.stderr
+        assert done.stderr.endswith(f"(file {tmp_path}/{name})\n") and done.stderr.count("\n") == 1
+
+
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "sapwood", "convert", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=120)

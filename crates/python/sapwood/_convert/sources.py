@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -58,7 +59,9 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         from sapwood._remote import paths
 
         raise paths.missing_file(path)
-    rows = _READERS[format](path, wanted)
+    with _Unreadable(path, format):
+        rows = _READERS[format](path, wanted)
+    rows = rows._replace(batches=_told(rows.batches, path, format))
     if wanted.columns is None:
         return rows
     missing = [name for name in wanted.columns if name not in rows.schema.names]
@@ -68,6 +71,29 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         raise not_found(f"there is no column {missing[0]!r}{near(missing[0], rows.schema.names)}", path)
     schema = arrow().schema([rows.schema.field(name) for name in wanted.columns])
     return rows._replace(schema=schema, batches=(batch.select(wanted.columns) for batch in rows.batches))
+
+
+class _Unreadable:
+    """What other packages say of a file that they cannot read, told with its name and format."""
+
+    def __init__(self, path: str, format: str) -> None:
+        self._path, self._format = path, format
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        told = (ValueError, EOFError, zipfile.BadZipFile, arrow().ArrowException)
+        if isinstance(error, told) and not isinstance(error, SapwoodError):
+            said = " ".join(str(error).split())
+            raise MismatchError(
+                f"the file cannot be read as {self._format}: {said}{place(self._path, None)}"
+            ) from error
+
+
+def _told(batches: Iterator[Any], path: str, format: str) -> Iterator[Any]:
+    with _Unreadable(path, format):
+        yield from batches
 
 
 def _of_root(path: Any, wanted: Wanted) -> Rows:
