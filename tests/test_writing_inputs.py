@@ -410,3 +410,27 @@ def test_strings_take_memory_for_their_bytes() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [
+        ("ttree", "{'s': ['a', 'b']}"),
+        ("ttree", "{'v': [[1], [2, 3]]}"),
+        ("ttree", "{'r': [{'a': 1}]}"),
+        ("ttree", "{'x': 'var * f8'}"),
+        ("rntuple", "{'x': [1.5]}"),
+        ("rntuple", "{'x': 'f8'}"),
+    ],
+)
+def test_what_needs_awkward_gives_its_install_line(format: str, data: str) -> None:
+    code = (
+        "import io, sys; sys.modules['awkward'] = None\nimport sapwood\n"
+        f"try:\n    with sapwood.recreate(io.BytesIO(), format={format!r}) as file:\n"
+        f"        file.{'mktree' if format == 'ttree' else 'mkrntuple'}('t', {data})\n"
+        "except ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "needs the package 'awkward': pip install awkward" in done.stdout

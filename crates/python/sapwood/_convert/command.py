@@ -18,7 +18,8 @@ def convert_command(arguments: Sequence[str]) -> int:
         "sapwood convert",
         description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON "
         "lines, NumPy and "
-        "HDF5. The ends of their names say the formats. Needs pyarrow, and h5py for HDF5.",
+        "HDF5. The ends of their names say the formats. Needs pyarrow, Awkward Array to write "
+        "files of ROOT, and h5py for HDF5.",
     )
     parser.add_argument(
         "files", nargs="+", metavar="FILE[:TREE]", help="files, with globs, as one after another"

@@ -64,7 +64,7 @@ def convert(
     unsigned; such that 64 bits do not hold are an error unless ``types`` says ``"float64"``. ``NaN``,
     ``Infinity`` and ``-Infinity`` stand for themselves in JSON lines.
 
-    This needs pyarrow, and h5py for HDF5.
+    This needs pyarrow, Awkward Array to write files of ROOT, and h5py for HDF5.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()

@@ -196,7 +196,7 @@ def _column(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         data = lossless.unmasked(data)
     if is_awkward(data) and type(data).__name__ != "Record":
-        import awkward as ak
+        ak = lossless.awkward()
 
         return _without_options(ak.Array(data))
     if isinstance(data, np.ndarray) and data.ndim > 0:
@@ -251,7 +251,7 @@ def _of_values(data: Any) -> Any:
     # Of empty lists NumPy would say that they hold floats.
     if array.dtype.kind not in "SUO" and (array.ndim == 1 or array.size):
         return array
-    import awkward as ak
+    ak = lossless.awkward()
 
     try:
         return _without_options(ak.from_iter(data))
@@ -270,7 +270,7 @@ def _of_values(data: Any) -> Any:
 
 def _records(columns: Mapping[Any, Any]) -> Any:
     """Columns of one length side by side."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     wrong = [name for name in columns if not isinstance(name, str)]
     if wrong or not columns:
@@ -319,7 +319,7 @@ def of_arrow(data: Any) -> Any:
     Raises :class:`sapwood.errors.UnsupportedError` for a type that has no place there.
     """
     pa = need("pyarrow", "writing from Arrow")
-    ak = need("awkward", "writing from Arrow")
+    ak = lossless.awkward()
     try:
         if hasattr(data, "to_arrow"):  # Polars gives categories of plain texts, which Arrow can take apart
             data = data.to_arrow()
@@ -363,7 +363,7 @@ def _item(pa: Any, kind: Any) -> Any:
 
 def _without_options(array: Any) -> Any:
     """Values may be missing in Arrow and in lists of Python; ROOT's branches have no room for it."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     if "?" not in str(array.type) and "option" not in str(array.type):
         return array
