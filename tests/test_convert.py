@@ -197,18 +197,6 @@ def test_hdf5_has_lists_of_records(tmp_path: Path, lengths: tuple[int, ...]) -> 
         sapwood.convert(tmp_path / "c.parquet", tmp_path / "c.h5")
 
 
-def test_numbers_that_are_not_finite(tmp_path: Path) -> None:
-    values = [1.5, float("inf"), float("-inf")]
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file["t"] = {"x": values, "y": [1.0, float("nan"), 2.0]}
-    sapwood.convert(tmp_path / "a.root", tmp_path / "a.jsonl")
-    assert (tmp_path / "a.jsonl").read_text().splitlines()[1] == '{"x":1e999,"y":null}'
-    sapwood.convert(tmp_path / "a.root", tmp_path / "a.csv")
-    sapwood.convert(tmp_path / "a.csv", tmp_path / "b.root:t")
-    back = sapwood.open(f"{tmp_path}/b.root:t").arrays(library="np")
-    assert back["x"].tolist() == values and np.isnan(back["y"][1])
-
-
 def test_a_file_is_converted_in_place(files: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "a.root"
     path.write_bytes(files["flat"].read_bytes())
@@ -416,6 +404,24 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
     np.savez(bad, x=np.array([{}, {}], object))
     with pytest.raises(errors.MismatchError, match="x is of type object"):
         convert(bad, tmp_path / "z.root")
+
+
+def test_files_that_other_packages_cannot_read_are_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([{}, [1]], object), allow_pickle=True)
+    (tmp_path / "p.parquet").write_bytes(b"no Parquet")
+    (tmp_path / "a.feather").write_bytes(b"no Arrow")
+    for name in ("n.npy", "n.npz"):
+        (tmp_path / name).write_bytes(b"")
+    for name, words in (
+        ("o.npy", "the array holds objects of Python, and no numbers or texts"),
+        ("p.parquet", "the file cannot be read as parquet: "),
+        ("a.feather", "the file cannot be read as feather: "),
+        ("n.npy", "the file cannot be read as npy: "),
+        ("n.npz", "the file cannot be read as npz: "),
+    ):
+        done = command(tmp_path / name, tmp_path / "x.root")
+        assert done.returncode == 1 and done.stderr.startswith(f"sapwood: {words}"), done.stderr
+        assert done.stderr.endswith(f"(file {tmp_path}/{name})\n") and done.stderr.count("\n") == 1
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ dask_awkward = pytest.importorskip("dask_awkward")
 ak = pytest.importorskip("awkward")
 
 ROWS = 60
+REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,24 @@ def test_what_cannot_be_a_collection_says_why(files: str) -> None:
             sapwood.dask(tree)
 
 
+def test_versions_that_do_not_work_together_say_what_to_install(
+    files: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sapwood._read import partitions
+
+    extra = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"][
+        "dask"
+    ]
+    assert partitions.INSTALL == "pip install " + " ".join(f'"{one}"' for one in extra)
+    monkeypatch.setattr(dask, "__version__", "2026.8.0")
+    monkeypatch.setattr(dask_awkward, "__version__", "2025.3.0")
+    with pytest.raises(sapwood.errors.UnsupportedError, match="dask 2026.8.0 and dask-awkward 2025.3.0.*pip"):
+        sapwood.dask(files)
+    assert sapwood.dask(files, library="np")["x"].compute().tolist() == list(range(180))
+    monkeypatch.setattr(dask_awkward, "__version__", "2027.1.0")
+    assert sapwood.dask(files).npartitions == 3
+
+
 def test_columns_are_arrays_of_dask_in_the_form_of_numpy(files: str) -> None:
     columns = sapwood.dask(files, library="np", step_size=20)
     assert columns["x"].chunks == ((20,) * 9,) and columns["x"].dtype == "int64"
@@ -176,9 +196,12 @@ def test_errors_go_into_reports_where_that_is_allowed(files: str, tmp_path: Path
 
 def test_titles_of_branches_are_documentation(tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
-    root("file = ROOT.TFile(sys.argv[1], 'recreate'); tree = ROOT.TTree('t', 't')\n"
-         "import array; x = array.array('i', [7]); tree.Branch('x', x, 'x/I').SetTitle('how many')\n"
-         "tree.Fill(); tree.Fill(); tree.Write(); file.Close()", tmp_path / "a.root")
+    root(
+        "file = ROOT.TFile(sys.argv[1], 'recreate'); tree = ROOT.TTree('t', 't')\n"
+        "import array; x = array.array('i', [7]); tree.Branch('x', x, 'x/I').SetTitle('how many')\n"
+        "tree.Fill(); tree.Fill(); tree.Write(); file.Close()",
+        tmp_path / "a.root",
+    )
     place = f"{tmp_path}/a.root:t"
     for source in (sapwood, uproot):
         tree = source.open(place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import warnings
 import xml.etree.ElementTree
 from pathlib import Path
@@ -95,7 +94,7 @@ def test_csv_and_json_lines(tree: Any, tmp_path: Path) -> None:
     ]
     assert scan.csv(tmp_path / "a.csv") is None and (tmp_path / "a.csv").read_text() == text
     lines = scan.json_lines()
-    assert json.loads(lines.splitlines()[2]) == {"entry": 2, "instance": 0, "x": "NaN", "name": "e"}
+    assert lines.splitlines()[2] == '{"entry": 2, "instance": 0, "x": NaN, "name": "e"}'
     scan.json_lines(tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == lines
 
@@ -104,10 +103,29 @@ def test_a_notebook_shows_a_table(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "a.root") as file:
         file["t"] = {"x": np.arange(100) / 3, "name": ["<b>&"] * 100}
     shown = xml.etree.ElementTree.fromstring(
-        f"<div>{sapwood.open(tmp_path / 'a.root')['t'].scan('x:name', limit=None, precision=3)._repr_html_()}</div>"
+        f"<div>{sapwood.open(tmp_path / 'a.root')['t'].scan('x:name', limit=60, precision=3)._repr_html_()}</div>"
     )
     rows = [[cell.text for cell in row.iter("td")] for row in shown.iter("tr")][1:]
     assert len(rows) == 50 and rows[1] == ["1", "0", "0.333", "<b>&"]
+    assert "only the first 50 rows are shown: limit= shows more" in "".join(shown.itertext())
+
+
+def test_all_rows_unless_a_limit_is_given(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": np.arange(60)}
+        file["few"] = {"x": np.arange(25)}
+    with sapwood.open(tmp_path / "a.root") as file:
+        for scan in (file["t"].scan("x"), sapwood.scan(f"{tmp_path}/a.root:t", "x")):
+            assert [row["x"] for row in scan] == list(range(60))
+            assert len(scan.csv().splitlines()) == 61 and len(scan.json_lines().splitlines()) == 60
+            *table, said = str(scan).splitlines()
+            assert len(table) == 3 + 25 + 1 and said.startswith("only the first 25 rows are shown: limit=")
+            assert scan._repr_html_().count("<tr>") == 26 and "the first 25 rows" in scan._repr_html_()
+        limited = file["t"].scan("x", limit=30)
+        assert len(str(limited).splitlines()) == 4 + 30 and len(limited.csv().splitlines()) == 31
+        assert limited._repr_html_().count("<tr>") == 31 and "only" not in limited._repr_html_()
+        assert len(str(file["few"].scan("x")).splitlines()) == 4 + 25
+        assert len(str(file["t"].scan("x", limit=0)).splitlines()) == 4
 
 
 def test_many_entries_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +134,8 @@ def test_many_entries_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
     with sapwood.recreate(tmp_path / "a.root") as file:
         file["t"] = {"x": np.arange(50_000), "v": [[1, 2]] * 50_000}
     tree = sapwood.open(tmp_path / "a.root")["t"]
-    assert [row["x"] for row in tree.scan("x", "x % 7 == 0", limit=None)] == list(range(0, 50_000, 7))
-    lines = [(row["entry"], row["instance"]) for row in tree.scan("v", limit=None)]
+    assert [row["x"] for row in tree.scan("x", "x % 7 == 0")] == list(range(0, 50_000, 7))
+    lines = [(row["entry"], row["instance"]) for row in tree.scan("v")]
     assert lines == [(entry, item) for entry in range(50_000) for item in (0, 1)]
     # Only what is shown is read.
     parts: list[int] = []
@@ -143,7 +161,7 @@ def test_entries_that_weigh_much_are_read_a_few_at_a_time(tmp_path: Path) -> Non
     tree = sapwood.open(tmp_path / "a.root", answer_limit=10_000_000)["t"]
     assert [row["v"] for row in tree.scan("v", limit=3)] == [0, 1, 2]
     # All lines of a cut that few entries pass: 64 MB in sum.
-    assert [row["v"] for row in tree.scan("v", "v >= 7999998", limit=None)] == [7_999_998, 7_999_999]
+    assert [row["v"] for row in tree.scan("v", "v >= 7999998")] == [7_999_998, 7_999_999]
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

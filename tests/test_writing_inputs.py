@@ -323,6 +323,34 @@ def test_missing_values_of_pandas_are_refused() -> None:
         written(pd.Series([1, 2]))
 
 
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_texts_of_arrow_in_all_forms(format: str) -> None:
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+
+    def there_and_back(column: Any) -> Any:
+        with sapwood.recreate(memory := io.BytesIO(), format=format) as file:
+            file["t"] = {"c": column} if isinstance(column, pl.Series) else pa.table({"c": column})
+        return sapwood.open(memory)["t"]["c"].array().tolist()
+
+    words = ["a", "b" * 30, "a", "c"]
+    for index in (pa.int8(), pa.uint8(), pa.int16(), pa.uint32(), pa.int64()):
+        kind = pa.dictionary(index, pa.string())
+        assert there_and_back(pa.array(words, kind)) == words
+        assert there_and_back(pa.array(words, kind)[1:3]) == words[1:3]
+        assert there_and_back(pa.array([words, [], words[:2]], pa.list_(kind))[1:]) == [[], words[:2]]
+    views = pa.array([words, [], words[:2]], pa.large_list(pa.string_view()))
+    assert there_and_back(views[1:]) == [[], words[:2]]
+    assert there_and_back(pa.array(words, pa.string_view())[1:]) == words[1:]
+    assert there_and_back(pl.Series(words, dtype=pl.Enum(["c", "a", "b" * 30]))) == words
+    for refused in (
+        pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32())),
+        pa.array([decimal.Decimal("1.5")]),
+        pa.array([[1, 2], [], [3]], pa.list_view(pa.int32())),
+    ):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="Arrow.s type .* cannot be written"):
+            there_and_back(refused)
+
+
 def test_arrow_is_taken_as_far_as_it_goes() -> None:
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     words = ["a", "b" * 30, "a"]
@@ -341,7 +369,7 @@ def test_arrow_is_taken_as_far_as_it_goes() -> None:
         == words
     )
     assert written({"x": pl.Series([1, 2]), "y": pa.array([1.5, 2.5])})["x"].array().tolist() == [1, 2]
-    with pytest.raises(Mismatch, match=r"ChunkedArray (.|\n)* a file takes tables"):
+    with pytest.raises(Mismatch, match=r"ChunkedArray .* a file takes tables"):
         written(pa.chunked_array([[1]]))
     for wrong in (pl.Series([1, None]), pa.array([1, None]), pa.chunked_array([[1, None]])):
         with pytest.raises(Mismatch, match=r"'x': missing values \(the first in row 1\)"):
@@ -382,3 +410,27 @@ def test_strings_take_memory_for_their_bytes() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [
+        ("ttree", "{'s': ['a', 'b']}"),
+        ("ttree", "{'v': [[1], [2, 3]]}"),
+        ("ttree", "{'r': [{'a': 1}]}"),
+        ("ttree", "{'x': 'var * f8'}"),
+        ("rntuple", "{'x': [1.5]}"),
+        ("rntuple", "{'x': 'f8'}"),
+    ],
+)
+def test_what_needs_awkward_gives_its_install_line(format: str, data: str) -> None:
+    code = (
+        "import io, sys; sys.modules['awkward'] = None\nimport sapwood\n"
+        f"try:\n    with sapwood.recreate(io.BytesIO(), format={format!r}) as file:\n"
+        f"        file.{'mktree' if format == 'ttree' else 'mkrntuple'}('t', {data})\n"
+        "except ModuleNotFoundError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "needs the package 'awkward': pip install awkward" in done.stdout

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from sapwood._convert import formats
 from sapwood._tools.converting import convert
+from sapwood.errors import MismatchError
 
 
 def convert_command(arguments: Sequence[str]) -> int:
@@ -17,7 +18,8 @@ def convert_command(arguments: Sequence[str]) -> int:
         "sapwood convert",
         description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON "
         "lines, NumPy and "
-        "HDF5. The ends of their names say the formats. Needs pyarrow, and h5py for HDF5.",
+        "HDF5. The ends of their names say the formats. Needs pyarrow, Awkward Array to write "
+        "files of ROOT, and h5py for HDF5.",
     )
     parser.add_argument(
         "files", nargs="+", metavar="FILE[:TREE]", help="files, with globs, as one after another"
@@ -38,6 +40,12 @@ def convert_command(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--nullable", action="store_true", help="RNTuples with optional fields, for missing values"
     )
+    parser.add_argument(
+        "--types",
+        action="append",
+        metavar="COLUMN=TYPE",
+        help="type of a column of CSV or JSON lines: string, uint64, float64 ...; several times",
+    )
     parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
     options = parser.parse_args(arguments)
@@ -57,6 +65,7 @@ def convert_command(arguments: Sequence[str]) -> int:
             step_size=int(size) if size.isdigit() else size,
             jobs=options.jobs,
             nullable=options.nullable,
+            types=_types(options.types),
             overwrite=options.force,
             progress=False if options.quiet else None,
         )
@@ -68,3 +77,11 @@ def convert_command(arguments: Sequence[str]) -> int:
         listed = ", ".join(done.files[:3]) + (" ..." if len(done.files) > 3 else "")
         print(f"{done.entries} rows in {len(done.files)} file{plural}: {listed}")
     return 0
+
+
+def _types(listed: Sequence[str] | None) -> dict[str, str] | None:
+    """Types by columns, of ``COLUMN=TYPE``."""
+    for one in listed or ():
+        if "=" not in one:
+            raise MismatchError(f"--types {one}: it is a column and its type, like id=uint64")
+    return None if listed is None else {one.rpartition("=")[0]: one.rpartition("=")[2] for one in listed}

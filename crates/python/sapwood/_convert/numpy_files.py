@@ -48,7 +48,15 @@ def read_npz(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[An
 def read_npy(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[Any], int]:
     """The same of a ``.npy`` file: the fields of a structured array are columns, or one of the name
     ``values``."""
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "bject" not in str(error):
+            raise
+        raise MismatchError(
+            f"the array holds objects of Python, and no numbers or texts: write it with a type of its own, "
+            f"as in array.astype('f8'){place(path, None)}"
+        ) from None
     if not array.ndim:
         raise MismatchError(f"one value is no column{place(path, None)}")
     schema = _table(_fields(array[:0])).schema

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sapwood._convert import formats, hdf5, numpy_files
+from sapwood._convert import hdf5, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, place
@@ -35,6 +36,8 @@ class Wanted(NamedTuple):
     step_size: int | str
     options: dict[str, Any]
     """How files of ROOT are opened."""
+    types: Mapping[str, Any] | None = None
+    """Types of columns of texts."""
 
 
 def arrow() -> Any:
@@ -44,6 +47,8 @@ def arrow() -> Any:
 
 def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
     """The rows of a file."""
+    if wanted.types and format not in ("csv", "jsonl"):
+        raise MismatchError(f"types are for CSV and JSON lines, and {path} is {format}, which has its own")
     if format in ("ttree", "rntuple"):
         return _of_root(path, wanted)
     if wanted.cut is not None or wanted.aliases or wanted.filter_name is not None:
@@ -54,7 +59,9 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         from sapwood._remote import paths
 
         raise paths.missing_file(path)
-    rows = _READERS[format](path, wanted)
+    with _Unreadable(path, format):
+        rows = _READERS[format](path, wanted)
+    rows = rows._replace(batches=_told(rows.batches, path, format))
     if wanted.columns is None:
         return rows
     missing = [name for name in wanted.columns if name not in rows.schema.names]
@@ -64,6 +71,29 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         raise not_found(f"there is no column {missing[0]!r}{near(missing[0], rows.schema.names)}", path)
     schema = arrow().schema([rows.schema.field(name) for name in wanted.columns])
     return rows._replace(schema=schema, batches=(batch.select(wanted.columns) for batch in rows.batches))
+
+
+class _Unreadable:
+    """What other packages say of a file that they cannot read, told with its name and format."""
+
+    def __init__(self, path: str, format: str) -> None:
+        self._path, self._format = path, format
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        told = (ValueError, EOFError, zipfile.BadZipFile, arrow().ArrowException)
+        if isinstance(error, told) and not isinstance(error, SapwoodError):
+            said = " ".join(str(error).split())
+            raise MismatchError(
+                f"the file cannot be read as {self._format}: {said}{place(self._path, None)}"
+            ) from error
+
+
+def _told(batches: Iterator[Any], path: str, format: str) -> Iterator[Any]:
+    with _Unreadable(path, format):
+        yield from batches
 
 
 def _of_root(path: Any, wanted: Wanted) -> Rows:
@@ -155,24 +185,15 @@ def _arrows(path: str, wanted: Wanted) -> Rows:
 
 
 def _csv(path: str, wanted: Wanted) -> Rows:
-    csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
-    # Not a number is one, and not missing.
-    convert = csv.ConvertOptions(null_values=["", "NULL", "null", "NA", "N/A", "#N/A"])
-    read = csv.ReadOptions(block_size=_block(wanted))
-    reader = csv.open_csv(_unpacked(path), read_options=read, convert_options=convert)
-    return Rows(reader.schema, iter(reader), None, _name(path))
+    return _of_text(path, texts.read_csv(path, _block(wanted), wanted.types))
 
 
 def _jsonl(path: str, wanted: Wanted) -> Rows:
-    json = need("pyarrow.json", "sapwood.convert()", "pyarrow")
-    reader = json.open_json(_unpacked(path), read_options=json.ReadOptions(block_size=_block(wanted)))
-    return Rows(reader.schema, iter(reader), None, _name(path))
+    return _of_text(path, texts.read_jsonl(path, _block(wanted), wanted.types))
 
 
-def _unpacked(path: str) -> Any:
-    pa = arrow()
-    codec = formats.packing(path)
-    return path if codec is None else pa.CompressedInputStream(pa.OSFile(path), codec)
+def _of_text(path: str, found: texts.Found) -> Rows:
+    return Rows(*found, None, _name(path))
 
 
 def _block(wanted: Wanted) -> int:

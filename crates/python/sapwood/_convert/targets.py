@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, Protocol
 
 from sapwood._convert import formats
@@ -178,8 +177,8 @@ class CsvWriter:
 
 
 class JsonWriter:
-    """A line of JSON for each row. NaN has no form in JSON, and becomes null; infinity is a number that is
-    too large."""
+    """A line of JSON for each row. What is not finite is written as Python, pandas, DuckDB and Arrow read it:
+    ``NaN``, ``Infinity``, ``-Infinity``."""
 
     def __init__(self, path: str, schema: Any, setting: str | None) -> None:
         pa = need("pyarrow", "sapwood.convert()")
@@ -192,12 +191,7 @@ class JsonWriter:
 
     def write(self, batch: Any) -> None:
         """Adds rows."""
-        lines = []
-        for row in batch.to_pylist():
-            try:
-                lines.append(json.dumps(row, allow_nan=False, separators=(",", ":"), default=str))
-            except ValueError:
-                lines.append(_with_limits(row))
+        lines = [json.dumps(row, separators=(",", ":"), default=str) for row in batch.to_pylist()]
         self._text.out.write(("\n".join(lines) + "\n").encode() if lines else b"")
 
     def close(self) -> None:
@@ -205,17 +199,6 @@ class JsonWriter:
         self._text.close()
 
     abort = close
-
-
-def _with_limits(value: Any) -> str:
-    """JSON of a value with numbers that are not finite."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "null" if value != value else "1e999" if value > 0 else "-1e999"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name)}:{_with_limits(one)}" for name, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_with_limits, value)) + "]"
-    return json.dumps(value, default=str)
 
 
 def _stream_writer(path: str, schema: Any, setting: str | None) -> ArrowWriter:

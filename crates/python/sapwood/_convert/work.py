@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ def wanted_of(
     aliases: Any,
     step_size: int | str,
     threads: int,
+    types: Mapping[str, Any] | None,
     others: dict[str, Any],
 ) -> sources.Wanted:
     """What is wanted of each file; ``others`` are the arguments that say how files are opened."""
@@ -49,7 +50,7 @@ def wanted_of(
     iteration.step_entries(step_size)
     opening = {**files_module.check_options(threads), "network": over}
     names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    return sources.Wanted(names, cut, filter_name, aliases, step_size, opening)
+    return sources.Wanted(names, cut, filter_name, aliases, step_size, opening, types)
 
 
 def tasks(

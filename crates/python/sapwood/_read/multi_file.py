@@ -314,7 +314,7 @@ def scan(
     expressions: Any = None,
     cut: str = "",
     *,
-    limit: int | None = 25,
+    limit: int | None = None,
     col: str = "",
     col_size: int = 9,
     precision: int = 9,
@@ -329,8 +329,8 @@ def scan(
     answer_limit: int | None = None,
     **others: Unpack[Opening],
 ) -> Scan:
-    """The first ``limit`` rows of the trees of several files as one, whose entries are counted over all of
-    them.
+    """The rows of the trees of several files as one, all or the first ``limit``; entries are counted over all
+    of them.
 
     ``files`` and the options are those of :func:`sapwood.iterate`, the rest is as in
     :meth:`sapwood.Tree.scan`. Files are opened while there are rows to show.
@@ -368,11 +368,11 @@ def scan(
             names.update(wanted)
             yield member, query, cuts_items
 
-    def blocks() -> Iterator[scanning.Block]:
+    def blocks(most: int | None) -> Iterator[scanning.Block]:
         for member, query, cuts_items in begun.pop() if begun else queries(chain.members()):
             for span in member.ranges:
                 wanted = member.select(*span)
-                yield from scanning.blocks(member.tree, query, cuts_items, wanted, limit, member.offset)
+                yield from scanning.blocks(member.tree, query, cuts_items, wanted, most, member.offset)
 
     # What there is, and how deep, the first file says. It stays open for the first who asks for rows.
     names: dict[str, str] = {}

@@ -11,7 +11,7 @@ from dask_awkward.lib.io.columnar import ColumnProjectionMixin
 
 from sapwood._read import chain, nano_mapping
 from sapwood._read.libraries import need
-from sapwood._read.partitions import Unit
+from sapwood._read.partitions import Unit, check_versions
 
 dask_awkward: Any = need("dask_awkward", 'mode="dask"', "dask-awkward")
 
@@ -53,6 +53,7 @@ class ReadEvents(ColumnProjectionMixin):
 
 def collection(schema: Any, units: Sequence[Unit], preload: list[str], opening: dict[str, Any]) -> Any:
     """The collection of these partitions."""
+    check_versions('mode="dask"')
     read = ReadEvents(schema, preload, {**opening, "threads": 1})
     if not units:
         return dask_awkward.from_awkward(read.mock_empty(), npartitions=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,9 +20,29 @@ from sapwood._read.chain import FriendSpan
 from sapwood._read.libraries import need
 from sapwood._read.selection import Range, Selection
 from sapwood._remote import paths, urls
+from sapwood.errors import UnsupportedError
 
 dask: Any = need("dask", "sapwood.dask()", "dask-awkward")
 dask_awkward: Any = need("dask_awkward", "sapwood.dask()", "dask-awkward")
+
+#: The first version of dask that computes no collection, the last of dask-awkward of which that is known, and
+#: what to install in their place, as the extra `dask` has it.
+_BREAKS, _BROKEN = (2025, 4), (2026, 2, 1)
+INSTALL = 'pip install "dask-awkward>=2025.9" "dask[array]>=2025.3,<2025.4" "distributed>=2025.3,<2025.4"'
+
+
+def check_versions(what: str) -> None:
+    """Whether dask and dask-awkward work together.
+
+    Raises :class:`~sapwood.errors.UnsupportedError` where they do not.
+    """
+    versions = [str(package.__version__) for package in (dask, dask_awkward)]
+    numbers = [tuple(map(int, re.findall(r"\d+", version)[:3])) for version in versions]
+    if numbers[0] >= _BREAKS and numbers[1] <= _BROKEN:
+        raise UnsupportedError(
+            f"{what} computes nothing with dask {versions[0]} and dask-awkward {versions[1]}, which do not work "
+            f"together: {INSTALL}"
+        )
 
 
 class Unit(NamedTuple):
@@ -156,6 +177,7 @@ def collection(read: Read, units: Sequence[Unit], library: str) -> Any:
     ]
     if library == "np":
         return _columns(read, units, lengths)
+    check_versions("sapwood.dask()")
     if not units:
         return dask_awkward.from_awkward(read.empty(), npartitions=1)
     divisions: tuple[int | None, ...] = (None,) * (len(units) + 1)

@@ -33,6 +33,8 @@ Line = tuple[int, int, list[Cell]]
 
 #: Entries and bytes that are read at a time, at most, and lines that are made of them at a time.
 _ENTRIES, _BYTES, _LINES = 1 << 14, 4_000_000, 1 << 12
+#: Lines of a table, unless ``limit`` says how many.
+_SHOWN = 25
 #: What needs no quotes to be a name in an expression.
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -40,7 +42,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 class Scan:
     """The rows of :meth:`sapwood.Tree.scan`: a table where it is printed or shown in a notebook, and a mapping
     for each row where it is iterated over. Rows are read when they are needed, each time anew, a few at a
-    time.
+    time. Loops, CSV and JSON lines have all rows, or the first ``limit``; a table has 25 of them where no
+    ``limit`` is given, and says so.
 
     Items of lists are on lines of their own; ``instance`` counts those of an entry. Values that are no lists
     are repeated, and where a list has too few items there is ``None``.
@@ -67,7 +70,7 @@ class Scan:
     def __init__(
         self,
         names: list[str],
-        blocks: Callable[[], Iterator[Block]],
+        blocks: Callable[[int | None], Iterator[Block]],
         has_lists: bool,
         limit: int | None,
         look: tuple[str, int, int],
@@ -82,10 +85,17 @@ class Scan:
         self._precision = look[2]
 
     def _lines(self) -> Iterator[Line]:
-        return islice(self._all_lines(), self._limit)
+        return islice(self._all_lines(self._limit), self._limit)
 
-    def _all_lines(self) -> Iterator[Line]:
-        for numbers, columns, cuts_items in self._blocks():
+    def _table_lines(self, most: int | None = None) -> tuple[list[Line], bool]:
+        """The lines of a table, and whether there are more that were not asked to be left out."""
+        wanted = _SHOWN if self._limit is None else self._limit
+        shown = wanted if most is None else min(wanted, most)
+        found = list(islice(self._all_lines(shown), shown if shown == self._limit else shown + 1))
+        return found[:shown], len(found) > shown
+
+    def _all_lines(self, wanted: int | None) -> Iterator[Line]:
+        for numbers, columns, cuts_items in self._blocks(wanted):
             row = 0
             while row < len(numbers):
                 found, row = _core.item_lines(columns, row, _LINES)
@@ -99,17 +109,20 @@ class Scan:
             yield {"entry": entry, "instance": instance, **dict(zip(self.names, cells))}
 
     def __str__(self) -> str:
-        rows = (self._table.row(*line) for line in self._lines())
-        return "\n".join([self._table.head(), *rows, self._table.end()])
+        lines, has_more = self._table_lines()
+        rows = (self._table.row(*line) for line in lines)
+        more = [_more(len(lines))] if has_more else []
+        return "\n".join([self._table.head(), *rows, self._table.end(), *more])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        lines, has_more = self._table_lines(notebook.MOST)
         rows = [
-            [entry, instance, *(self._shown(cell) for cell in cells)]
-            for entry, instance, cells in islice(self._lines(), notebook.MOST)
+            [entry, instance, *(self._shown(cell) for cell in cells)] for entry, instance, cells in lines
         ]
-        return notebook.table("scan", ["entry", "instance", *self.names], rows, len(rows))
+        table = notebook.table("scan", ["entry", "instance", *self.names], rows, len(rows))
+        return f"{table}<p>{_more(len(rows))}</p>" if has_more else table
 
     def _shown(self, cell: Cell) -> str:
         if isinstance(cell, float):
@@ -121,16 +134,16 @@ class Scan:
         return _written(path, self._csv_lines())
 
     def json_lines(self, path: Any = None) -> str | None:
-        """The rows as JSON objects, one on a line: as a text, or in a file. What JSON has no number for is a
-        text (``"NaN"``, ``"Infinity"``)."""
-        rows = ({name: _plain(cell) for name, cell in row.items()} for row in self)
-        return _written(path, (json.dumps(row) + "\n" for row in rows))
+        """The rows as JSON objects, one on a line: as a text, or in a file. What is not finite is ``NaN``,
+        ``Infinity`` or ``-Infinity``, as in what :func:`sapwood.convert` writes and reads."""
+        return _written(path, (json.dumps(row) + "\n" for row in self))
 
     def _csv_lines(self) -> Iterator[str]:
         line = io.StringIO()
         writer = csv.writer(line, lineterminator="\n")
+        head: Iterable[list[Cell]] = [["entry", "instance", *self.names]]
         rows = ([entry, instance, *map(_plain, cells)] for entry, instance, cells in self._lines())
-        for row in chain([["entry", "instance", *self.names]], rows):
+        for row in chain(head, rows):
             writer.writerow(row)
             yield line.getvalue()
             line.seek(0)
@@ -145,7 +158,11 @@ def _written(path: Any, lines: Iterator[str]) -> str | None:
     return None
 
 
-def _plain(cell: Any) -> Any:
+def _more(shown: int) -> str:
+    return f"only the first {shown} rows are shown: limit= shows more; loops, csv() and json_lines() have all"
+
+
+def _plain(cell: Cell) -> Cell:
     if isinstance(cell, float) and not math.isfinite(cell):
         return "NaN" if cell != cell else "Infinity" if cell > 0 else "-Infinity"
     return cell

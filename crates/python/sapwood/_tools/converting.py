@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood._read.filters import Filter
@@ -36,6 +36,7 @@ def convert(
     step_size: int | str = "64 MB",
     jobs: int | None = None,
     nullable: bool = False,
+    types: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     progress: bool | None = None,
     threads: int = 0,
@@ -58,7 +59,12 @@ def convert(
     replaced with ``overwrite``. Trees have no place for missing values, and RNTuples one with ``nullable``,
     which makes fields optional.
 
-    This needs pyarrow, and h5py for HDF5.
+    Columns of CSV and JSON lines have the types that their first block shows, or those of ``types``, by
+    column: ``{"code": "string", "id": "uint64"}``, or types of pyarrow. Whole numbers above 2^63 are
+    unsigned; such that 64 bits do not hold are an error unless ``types`` says ``"float64"``. ``NaN``,
+    ``Infinity`` and ``-Infinity`` stand for themselves in JSON lines.
+
+    This needs pyarrow, Awkward Array to write files of ROOT, and h5py for HDF5.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -78,7 +84,7 @@ def convert(
     # Imported here, since nothing else needs it.
     from sapwood._convert import work
 
-    wanted = work.wanted_of(columns, cut, filter_name, aliases, step_size, threads, dict(others))
+    wanted = work.wanted_of(columns, cut, filter_name, aliases, step_size, threads, types, dict(others))
     tasks = work.tasks(files, target, format, source_format, compression, overwrite, wanted)
     return Converted([task.place for task in tasks], work.run(tasks, wanted, nullable, jobs, progress))
 

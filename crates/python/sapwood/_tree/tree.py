@@ -354,7 +354,7 @@ class Tree(HasBranches):
         expressions: Any = None,
         cut: str = "",
         *,
-        limit: int | None = 25,
+        limit: int | None = None,
         col: str = "",
         col_size: int = 9,
         precision: int = 9,
@@ -364,8 +364,8 @@ class Tree(HasBranches):
         entries: Any = None,
         lumi_mask: Any = None,
     ) -> Scan:
-        """The first ``limit`` rows of some expressions (``TTree::Scan``): printed as ROOT prints them, a table
-        in a notebook, and rows to iterate over; ``None`` for all rows.
+        """The rows of some expressions (``TTree::Scan``), all or the first ``limit``: printed as ROOT prints
+        them, a table in a notebook, and rows to iterate over. Tables show 25 unless there is a ``limit``.
 
         ``expressions`` are words like ``"x:sqrt(y)"``, or a list of expressions and patterns of names
         (``["Muon_*", "MET_pt"]``); all that a table can show where there are none. Each item of a list has a
@@ -395,7 +395,7 @@ class Tree(HasBranches):
         look = (col, col_size, precision)
         return Scan(
             list(named),
-            lambda: scanning.blocks(self, query, cuts_items, selection, limit),
+            lambda wanted: scanning.blocks(self, query, cuts_items, selection, wanted),
             has_lists,
             limit,
             look,

@@ -224,7 +224,7 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
     types: dict[str, Any] = {}
     for name, column in columns.items():
         if is_awkward(column):
-            import awkward as ak
+            ak = lossless.awkward()
 
             types[name] = ak.type(column).content
         else:

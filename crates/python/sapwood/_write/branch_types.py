@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
+from sapwood._write import lossless
 
 ITEMS = {
     "bool": "bool", "char": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16", "int": "int32",
@@ -131,7 +132,7 @@ def _of_words(words: str) -> Any:
         return np.dtype(words)
     except (TypeError, ValueError, SyntaxError):
         pass
-    import awkward as ak
+    ak = lossless.awkward()
 
     try:
         found = ak.types.from_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words), highlevel=False)

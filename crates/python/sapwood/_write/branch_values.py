@@ -54,7 +54,7 @@ def values(
 
 def _records(column: Any) -> Any:
     """Values of leaves, which are structured arrays, dictionaries of arrays, or rows, as records."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     if isinstance(column, Mapping):
         return ak.zip(dict(column), depth_limit=1)
@@ -124,7 +124,7 @@ def _check_fields(name: str, array: Any, parts: list[str]) -> None:
 def _has_items(array: Any) -> bool:
     if not is_awkward(array):
         return bool(array.size)
-    import awkward as ak
+    ak = lossless.awkward()
 
     return len(ak.flatten(array, axis=None)) > 0
 
@@ -147,7 +147,7 @@ def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[
 def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     if spec.kind == "numbers":
         if is_awkward(array):
-            import awkward as ak
+            ak = lossless.awkward()
 
             try:
                 array = ak.to_numpy(array, allow_missing=False)
@@ -156,7 +156,7 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
         if len(array) and array.shape[1:] != spec.dimensions:
             raise _wrong(spec, _type_of(array))
         return [], _native(spec, array, [])
-    import awkward as ak
+    ak = lossless.awkward()
 
     depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
     is_text = not spec.dtype
@@ -199,7 +199,7 @@ def _wrong(spec: Spec, given: str) -> errors.MismatchError:
 
 def _first_other(spec: Spec, array: Any) -> str:
     """What of an Awkward array is not as the branch of numbers has it, and the first row with it."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     layout = ak.to_layout(array)
     if layout.is_union:
@@ -247,7 +247,7 @@ def _native(spec: Spec, array: Any, levels: list[Array]) -> Array:
 def _type_of(array: Any) -> str:
     """The type of the values of an array, in the words that :meth:`mktree` takes."""
     if is_awkward(array):
-        import awkward as ak
+        ak = lossless.awkward()
 
         return str(ak.type(array).content)
     return _type_words(array.dtype, array.shape[1:])

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
-from sapwood._write.lossless import as_array, encoded, fitted, shown, unmasked
+from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
 
 Type = tuple[Any, ...]
 """A type, for the engine: its kind, and what it is made of."""
@@ -223,7 +223,7 @@ def column_of(kind: Type, values: Any) -> Column:
     Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
     """
     if type(values).__module__.startswith("awkward."):
-        import awkward as ak
+        ak = awkward()
 
         return _of_layout(kind, ak.to_layout(ak.to_packed(values)))
     try:
@@ -288,7 +288,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
 
 def _of_layout(kind: Type, layout: Any) -> Column:
     """The same of an Awkward layout that is packed, without touching the values one by one."""
-    import awkward as ak
+    ak = awkward()
 
     word = kind[0]
 

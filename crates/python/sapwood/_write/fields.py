@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood._write import branch_types, classes, tables
-from sapwood._write.lossless import as_array, shown
+from sapwood._write.lossless import as_array, awkward, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
 Kind = tuple[Any, ...]
@@ -89,7 +89,7 @@ def of_type(name: str, kind: Any) -> Kind:
             return "typed", classes.type_of(kind)
         except UnsupportedError as error:
             raise UnsupportedError(f"{error} (field {name!r})") from None
-    import awkward as ak
+    ak = awkward()
 
     try:
         found = branch_types.as_type(kind)
@@ -109,7 +109,7 @@ def of_type(name: str, kind: Any) -> Kind:
 
 def are_types(given: Any) -> bool:
     """Whether a mapping gives types, and no data."""
-    import awkward as ak
+    ak = awkward()
 
     types = (str, np.dtype, type, ak.types.Type)
     return (
@@ -123,12 +123,12 @@ def are_types(given: Any) -> bool:
 
 
 def _awkward(name: str, data: Any) -> Any:
-    import awkward as ak
+    ak = awkward()
 
     if tables.is_awkward(data):
         return data
     if hasattr(data, "__arrow_c_array__") or type(data).__module__.startswith("pyarrow"):
-        return ak.from_arrow(data)
+        return tables.of_arrow(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return ak.from_numpy(data)
     if hasattr(data, "isna") and not (isinstance(data.dtype, np.dtype) and data.dtype.kind in "biuf"):
@@ -215,7 +215,7 @@ def _fields(names: list[str], kinds: list[Kind]) -> list[tuple[str, bool, Kind]]
 
 
 def _index(numbers: np.ndarray[Any, Any]) -> Any:
-    import awkward as ak
+    ak = awkward()
 
     return ak.index.Index64(numbers.astype("int64", copy=False))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
 _LEAST, _MOST = -(2**63), 2**64 - 1
@@ -52,10 +53,15 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     return numbers.astype(np.int64 if least < 0 else np.uint64)
 
 
+def awkward() -> Any:
+    """The package of lists, texts and records."""
+    return need("awkward", "writing texts, lists, records, Arrow or RNTuples")
+
+
 def as_jagged(data: Any) -> Any:
     """An Awkward Array of lists, or of lists of lists, of numbers that :func:`as_array` takes, or of texts
     that :func:`as_texts` takes."""
-    import awkward as ak
+    ak = awkward()
 
     if all(isinstance(item, (str, bytes)) for item in data):
         return as_texts(data)
@@ -70,7 +76,7 @@ def as_texts(texts: Collection[str | bytes]) -> Any:
     >>> as_texts(["a", "é"]).tolist()
     ['a', 'é']
     """
-    import awkward as ak
+    ak = awkward()
 
     parts = [encoded(text) for text in texts]
     offsets = np.zeros(len(parts) + 1, "i8")
@@ -185,7 +191,7 @@ def shown(value: Any) -> str:
     >>> shown(5), shown(None)
     ('int 5', 'None')
     """
-    return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
+    return "None" if value is None else f"{type(value).__name__} {' '.join(reprlib.repr(value).split())}"
 
 
 def _first(data: Any) -> Any:

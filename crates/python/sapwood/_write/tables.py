@@ -196,7 +196,7 @@ def _column(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         data = lossless.unmasked(data)
     if is_awkward(data) and type(data).__name__ != "Record":
-        import awkward as ak
+        ak = lossless.awkward()
 
         return _without_options(ak.Array(data))
     if isinstance(data, np.ndarray) and data.ndim > 0:
@@ -251,7 +251,7 @@ def _of_values(data: Any) -> Any:
     # Of empty lists NumPy would say that they hold floats.
     if array.dtype.kind not in "SUO" and (array.ndim == 1 or array.size):
         return array
-    import awkward as ak
+    ak = lossless.awkward()
 
     try:
         return _without_options(ak.from_iter(data))
@@ -270,7 +270,7 @@ def _of_values(data: Any) -> Any:
 
 def _records(columns: Mapping[Any, Any]) -> Any:
     """Columns of one length side by side."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     wrong = [name for name in columns if not isinstance(name, str)]
     if wrong or not columns:
@@ -310,29 +310,60 @@ def _missing(row: int) -> errors.MismatchError:
 
 
 def _of_arrow(data: Any) -> Any:
-    import awkward as ak
+    return _without_options(of_arrow(data))
 
+
+def of_arrow(data: Any) -> Any:
+    """A column of Arrow as an Awkward Array.
+
+    Raises :class:`sapwood.errors.UnsupportedError` for a type that has no place there.
+    """
     pa = need("pyarrow", "writing from Arrow")
+    ak = lossless.awkward()
     try:
+        if hasattr(data, "to_arrow"):  # Polars gives categories of plain texts, which Arrow can take apart
+            data = data.to_arrow()
         array = pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
-        kind = array.type
-        if pa.types.is_dictionary(kind):
-            array = array.cast(kind.value_type)
-        elif "view" in str(kind):  # Awkward knows only texts whose bytes lie one behind the other
-            array = array.cast(pa.large_string() if "string" in str(kind) else pa.large_binary())
+        kind = _without_views(pa, array.type)
+        if kind != array.type:
+            array = array.cast(kind)
         if isinstance(array, pa.ChunkedArray) and array.num_chunks == 0:
-            array = pa.array([], array.type)
-        found = ak.from_arrow(array)
-    except (ValueError, TypeError, NotImplementedError, pa.ArrowException):
+            array = pa.chunked_array([pa.array([], array.type)])
+        return ak.from_arrow(array)
+    except (ValueError, TypeError, NotImplementedError, AssertionError, pa.ArrowException):
         raise errors.UnsupportedError(
             f"Arrow's type {getattr(data, 'type', '')} cannot be written: cast it to another"
         ) from None
-    return _without_options(found)
+
+
+def _without_views(pa: Any, kind: Any) -> Any:
+    """A type of Arrow with values in place of numbers in a dictionary, and with texts whose bytes lie one behind
+    the other: Awkward knows those alone."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _without_views(pa, kind.value_type)
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(pa, field.type)) for field in kind])
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_item(pa, kind), kind.list_size)
+    if types.is_list(kind):
+        return pa.list_(_item(pa, kind))
+    if types.is_large_list(kind):
+        return pa.large_list(_item(pa, kind))
+    return kind
+
+
+def _item(pa: Any, kind: Any) -> Any:
+    return kind.value_field.with_type(_without_views(pa, kind.value_type))
 
 
 def _without_options(array: Any) -> Any:
     """Values may be missing in Arrow and in lists of Python; ROOT's branches have no room for it."""
-    import awkward as ak
+    ak = lossless.awkward()
 
     if "?" not in str(array.type) and "option" not in str(array.type):
         return array
