@@ -249,8 +249,9 @@ def test_many_files_are_scanned_as_one(several: Path) -> None:
 
 
 def test_entries_are_counted_over_all_files(several: Path, tmp_path: Path) -> None:
-    rows = scan(f"{several}:t", "Entry$", "LocalEntry$", "Entries$", "--json", "--cut", "Entry$ > 6").splitlines()
-    found = [tuple(json.loads(row).values()) for row in rows]
+    columns = ["Entry$", "LocalEntry$", "Entries$"]
+    rows = scan(f"{several}:t", *columns, "--json", "--cut", "Entry$ > 6")
+    found = [tuple(json.loads(row).values()) for row in rows.splitlines()]
     assert found == [(entry, entry, entry % 4, 12) for entry in range(7, 12)]
     out = tmp_path / "h.root"
     command("draw", f"{several}:t", "x>>h(12,0,12)", "Entry$ < Entries$/2", "--out", out)

@@ -131,9 +131,9 @@ impl Session {
 }
 
 impl Session {
-    /// Does `work` for each item: on the pool, or in this thread; results are in the order of the items. What `make` makes
-    /// is used by one thread at a time. Meanwhile this thread hears what ends its waits: then no further item is
-    /// begun.
+    /// Does `work` for each item: on the pool, or in this thread; results are in the order of the items. What `make`
+    /// makes is used by one thread at a time. Meanwhile this thread hears what ends its waits: then no further item
+    /// is begun.
     ///
     /// # Errors
     ///

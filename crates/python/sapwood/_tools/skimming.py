@@ -40,9 +40,10 @@ def skim(
     RDataFrame); gives how many these were. A file of that name is replaced.
 
     ``tree`` is the name of the new tree; without it, that of the first one that is read. ``columns`` are
-    names of branches, or a mapping from names of new branches to expressions; all branches without it. With a
-    mapping, ``filter_name`` and its kin add the branches that pass: ``filter_name="*"`` for all of them. Branches
-    that are taken as they are keep their type, and lists their counter; members of objects become branches.
+    names of branches, or a mapping from names of new branches to expressions; all branches without it. With
+    a mapping, ``filter_name`` and its kin add the branches that pass: ``filter_name="*"`` for all of them.
+    Branches that are taken as they are keep their type, and lists their counter; members of objects become
+    branches.
     Entries are read and written in steps of ``step_size``, and compressed while the next ones are read;
     ``compression`` is a setting, or a mapping from names or globs of columns to settings, and so is
     ``random_access``, as :meth:`~sapwood.writing.WritableDirectory.mktree` takes it. With
