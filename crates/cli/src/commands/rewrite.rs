@@ -190,8 +190,8 @@ impl Arguments {
         };
         let passing = passing().map_err(|error: Error| match error.kind() {
             ErrorKind::NotFound => {
-                let words = format!("{error}; --tree says which trees lose entries, the others are copied");
-                Error::new(ErrorKind::NotFound, words)
+                let words = error.message();
+                error.in_words(format!("{words}; --tree says which trees lose entries, the others are copied"))
             }
             _ => error,
         })?;
