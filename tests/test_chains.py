@@ -80,6 +80,32 @@ def test_entries_are_counted_over_all_files(files: str, tmp_path: Path) -> None:
         assert drawn == chain.Draw("x", cut, "goff"), cut
 
 
+def test_a_folder_is_its_files(tmp_path: Path) -> None:
+    (tmp_path / "runs [1]").mkdir()
+    for part in range(3):
+        with sapwood.recreate(tmp_path / "runs [1]" / f"{part}.root") as file:
+            file["Events"] = {"x": [part, part + 10]}
+    (tmp_path / "runs [1]" / "notes.txt").write_text("no file of ROOT")
+    folder, wanted = f"{tmp_path}/runs [1]", [0, 10, 1, 11, 2, 12]
+    for files in (f"{folder}:Events", folder, f"{folder}/:Events", {folder: "Events"}, Path(folder)):
+        assert sapwood.concatenate(files, ["x"])["x"].tolist() == wanted
+    assert [row["x"] for row in sapwood.scan(f"{folder}:Events", "x")] == wanted
+    assert sapwood.draw(f"{folder}:Events", "x>>h(20,0,20)").sum() == 6
+
+    class Count(sapwood.Selector):
+        columns = ["x"]
+
+        def process(self, batch: Any) -> int:
+            return len(batch)
+
+    assert sapwood.process(f"{folder}:Events", Count()) == 6
+    (tmp_path / "none").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"no file '\*.root' is in the folder '.*none'"):
+        sapwood.concatenate(f"{tmp_path}/none:Events")
+    with pytest.raises(ValueError, match="3 files match"):
+        sapwood.open(folder)
+
+
 def test_a_missing_file_is_skipped_on_request_and_reported(
     files: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,7 @@ is written."""
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -404,6 +405,41 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
     np.savez(bad, x=np.array([{}, {}], object))
     with pytest.raises(errors.MismatchError, match="x is of type object"):
         convert(bad, tmp_path / "z.root")
+
+
+def test_patterns_of_columns(files: dict[str, Path], tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"Muon_pt": [1.0, 2.0], "Muon_eta": [3.0, 4.0], "x": [5.0, 6.0]}
+    sapwood.convert(tmp_path / "a.root", tmp_path / "a.parquet", columns=["x", "Muon_*", "Muon_pt", "x*x"])
+    assert pq.read_schema(tmp_path / "a.parquet").names == ["x", "Muon_pt", "Muon_eta", "x*x"]
+    sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.feather", columns=["M*eta", "x*x"])
+    assert feather.read_table(tmp_path / "b.feather").column_names == ["Muon_eta", "x*x"]
+    with pytest.raises(KeyError, match="there is no column 'z\\*'; nearest"):
+        sapwood.convert(tmp_path / "a.parquet", tmp_path / "c.feather", columns=["z*"])
+
+
+def test_targets_that_are_no_files_are_told(files: dict[str, Path], tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    sapwood.convert(files["flat"], "new/folder/a.parquet", columns=["x"])
+    assert pq.read_schema(tmp_path / "new/folder/a.parquet").names == ["x"]
+    for source, target, words in (
+        (files["flat"], "-", "writes a file, and not to the terminal"),
+        (files["flat"], "new/folder/a.parquet:t", "a.parquet has no trees: leave out ':t'"),
+        (files["flat"], "other.csv:t", "other.csv has no trees: leave out ':t', for csv is one table"),
+        (
+            "new/folder/",
+            "b.root",
+            "new/folder/ is a folder: name its files, .* like 'new/folder/\\*.parquet'",
+        ),
+    ):
+        with pytest.raises(errors.MismatchError, match=words):
+            sapwood.convert(source, target, format="csv" if target == "-" else None)
+    with sapwood.recreate("b.root") as file:
+        file["fr"] = {"y": [1.0]}
+    parts = [{str(files["flat"]): "events"}, {"b.root": "fr"}]
+    with pytest.raises(errors.MismatchError, match="^b.root:fr has other columns than .*flat.root:events: "):
+        sapwood.convert(parts, "c.parquet")
+    assert sorted(os.listdir()) == ["b.root", "new"]
 
 
 def test_files_that_other_packages_cannot_read_are_named(tmp_path: Path) -> None:

@@ -107,6 +107,43 @@ def test_a_selector_that_raises_is_told_with_its_entries(files: str) -> None:
         process(files, Positive(), report=True)
 
 
+class Nothing(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        return None
+
+
+class Unmerged(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        return 1 if batch["x"][0] < 400 else "one"
+
+
+def test_what_a_selector_does_wrong_is_told_with_its_line(files: str) -> None:
+    here = "test_processing.py, line "
+    with pytest.raises(ProcessingError, match=rf"KeyError: 'seven hundred' \(.*{here}\d+\)$"):
+        process(files, Failing(), step_size=100)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        with pytest.raises(ProcessingError, match=rf"KeyError: 'seven hundred' \(.*{here}\d+\)$"):
+            process(files, Failing(), processes, step_size=100)
+    with pytest.raises(
+        ProcessingError, match="failed to merge result 5 with those before it: TypeError: unsupp"
+    ):
+        process(files, Unmerged(), step_size=100)
+    with pytest.raises(
+        sapwood.errors.MismatchError, match=r"Nothing.process\(\) returned None.* return what"
+    ):
+        process(files, Nothing(), step_size=100)
+    with pytest.raises(TypeError, match=r"Failing is a class: process\(files, Failing\(\)\)"):
+        process(files, Failing)
+    with pytest.raises(
+        TypeError, match="derives from sapwood.Selector, and function .* lacks begin, process"
+    ):
+        process(files, command)
+
+
 class Slow(Positive):
     def process(self, batch: Any) -> Any:
         time.sleep(0.05)
@@ -181,7 +218,7 @@ def test_a_slow_worker_gets_smaller_packets_and_every_unit_is_done_once(
     def submit(units: list[int], seconds: float) -> Future[Any]:
         return workers.submit(packets.work_on, units, seconds)
 
-    def failed(error: Exception, units: list[int]) -> Exception:
+    def failed(error: Exception, units: list[int], at: str) -> Exception:
         raise AssertionError(units)
 
     found = list(packets.Packets(iter(range(500)), 2).results(submit, failed))
@@ -210,7 +247,7 @@ def test_results_that_wait_for_one_are_bounded() -> None:
             held[0][0].set_result(packets.Outcome(list(held[0][1]), packets.SECONDS))
         return future
 
-    found = list(packets.Packets(iter(range(40)), 2).results(submit, lambda error, units: error))
+    found = list(packets.Packets(iter(range(40)), 2).results(submit, lambda error, units, at: error))
     assert found == list(range(40))
 
 
@@ -237,7 +274,7 @@ def test_results_of_fast_units_that_wait_are_bounded(monkeypatch: pytest.MonkeyP
 
     original = packets.wait
     monkeypatch.setattr(packets, "wait", wait)
-    assert list(made.results(submit, lambda error, units: error)) == list(range(4_000))
+    assert list(made.results(submit, lambda error, units, at: error)) == list(range(4_000))
     # For each worker 32 that wait, and 2 packets of 32 that were given out before.
     assert 64 < max(waited) <= 2 * (32 + 2 * 32)
 
@@ -357,6 +394,37 @@ def test_the_command_writes_results_and_says_what_is_wrong(files: str, tmp_path:
     ):
         done = command("process", files, *arguments)
         assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_results_that_json_does_not_hold_are_printed(files: str, tmp_path: Path) -> None:
+    script, out = tmp_path / "two.py", tmp_path / "out.json"
+    script.write_text(TWO)
+    done = command("process", files, f"{script}:Counts", "--step-size", "1500", "--out", out)
+    assert done.returncode == 1 and "Hist" in done.stdout and not out.exists()
+    assert "the result is printed, and not written: a result of type Hist has no form in JSON" in done.stderr
+    script.write_text(TWO.replace("float(np.sum(batch.x))", "float('nan')"))
+    assert command("process", files, f"{script}:Sums", "--out", out).returncode == 0
+    assert out.read_text() == "NaN\n"
+
+
+def test_a_selector_may_be_imported_by_its_file(files: str, tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO)
+    script = tmp_path / "imports.py"
+    script.write_text("from two import Sums")
+    for named in ("", ":Sums"):
+        done = command("process", files, f"{script}{named}", "--processes", "--workers", "2")
+        assert float(done.stdout) == sum(range(-10, 1490)), done.stderr
+    script.write_text("from two import Sums\nclass Own(Sums):\n    cut = 'x > 1480'\n")
+    assert float(command("process", files, script).stdout) == sum(range(1481, 1490))
+    script.write_text("\nraise ValueError('no')")
+    done = command("process", files, script)
+    assert done.returncode == 1
+    assert done.stderr == f"sapwood: '{script}' cannot be imported: ValueError: no, line 2\n"
+    script.write_text(
+        "from two import Sums\nclass Own(Sums):\n    def process(self, batch):\n        1 / 0\n"
+    )
+    done = command("process", files, script)
+    assert done.returncode == 1 and f"ZeroDivisionError: division by zero ({script}, line 4)\n" in done.stderr
 
 
 def test_names_of_a_file_are_no_code_of_its_selector(tmp_path: Path) -> None:

@@ -169,3 +169,17 @@ def test_special_functions_are_exact() -> None:
     assert tree.arrays("factorial(0*x + 5)", entry_stop=1, library="np")["factorial(0*x + 5)"].tolist() == [
         120
     ]
+
+
+def test_where_c_and_python_differ_without_an_error() -> None:
+    with sapwood.recreate(memory := io.BytesIO()) as file:
+        file["t"] = {"k": [-3, 3, -4, 5], "x": [-1.0, 4.0, 0.0, np.nan]}
+    tree = sapwood.open(memory)["t"]
+    found = tree.arrays(["k%2", "k//2", "k - 2*(k//2)", "x/(k-k)"])
+    assert found["k%2"].tolist() == [-1, 1, 0, 1] and found["k//2"].tolist() == [-2, 1, -2, 2]
+    assert found["k - 2*(k//2)"].tolist() == [k % 2 for k in (-3, 3, -4, 5)]
+    assert np.isinf(np.asarray(found["x/(k-k)"][:2])).all()
+    with pytest.raises(sapwood.errors.ExpressionError, match="divides by zero"):
+        tree.arrays(["x/0"])
+    # What is not a number is not 0.
+    assert tree.passing("sqrt(x)").tolist() == [0, 1, 3] and tree.passing("sqrt(x) > 0").tolist() == [1]

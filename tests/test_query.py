@@ -134,6 +134,7 @@ def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None
         ("sum(x)", "", "one value an entry"),
         ("pow(x)", "", "takes 2 values, not 1"),
         ("x>>h(0,1,2)", "", "from 1 to"),
+        ("x>>+h", "", "draw without it and add the two"),
         ("x>>h(5,2,1)", "", "begins below where it ends"),
         ("x>>h(5,1,2,5,1,2)", "", "more than 1 axes"),
         ("x:y:i:u", "", "one to three axes"),

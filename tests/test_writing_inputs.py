@@ -342,6 +342,10 @@ def test_texts_of_arrow_in_all_forms(format: str) -> None:
     assert there_and_back(views[1:]) == [[], words[:2]]
     assert there_and_back(pa.array(words, pa.string_view())[1:]) == words[1:]
     assert there_and_back(pl.Series(words, dtype=pl.Enum(["c", "a", "b" * 30]))) == words
+    # Bytes are texts, and those that are no UTF-8 can be had back.
+    raw = [b"\xff\x80", b"plain"]
+    found = there_and_back(pa.array(raw, pa.binary()))
+    assert [text.encode("utf-8", "surrogateescape") for text in found] == raw
     for refused in (
         pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32())),
         pa.array([decimal.Decimal("1.5")]),

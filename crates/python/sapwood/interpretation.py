@@ -86,9 +86,28 @@ class Interpretation:
 
 
 class AsDtype(Interpretation):
-    """Numbers, or fixed arrays of them, an entry."""
+    """Numbers, or fixed arrays of them, an entry. One that is made of a NumPy type says as what the numbers of a
+    branch are looked at: ``tree.arrays({"bits": sapwood.AsDtype(">u4")})``, which is the same as ``">u4"``.
+    """
 
-    __slots__ = ()
+    __slots__ = ("asked",)
+
+    def __init__(self, dtype: Any) -> None:
+        import numpy as np
+
+        asked = np.dtype(dtype).newbyteorder("=")
+        if asked.subdtype is not None or asked.name not in _NUMPY_TO_CPP:
+            raise TypeError(f"numbers are looked at as a type of one number, such as '>i8', not as {dtype!r}")
+        super().__init__(_NUMPY_TO_CPP[asked.name], ("number", 0, asked.name))
+        self.asked: np.dtype[Any] | None = asked
+
+    @classmethod
+    def of(cls, typename: str, kind: tuple[Any, ...]) -> AsDtype:
+        """That of a branch."""
+        made = cls.__new__(cls)
+        Interpretation.__init__(made, typename, kind)
+        made.asked = None
+        return made
 
     def __repr__(self) -> str:
         return f"AsDtype({_dtype(self.kind)})"
@@ -100,7 +119,8 @@ class AsPacked(AsDtype):
     __slots__ = ("range",)
 
     def __init__(self, typename: str, kind: tuple[Any, ...], range: uproot_words.Range) -> None:
-        super().__init__(typename, kind)
+        Interpretation.__init__(self, typename, kind)
+        self.asked = None
         self.range = range
 
     def __repr__(self) -> str:
@@ -158,7 +178,7 @@ def interpret(
     if _is_flat(kind):
         if range is not None and typename.startswith(("Double32_t", "Float16_t")):
             return AsPacked(typename, kind, range)
-        return AsDtype(typename, kind)
+        return AsDtype.of(typename, kind)
     if version is not None and kind[0] == "record" and _has_fixed_size(kind):
         return AsStridedObjects(typename, kind, version)
     plain = Interpretation(typename, kind)

@@ -28,7 +28,11 @@ def convert_command(arguments: Sequence[str]) -> int:
     parser.add_argument("--to", metavar="FORMAT", help=f"format of the target: {', '.join(formats.NAMES)}")
     parser.add_argument("--from", dest="source", metavar="FORMAT", help="format of the files")
     parser.add_argument(
-        "-c", "--columns", action="append", metavar="NAME", help="a column, or an expression; several times"
+        "-c",
+        "--columns",
+        action="append",
+        metavar="NAME",
+        help="a column, a pattern or an expression; several times",
     )
     parser.add_argument("--filter-name", metavar="PATTERN", help="columns whose names fit, of ROOT files")
     parser.add_argument("--cut", metavar="EXPRESSION", help="rows of ROOT files for which this is true")

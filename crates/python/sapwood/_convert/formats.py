@@ -77,6 +77,18 @@ def format_of(path: str, named: str | None) -> str:
     return SUFFIXES[ends]
 
 
+def is_known(path: str) -> bool:
+    """Whether the end of a name says a format.
+
+    >>> is_known("a.csv.gz"), is_known("a.txt")
+    (True, False)
+    """
+    base = path.lower()
+    for packed in PACKED:
+        base = base.removesuffix(packed)
+    return os.path.splitext(base)[1] in SUFFIXES
+
+
 def packing(path: str) -> str | None:
     """How a text is compressed, by its name.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sapwood._convert import hdf5, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._read.libraries import need
-from sapwood.errors import MismatchError, SapwoodError, place
+from sapwood.errors import MismatchError, SapwoodError, near, not_found, place
 
 
 class Rows(NamedTuple):
@@ -64,13 +64,29 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
     rows = rows._replace(batches=_told(rows.batches, path, format))
     if wanted.columns is None:
         return rows
-    missing = [name for name in wanted.columns if name not in rows.schema.names]
+    names = columns_of(wanted.columns, rows.schema.names)
+    missing = [name for name in names if name not in rows.schema.names]
     if missing:
-        from sapwood.errors import near, not_found
-
         raise not_found(f"there is no column {missing[0]!r}{near(missing[0], rows.schema.names)}", path)
-    schema = arrow().schema([rows.schema.field(name) for name in wanted.columns])
-    return rows._replace(schema=schema, batches=(batch.select(wanted.columns) for batch in rows.batches))
+    schema = arrow().schema([rows.schema.field(name) for name in names])
+    return rows._replace(schema=schema, batches=(batch.select(names) for batch in rows.batches))
+
+
+def columns_of(wanted: list[str], names: list[str]) -> list[str]:
+    """The columns that are wanted, each once: patterns stand for the names that they match.
+
+    >>> columns_of(["b", "a*"], ["ab", "ac", "b"])
+    ['b', 'ab', 'ac']
+    """
+    return list(dict.fromkeys(name for text in wanted for name in _fitting(text, names) or [text]))
+
+
+def _fitting(text: str, names: list[str]) -> list[str]:
+    """The names that a pattern matches; none where it is none."""
+    from sapwood._read import filters, reading
+
+    match = filters.as_match(text) if text not in names and reading.is_pattern(text) else None
+    return [] if match is None else [name for name in names if match(name)]
 
 
 class _Unreadable:
@@ -104,7 +120,12 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
 
     source = paths.expand(path)[0] if not hasattr(path, "num_entries") else paths.Source(path, None)
     tree = chains.open_tree(source, wanted.options)
-    ids, names = stream.branches(tree, wanted.filter_name) if wanted.columns is None else ([], wanted.columns)
+    if wanted.columns is None:
+        ids, names = stream.branches(tree, wanted.filter_name)
+    else:
+        is_pattern = any(map(reading.is_pattern, wanted.columns))
+        # What looks like a pattern and fits no name is an expression.
+        ids, names = [], columns_of(wanted.columns, stream.branches(tree)[1] if is_pattern else [])
     steps: Any
     if wanted.columns is None and wanted.cut is None and not wanted.aliases:
         # What is read as it is needs no Python between the batches.
@@ -166,7 +187,9 @@ def _parquet(path: str, wanted: Wanted) -> Rows:
     parquet = need("pyarrow.parquet", "sapwood.convert()", "pyarrow")
     file = parquet.ParquetFile(path)
     schema = file.schema_arrow
-    columns = None if wanted.columns is None else [name for name in wanted.columns if name in schema.names]
+    columns = None
+    if wanted.columns is not None:
+        columns = [name for name in columns_of(wanted.columns, schema.names) if name in schema.names]
     batches = file.iter_batches(rows_in(schema, wanted), columns=columns)
     return Rows(schema, batches, file.metadata.num_rows, _name(path))
 
@@ -245,12 +268,24 @@ def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
             except (ValueError, KeyError, TypeError) as error:
                 if isinstance(error, SapwoodError):
                     raise
+                said = error.args[0] if isinstance(error, KeyError) and error.args else error
                 raise MismatchError(
-                    f"{path} has other columns than {first_path}: {error}{place(str(path), None)}"
+                    f"{name_of(path)} has other columns than {name_of(first_path)}: {said}"
                 ) from None
 
     total = first.total if len(parts) == 1 else None
     return Rows(first.schema, batches(), total, first.name)
+
+
+def name_of(part: Any) -> str:
+    """A file, or a tree in one, in words.
+
+    >>> name_of("a.csv"), name_of({"a.root": "t"})
+    ('a.csv', 'a.root:t')
+    """
+    if isinstance(part, dict):
+        return ":".join(str(one) for pair in part.items() for one in pair)
+    return f"{part.file_path}:{part.tree.name}" if hasattr(part, "num_entries") else str(part)
 
 
 def _like(batch: Any, schema: Any) -> Any:

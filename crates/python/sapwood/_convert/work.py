@@ -128,8 +128,11 @@ def _plans(inputs: list[Any], target: str, format: str | None, source_format: st
     """What becomes of which files: place, tree, format, parts."""
     parts = [(one, _source_format(one, source_format)) for one in inputs]
     if not (os.path.isdir(target) or target.endswith(("/", os.sep))):
-        place, tree = paths.split_object(target)
-        return [(place, tree, formats.format_of(place, format), parts)]
+        place, tree = _split_target(target)
+        to = formats.format_of(place, format)
+        if tree is not None and to not in ("ttree", "rntuple"):
+            raise MismatchError(f"{place} has no trees: leave out {':' + tree!r}, for {to} is one table")
+        return [(place, tree, to, parts)]
     if format is None:
         raise MismatchError(f"{target} is a folder: name the format of the files in it (format=, --to)")
     to = formats.format_of("", format)
@@ -144,9 +147,31 @@ def _plans(inputs: list[Any], target: str, format: str | None, source_format: st
     return plans
 
 
+def _split_target(target: str) -> tuple[str, str | None]:
+    """The file of a target, and the tree in it."""
+    if target == "-":
+        raise MismatchError(
+            "a conversion writes a file, and not to the terminal: name one (`sapwood scan` with --csv or --json "
+            "writes there)"
+        )
+    place, tree = paths.split_object(target)
+    before, colon, behind = place.rpartition(":")
+    if tree is None and colon and formats.is_known(before) and not urls.is_url(place):
+        return before, behind
+    return place, tree
+
+
+def _check_no_folder(path: str) -> None:
+    if os.path.isdir(path):
+        known = [name for name in sorted(os.listdir(path)) if formats.is_known(name)]
+        like = os.path.join(path, "*" + (os.path.splitext(known[0])[1] if known else ".parquet"))
+        raise MismatchError(f"{path} is a folder: name its files, with a pattern like {like!r}")
+
+
 def _source_format(one: Any, named: str | None) -> str:
     if hasattr(one, "num_entries") or isinstance(one, dict):
         return "ttree"
+    _check_no_folder(str(one))
     found = formats.format_of(str(one), named)
     if urls.is_url(str(one)) and found not in ("ttree", "rntuple"):
         raise UnsupportedError(
@@ -176,6 +201,8 @@ def convert(
     ]
     rows = sources.one_after_another(openers)
     count, total, base = 0, rows.total or 0, os.path.basename(urls.shown(task.place))
+    if not urls.is_url(task.place):
+        os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
         writer = targets.writer(
             made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,15 @@ from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import select
-from sapwood.errors import MismatchError
+from sapwood.errors import ExpressionError, MismatchError
 from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from sapwood._read.friends import Friend
     from sapwood._tree.tree import Tree
 
+#: The name of a histogram that is to be filled further.
+_ADDS = re.compile(r">>\s*\+\s*[A-Za-z_]\w*\s*(\([^()]*\)\s*)?$")
 #: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
 Drawing = tuple[str, str]
 
@@ -71,7 +74,18 @@ def points(
 def _draws(
     tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None, more: Iterable[Friend] = ()
 ) -> _core.Draws:
+<<<<<<< HEAD
     named = list(reading.used_aliases(tree, aliases).items())
+=======
+    named = list((aliases or {}).items())
+    # The engine's way to go on with a histogram has another form here.
+    adding = next((words for words, *_ in wanted if _ADDS.search(words)), None)
+    if adding is not None:
+        raise ExpressionError(
+            f"'>>+' adds to a histogram, in {adding!r}: draw without it and add the two (h + tree.draw(...)), or "
+            "draw several files at once (sapwood.draw)"
+        )
+>>>>>>> tools
     return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends), more)
 
 

@@ -56,9 +56,9 @@ def iterate(
     """Reads trees of several files in steps, one file after another; the next step is read while you use the
     last, and the next file is opened while one is read.
 
-    ``files`` is a path with ``:object``, a glob, a list of these, a dictionary ``{path or glob: object}`` (a
-    value may also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry ranges), open
-    trees, or a ``TChain`` that was read. Where no object is named, the file must have one tree.
+    ``files`` is a path with ``:object``, a glob, a folder, a list of these, a dictionary ``{path or glob:
+    object}`` (a value may also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry
+    ranges), open trees, or a ``TChain`` that was read. Where no object is named, the file must have one tree.
 
     ``allow_missing`` skips files that are not there, or lack the tree or a branch, and names them in a log.
     ``fill={"weight": 1.0}`` gives numbers that stand in for branches which a file lacks. A branch whose

@@ -25,7 +25,7 @@ from sapwood.errors import (
     not_found,
     place,
 )
-from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
+from sapwood.interpretation import AsDtype, Grouped, InPlace, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
@@ -441,6 +441,8 @@ def read_branch(
 
 def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
     """The NumPy type that an interpretation asks for; ``None`` where it is the branch's own."""
+    if isinstance(interpretation, AsDtype):
+        return interpretation.asked
     if interpretation is None or isinstance(interpretation, Interpretation):
         return None
     return np.dtype(interpretation).newbyteorder("=")

@@ -69,10 +69,10 @@ def split_object(source: str) -> tuple[str, str | None]:
         if at > path_at and source[at + 1 :].strip("/ "):
             return source[:at], source[at + 1 :].strip().strip("/")
         return source, None
-    # Names without `.root`: the longest part that is a file.
+    # Names without `.root`: the longest part that is a file, or a folder.
     at = source.rfind(":")
     while at > 0:
-        if os.path.isfile(source[:at]):
+        if os.path.exists(source[:at]):
             return source[:at], source[at + 1 :].strip().strip("/")
         at = source.rfind(":", 0, at)
     return source, None
@@ -123,7 +123,8 @@ def is_bytes(source: Any) -> bool:
 
 def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = None) -> list[Source]:
     """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per
-    item. ``network`` is what was said of how files are reached.
+    item. A folder is its files ``*.root`` if a colon may be followed by an object. ``network`` is what was
+    said of how files are reached.
 
     A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop],
     ...]}``.
@@ -133,7 +134,7 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
     """
     found: list[Source] = []
     seen: set[tuple[int, str, str | None]] = set()
-    for item, source in _expand(files, colon, [0], network):
+    for item, source in _expand(files, colon, colon, [0], network):
         if isinstance(source.file, str):
             mark = (item, source.file, source.object)
             if mark in seen and source.steps is None:
@@ -148,16 +149,16 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
 
 
 def _expand(
-    files: Any, colon: bool, count: list[int], network: Mapping[str, Any] | None
+    files: Any, colon: bool, folders: bool, count: list[int], network: Mapping[str, Any] | None
 ) -> Iterator[tuple[int, Source]]:
     if isinstance(files, str):
         path, inner = split_object(files) if colon else (files, None)
-        for name in _glob(path, network):
+        for name in _glob(path, folders, network):
             yield count[0], Source(name, inner)
     elif is_bytes(files) or is_open_file(files) or hasattr(files, "num_entries"):
         yield count[0], Source(files, None)
     elif isinstance(files, os.PathLike):
-        for name in _glob(os.fspath(files), network):
+        for name in _glob(os.fspath(files), folders, network):
             yield count[0], Source(name, None)
     elif isinstance(files, Mapping):
         for key, value in files.items():
@@ -167,12 +168,12 @@ def _expand(
                 value = value.get("object_path")
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"the object of {key!r} is a path in the file or None, not {value!r}")
-            for item, source in _expand(key, False, count, network):
+            for item, source in _expand(key, False, folders, count, network):
                 yield item, Source(source.file, value, steps)
     elif isinstance(files, Iterable):
         for one in files:
             count[0] += 1
-            yield from _expand(one, colon, count, network)
+            yield from _expand(one, colon, folders, count, network)
     else:
         raise TypeError(
             "files are given as a path (with ':object', with globs), a list of these, a dictionary "
@@ -190,7 +191,7 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
     return [(int(start), int(stop)) for start, stop in rows]
 
 
-def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
+def _glob(path: str, folders: bool, network: Mapping[str, Any] | None) -> list[str]:
     path = urls.local_path(path)
     if is_member(path) and not urls.is_url(path):
         return [os.path.expanduser(path)]
@@ -211,6 +212,11 @@ def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
     if urls.is_url(path):
         return [path]
     expanded = os.path.expanduser(path)
+    if folders and os.path.isdir(expanded):
+        found = sorted(glob.glob(os.path.join(glob.escape(expanded), "*.root")))
+        if not found:
+            raise MissingFileError(f"not found: no file '*.root' is in the folder {expanded!r}")
+        return found
     return (
         [expanded]
         if os.path.exists(expanded)

@@ -52,8 +52,9 @@ def convert(
     ``"hdf5"``. Texts may be compressed (``.csv.gz``, ``.jsonl.zst``). A target of ROOT may name its tree:
     ``"out.root:Events"``.
 
-    ``columns`` are names; of ROOT files also expressions, and ``cut``, ``filter_name`` and ``aliases`` are as
-    in :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`. ``compression`` is a codec of the
+    ``columns`` are names and patterns (``"Muon_*"``); of ROOT files also expressions, and ``cut``,
+    ``filter_name`` and ``aliases`` are as in
+    :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`. ``compression`` is a codec of the
     target with a level if need be: ``"zstd:5"``, ``"none"``. Steps of ``step_size`` are in memory: one is
     written while the next is read. A file has its name when it is complete; one that is there is only
     replaced with ``overwrite``. Trees have no place for missing values, and RNTuples one with ``nullable``,

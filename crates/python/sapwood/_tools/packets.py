@@ -8,6 +8,7 @@ the others gives back the units that it has not begun when the time is over.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import time
 import traceback
@@ -20,6 +21,8 @@ Unit = TypeVar("Unit")
 
 #: What a packet takes, about: much more than handing it out, and short beside all of the work.
 SECONDS = 0.5
+#: Where the code of this package is.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: Packets for each worker, of which all but one wait.
 _AHEAD = 2
 #: Units of a packet, at most: what is done again if a worker is lost, and comes back at once.
@@ -36,6 +39,8 @@ class Outcome(NamedTuple):
     seconds: float
     error: Exception | None = None
     trace: str = ""
+    at: str = ""
+    """File and line of the code that raised it, where it is not Sapwood's."""
 
 
 def work_on(units: list[Unit], run: Callable[[Unit], Any], seconds: float) -> Outcome:
@@ -47,10 +52,20 @@ def work_on(units: list[Unit], run: Callable[[Unit], Any], seconds: float) -> Ou
             results.append(run(unit))
         except Exception as error:
             trace = traceback.format_exc()
-            return Outcome(results, time.monotonic() - began, _as_sent(error), trace)
+            return Outcome(results, time.monotonic() - began, _as_sent(error), trace, line_of(error))
         if time.monotonic() - began >= seconds:
             break
     return Outcome(results, time.monotonic() - began)
+
+
+def line_of(error: Exception) -> str:
+    """File and line of what Sapwood called, and which raised; nothing where that is its own code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    others = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    if not others or os.path.basename(frames[frames.index(others[0]) - 1].filename) != "processing.py":
+        return ""
+    last = [frame for frame in others if frame.filename == others[0].filename][-1]
+    return f"{last.filename}, line {last.lineno}"
 
 
 def _as_sent(error: Exception) -> Exception:
@@ -80,12 +95,12 @@ class Packets(Generic[Unit]):
     def results(
         self,
         submit: Callable[[list[Unit], float], Future[Outcome]],
-        failed: Callable[[Exception, list[Unit]], Exception],
+        failed: Callable[[Exception, list[Unit], str], Exception],
     ) -> Iterator[Any]:
         """The results, each when those of all units before it are there.
 
-        ``failed`` makes an error of what a unit has raised, or of what became of a packet of which nothing
-        came back.
+        ``failed`` makes an error of what a unit has raised, and in which line, or of what became of a packet
+        of which nothing came back.
         """
         given = 0
         try:
@@ -135,18 +150,18 @@ class Packets(Generic[Unit]):
         self,
         future: Future[Outcome],
         packet: list[tuple[int, Unit]],
-        failed: Callable[[Exception, list[Unit]], Exception],
+        failed: Callable[[Exception, list[Unit], str], Exception],
     ) -> None:
         try:
             outcome = future.result()
         except Exception as error:
-            raise failed(error, [unit for _, unit in packet]) from error
+            raise failed(error, [unit for _, unit in packet], "") from error
         count = len(outcome.results)
         raised = outcome.error
         if raised is not None:
             if raised.__traceback__ is None:
                 raised.add_note(f"in a worker:\n{outcome.trace}")
-            raise failed(raised, [packet[count][1]]) from raised
+            raise failed(raised, [packet[count][1]], outcome.at) from raised
         self._done.update((number, one) for (number, _), one in zip(packet, outcome.results))
         self._back = deque(sorted([*self._back, *packet[count:]], key=lambda numbered: numbered[0]))
         mean = outcome.seconds / max(count, 1)

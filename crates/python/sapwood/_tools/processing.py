@@ -18,7 +18,8 @@ from sapwood._read.selection import Selection
 from sapwood._remote import paths
 from sapwood._tools import packets
 from sapwood._tree import iteration
-from sapwood.errors import NotFoundError, SapwoodError
+from sapwood._write.lossless import shown
+from sapwood.errors import MismatchError, NotFoundError, SapwoodError, WrongTypeError
 
 
 class Selector:
@@ -49,6 +50,11 @@ class Selector:
 
     def merge(self, one: Any, other: Any) -> Any:
         """Two results as one: by ``+`` unless this is overridden. Results come in the order of entries."""
+        if one is None or other is None:
+            raise MismatchError(
+                f"{type(self).__name__}.process() returned None, and None has no +: return what was found, or "
+                "say merge(one, other)"
+            )
         return one + other
 
     def terminate(self, result: Any) -> Any:
@@ -89,7 +95,7 @@ def process(
     ``files`` and the options are those of :func:`sapwood.iterate`, as far as they open files or say which
     entries are wanted.
 
-    Raises :class:`ProcessingError` where the selector raises, with the file and the entries.
+    Raises :class:`ProcessingError` where the selector raises, with the file, the entries and the line.
 
     >>> import numpy as np, os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -102,6 +108,7 @@ def process(
     >>> process(f"{path}:t", Sum())
     4.0
     """
+    _check(selector)
     # A worker is one thread: many of them read side by side.
     chain = Chain(
         "process",
@@ -136,6 +143,20 @@ def process(
             executor = executor.get_executor(pure=False)
         result = _merged(selector, executor, workers, work, how, partial)
     return selector.terminate(result)
+
+
+def _check(selector: Any) -> None:
+    """Whether it is a selector: an instance that has its methods."""
+    needed = ("begin", "process", "merge", "terminate", "columns", "cut", "aliases")
+    if isinstance(selector, type):
+        name = selector.__name__
+        raise WrongTypeError(f"a selector is an instance, and {name} is a class: process(files, {name}())")
+    missing = [name for name in needed if not hasattr(selector, name)]
+    if missing:
+        raise WrongTypeError(
+            f"a selector is an instance of a class that derives from sapwood.Selector, and {shown(selector)} "
+            f"lacks {', '.join(missing)}"
+        )
 
 
 class Unit(NamedTuple):
@@ -179,14 +200,24 @@ def _merged(
     result: Any = None
     merged = 0
     for one in packets.Packets(work, workers).results(submit, _failed):
-        result = one if merged == 0 else selector.merge(result, one)
+        try:
+            result = one if merged == 0 else selector.merge(result, one)
+        except SapwoodError:
+            raise
+        except Exception as error:
+            what = f"the selector failed to merge result {merged} with those before it"
+            raise _told(what, error, packets.line_of(error)) from error
         merged += 1
         if partial is not None:
             partial(result, merged)
     return result
 
 
-def _failed(error: Exception, units: list[Unit]) -> Exception:
+def _told(what: str, error: Exception, at: str) -> ProcessingError:
+    return ProcessingError(f"{what}: {type(error).__name__}: {error}" + (f" ({at})" if at else ""))
+
+
+def _failed(error: Exception, units: list[Unit], at: str) -> Exception:
     """What is raised for a unit, or for a packet of which nothing came back."""
     if isinstance(error, SapwoodError):
         return error
@@ -195,7 +226,7 @@ def _failed(error: Exception, units: list[Unit]) -> Exception:
     start, stop = first.selection.span[0], last.selection.span[1]
     through = "" if first.source.file == last.source.file else f" of {first.source.file}"
     where = f"entries {start}{through} to {stop} of {last.source.file}"
-    return ProcessingError(f"{what} at {where}: {type(error).__name__}: {error}")
+    return _told(f"{what} at {where}", error, at)
 
 
 def _run(

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
@@ -138,12 +139,23 @@ def load(path: str) -> Selector:
     # By its name, so that workers of other processes find it, too.
     sys.path.insert(0, folder)
     sys.modules.pop(module, None)
-    loaded = importlib.import_module(module)
-    classes = {
+    try:
+        loaded = importlib.import_module(module)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [
+            frame.lineno for frame in frames if os.path.abspath(frame.filename) == os.path.join(folder, file)
+        ]
+        at = f", line {lines[-1]}" if lines else ""
+        raise MismatchError(f"{place!r} cannot be imported: {type(error).__name__}: {error}{at}") from error
+    known = {
         key: value
         for key, value in vars(loaded).items()
-        if isinstance(value, type) and issubclass(value, Selector) and value.__module__ == module
+        if isinstance(value, type) and issubclass(value, Selector) and value is not Selector
     }
+    # Those that the file only imports are meant where it has none of its own, or where one is named.
+    own = {key: value for key, value in known.items() if value.__module__ == module}
+    classes = known if name or not own else own
     if name:
         if name not in classes:
             raise MismatchError(f"{place!r} has no selector {name!r}; it has {', '.join(classes) or 'none'}")
@@ -246,7 +258,13 @@ def _writer(path: str | None, force: bool) -> Callable[[Any], None]:
     if path.endswith(".json"):
 
         def as_json(result: Any) -> None:
-            text = json.dumps(result, default=_plain)
+            try:
+                text = json.dumps(result, default=_plain)
+            except (MismatchError, TypeError, ValueError) as error:
+                print(result)  # what was computed is not lost
+                raise MismatchError(
+                    f"{path}: the result is printed, and not written: {error}; --out with .root takes histograms"
+                ) from error
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
 
