@@ -125,7 +125,7 @@ TREECACHE = [
         ((NEAR, "as it was"), (NEAR, '`order="entry"`')),
         Change(3_186, 265),
     ),
-    # Half of the baskets, as in the talk: 263,853 reads of 515,350.
+    # 42 % of the baskets; in the talk 263,853 reads of 515,350.
     calls(
         "a fifth of the events in runs, reclustered, cache 0 and 30 MB",
         FIFTH,

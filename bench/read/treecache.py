@@ -7,8 +7,8 @@ docs/benchmarks/treecache.md.
 
 ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
 process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
-Sums of all values must agree. What was measured is kept in `bench/read/treecache.json`, so that a table may be
-measured alone.
+Sums of all values must agree. What was measured is kept in `bench/read/treecache.json`, so that a table
+may be measured alone.
 """
 
 from __future__ import annotations
@@ -153,16 +153,23 @@ def cells(scale: float) -> Iterator[Cell]:
     layouts_of = {"as it was": files["interleaved"]} | {
         layout: laid_out(options) for layout, options in LAYOUTS.items()
     }
-    for what, columns in (("every 33rd branch", few), ("as many side by side", near), ("everything", [])):
+    uses: dict[str, tuple[list[str], list[int]]] = {
+        "every 33rd branch": (few, []),
+        "as many side by side": (near, []),
+        "everything": ([], []),
+        "a fifth of the events in runs": ([], some_runs(count)),
+    }
+    for what, (columns, events) in uses.items():
         for layout, file in layouts_of.items():
-            yield Cell("layouts", f"{what}; {layout}", 30, file, columns=columns)
+            yield Cell("layouts", f"{what}; {layout}", 30, file, columns=columns, entries=events)
     for name in ("minbias", "minbias flushed", "cms", "cms flushed"):
         for cache in (0, 20, 30, 60):
             yield Cell("kinds", name, cache, files[name])
     for size in (0, 256_000, 2 * MB):
         yield Cell(
-            "readahead", f"few of interleaved, {size // 1000} KB", 30, files["interleaved"], columns=few, readahead=size,
-        )
+            "readahead", f"few of interleaved, {size // 1000} KB", 30, files["interleaved"], columns=few,
+            readahead=size,
+        )  # fmt: skip
     for size in (0, 256_000, 2 * MB):
         yield Cell("readahead", f"minbias, {size // 1000} KB", 30, files["minbias"], readahead=size)
     trees = files["four"].trees_of()
@@ -217,7 +224,8 @@ def write(scale: float) -> None:
     for file in INPUTS:
         if not file.path.exists():
             part = file.path.with_suffix(".part")
-            given = [str(part), file.kind, file.trees, file.branches, scaled(file, scale), file.flush, 101, file.basket]
+            entries = scaled(file, scale)
+            given = [str(part), file.kind, file.trees, file.branches, entries, file.flush, 101, file.basket]
             if "error" in (answer := ask({"reader": "write", "given": given})):
                 sys.exit(f"{file.name}: {answer['error']}")
             part.rename(file.path)  # a file that is there is whole
@@ -241,7 +249,8 @@ def differing(rows: list[dict[str, Any]]) -> list[str]:
 def record(scale: float) -> dict[str, Any]:
     """What was measured at this scale so far."""
     known: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    return known if known.get("scale") == scale else {"scale": scale, "machine": machine(), "sizes": {}, "rows": []}
+    new = {"scale": scale, "machine": machine(), "sizes": {}, "rows": []}
+    return known if known.get("scale") == scale else new
 
 
 def keep(row: dict[str, Any], scale: float) -> None:

@@ -105,8 +105,10 @@ def arrays(job: dict[str, Any]) -> dict[str, float]:
 
 
 def stepped(job: dict[str, Any]) -> dict[str, float]:
-    """`rows` without its program: the same reader, asked from Python for what the program asks for. Calls and bytes are
-    the same; seconds are those of the interpreter, and are left out. Entries have to be in their order."""
+    """`rows` without its program: the same reader, asked from Python for what the program asks for.
+
+    Calls and bytes are the same; seconds are those of the interpreter, and are left out. Entries have to be in
+    their order."""
     import numpy as np
     import pyarrow as pa
     import sapwood  # noqa: F401  (importing is not reading)
@@ -121,7 +123,7 @@ def stepped(job: dict[str, Any]) -> dict[str, float]:
     with trees[0].perf:
         readers = [tree._reader(job["entries"] or None) for tree in trees]
         branches = [[tree[name]._id for name in job["columns"] or tree.keys()] for tree in trees]
-        due: list[tuple[int, int, int]] = []  # what has to be read again: from which entry on, and in the order of the file
+        due: list[tuple[int, int, int]] = []  # from which entry on a branch of a tree has to be read again
         for t, (reader, ids) in enumerate(zip(readers, branches, strict=True)):
             if job["cache"]:
                 reader.touch(ids, entries[0])

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The four sessions of the talk of 2010 on a file of 1 GB: local, remote, and with a cache that stays for the first
-and for the second time; a section of docs/benchmarks/remote.md.
+"""The four sessions of the talk of 2010 on a file of 1 GB: local, remote, and with a cache that stays, for the
+first and for the second time; a section of docs/benchmarks/remote.md.
 
     python -m bench.remote.sessions [--entries 3300] [--delay 0.001] [--rounds 3] [--busy] [--no-draw]
 
-ROOT writes the file, of 9,705 branches as that of the talk; all of it is read, a cluster at a time, in processes of
-their own, of which the system holds nothing of the file or of the kept blocks when they begin. A server of ours
-counts what it is asked for; it waits so many seconds before each answer. On a machine that is
-`--busy` CPU times are kept, and no others. Times are medians over the rounds; what is counted has to be the same in
-all.
+ROOT writes the file, of 9,705 branches as that of the talk; all of it is read, a part at a time, in processes
+of their own, of which the system holds nothing of the file or of the kept blocks when they begin. A server of
+ours counts what it is asked for; it waits so many seconds before each answer. On a machine that is `--busy` CPU
+times are kept, and no others. Times are medians over the rounds; counts have to be the same in all.
 """
 
 from __future__ import annotations
@@ -94,7 +93,8 @@ def middle(rounds: list[list[dict[str, Any]]], is_busy: bool) -> list[dict[str, 
     """Each session with the medians of its times."""
     found = []
     for of in zip(*rounds, strict=True):
-        counts = [{name: x for name, x in row.items() if name not in ("seconds", "cpu", "kept")} for row in of]
+        varying = ("seconds", "cpu", "kept")
+        counts = [{name: x for name, x in row.items() if name not in varying} for row in of]
         if any(one != counts[0] for one in counts):
             sys.exit(f"rounds differ: {counts}")
         names = ("cpu",) if is_busy else ("cpu", "seconds")
