@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "treecache": ("bench.read.treecache", "--scale", "{scale}"),
     "events": ("bench.read.papers", "--scale", "{scale}"),
     "networks": ("bench.remote.remote",),
+    "sessions": ("bench.remote.sessions",),
     "links": ("bench.remote.talk",),
     "parallel": ("bench.write.parallel",),
     "incremental": ("bench.write.incremental",),

@@ -25,7 +25,8 @@ PAGES = {
     "number stands there, too",
     "Networks": "[its links](links.md), as many reads as the talk waited for; what would take long is computed "
     "from counted requests, as that page says",
-    "A cache that stays": "[the cache of blocks](remote.md#the-cache-of-blocks)",
+    "A cache that stays": "[the cache of blocks](remote.md#the-cache-of-blocks) and [a file of 1 GB]"
+    "(remote.md#a-file-of-1-gb-and-the-cache-of-blocks), where requests and bytes are counted",
     "Streaming": "[member by member](../benchmarks.md#member-by-member-and-object-by-object), "
     "[compiled programs](../benchmarks.md#compiled-programs)",
     "The Event benchmark": "[all its rows](../benchmarks.md#the-event-benchmark-of-1997)",

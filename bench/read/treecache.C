@@ -15,7 +15,8 @@ public:
 
 const int CACHE_BLOCKS = 203;
 
-void cache_write(const char *path, const char *kind, int trees, int branches, long entries, long flush, int compression);
+void cache_write(const char *path, const char *kind, int trees, int branches, long entries, long flush, int compression,
+                 int basket);
 std::vector<double> cache_read(const char *path, const std::vector<std::string> &trees, const std::vector<std::string> &names,
                                const std::vector<long> &entries, long cache, long readahead);
 
@@ -74,7 +75,7 @@ struct Filler {
    std::vector<CacheBlock> blocks;
    std::vector<CacheBlock *> pointers;
 
-   Filler(const char *name, const char *kind, int branches, long flush) : tree(new TTree(name, "many branches")), kind(kind)
+   Filler(const char *name, const char *kind, int branches, long flush, int basket) : tree(new TTree(name, "many branches")), kind(kind)
    {
       if (flush <= 0)
          tree->SetAutoFlush(flush);
@@ -90,16 +91,18 @@ struct Filler {
             tree->Branch(TString::Format("e%03d", b), &pointers[b], 32000, 0);
          return;
       }
+      Random chance;
       for (int k = 0; k < branches; ++k) {
          auto column = TString::Format("b%05d", k);
+         const int size = basket > 0 ? basket / 2 + int(chance.next() % basket) : 32000;
          if (lists && k % 10 == 0)
-            tree->Branch(column, &counts[k], column + "/I", 32000);
+            tree->Branch(column, &counts[k], column + "/I", size);
          else if (lists)
-            tree->Branch(column, columns[k].data(), TString::Format("b%05d[b%05d]/F", k, k / 10 * 10), 32000);
+            tree->Branch(column, columns[k].data(), TString::Format("b%05d[b%05d]/F", k, k / 10 * 10), size);
          else if (columns[k].size() == 1)
-            tree->Branch(column, columns[k].data(), column + "/F", 32000);
+            tree->Branch(column, columns[k].data(), column + "/F", size);
          else
-            tree->Branch(column, columns[k].data(), TString::Format("b%05d[%d]/F", k, int(columns[k].size())), 32000);
+            tree->Branch(column, columns[k].data(), TString::Format("b%05d[%d]/F", k, int(columns[k].size())), size);
       }
    }
 
@@ -142,13 +145,14 @@ struct Value {
 
 } // namespace
 
-// Trees `t0`, `t1` and so on, filled in step. `flush`: 0 for none, below as many bytes, above ROOT's default.
-void cache_write(const char *path, const char *kind, int trees, int branches, long entries, long flush, int compression)
+// Trees `t0`, `t1` and so on, filled in step. `flush`: 0 for none, below as many bytes, above ROOT's default. `basket`: 0 for 32,000 bytes, above:
+// each branch has a size of its own from half to one and a half of it, so that branches of the same width flush at different entries.
+void cache_write(const char *path, const char *kind, int trees, int branches, long entries, long flush, int compression, int basket)
 {
    TFile file(path, "RECREATE", "", compression);
    std::vector<std::unique_ptr<Filler>> fillers;
    for (int t = 0; t < trees; ++t)
-      fillers.push_back(std::make_unique<Filler>(TString::Format("t%d", t), kind, branches, flush));
+      fillers.push_back(std::make_unique<Filler>(TString::Format("t%d", t), kind, branches, flush, basket));
    Random random;
    for (long entry = 0; entry < entries; ++entry)
       for (auto &filler : fillers)

@@ -2,11 +2,13 @@
 """Measure the tree cache on cold local files, Sapwood beside ROOT's TTreeCache, as the tables of the talk of 2010 did; and draw
 docs/benchmarks/treecache.md.
 
-    python -m bench.read.treecache [--scale 0.25] [--only PART_OF_A_TABLE] [--program rows] [--no-draw]
+    python -m bench.read.treecache [--scale 0.25] [--only TABLE ...] [--rows PART]
+        [--program rows | --count] [--no-draw]
 
 ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
 process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
-Sums of all values must agree.
+Sums of all values must agree. What was measured is kept in `bench/read/treecache.json`, so that a table
+may be measured alone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +31,19 @@ from bench.support.files import DATA, HERE
 
 FOLDER = DATA / "treecache"
 TARGET = HERE.parent / "docs" / "benchmarks" / "treecache.md"
+RECORD = HERE / "read" / "treecache.json"
 MB = 1_000_000
 READAHEAD = 256_000
 READERS = ("root", "arrays", "rows")
 BRANCHES = 9_705
 LIMIT_S = 120
 """A run that takes longer is given up."""
+TIMES = ("seconds", "cpu", "others")
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file that ROOT writes: `entries` at scale 1. `flush` as in `cache_write`."""
+    """A file that ROOT writes: `entries` at scale 1. `flush` and `basket` as in `cache_write`."""
 
     name: str
     kind: str
@@ -47,6 +51,7 @@ class Input:
     branches: int
     entries: int
     flush: int
+    basket: int = 0
 
     @property
     def path(self) -> Path:
@@ -57,7 +62,7 @@ class Input:
 
 
 INPUTS = [
-    Input("old", "arrays", 1, BRANCHES, 3_500, 0),
+    Input("interleaved", "arrays", 1, BRANCHES, 3_500, 0, basket=1_465),
     Input("objects", "objects", 1, BRANCHES, 3_500, 1),
     Input("minbias", "arrays", 1, 1_128, 13_000, 0),
     Input("minbias flushed", "arrays", 1, 1_128, 13_000, 1),
@@ -66,7 +71,14 @@ INPUTS = [
     Input("four", "arrays", 4, 280, 8_000, -3 * MB),
 ]
 RECLUSTERED = Input("reclustered", "arrays", 1, BRANCHES, 3_500, 1)
-"""By `sapwood.rewrite`, from the old one."""
+"""By `sapwood.rewrite`, from the interleaved one."""
+LAYOUTS = {
+    'order="entry"': {"order": "entry"},
+    'order="entry", auto_flush="100 MB"': {"order": "entry", "auto_flush": "100 MB"},
+    'order="branch"': {"order": "branch"},
+    'order="branch", auto_flush="100 MB"': {"order": "branch", "auto_flush": "100 MB"},
+}
+"""What it was told; the first of these are those of the reclustered file."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,12 @@ class Cell:
     readahead: int = READAHEAD
 
 
+def laid_out(options: dict[str, str]) -> Input:
+    """The file of a layout."""
+    name = " ".join(["layout", *options.values()])
+    return RECLUSTERED if options == {"order": "entry"} else replace(RECLUSTERED, name=name)
+
+
 def scaled(file: Input, scale: float) -> int:
     return max(int(file.entries * scale), 20)
 
@@ -90,6 +108,14 @@ def scaled(file: Input, scale: float) -> int:
 def some_events(count: int) -> list[int]:
     """A fifth of the events, here and there, in their order."""
     return sorted(random.Random(1).sample(range(count), count // 5))
+
+
+def some_runs(count: int, length: int = 60) -> list[int]:
+    """A fifth of the events, in runs of about so many: one at some place of each equal part."""
+    chance, parts = random.Random(3), max(round(count / 5 / length), 1)
+    run, part = count // 5 // parts, count // parts
+    begins = [k * part + chance.randrange(part - run + 1) for k in range(parts)]
+    return [entry for begin in begins for entry in range(begin, begin + run)]
 
 
 def orders(count: int, sections: int = 40) -> dict[str, list[int]]:
@@ -109,9 +135,9 @@ def orders(count: int, sections: int = 40) -> dict[str, list[int]]:
 
 def cells(scale: float) -> Iterator[Cell]:
     files = {file.name: file for file in (*INPUTS, RECLUSTERED)}
-    layouts = {"old": "32 KB baskets", "reclustered": "reclustered", "objects": "unsplit"}
+    layouts = {"interleaved": "interleaved", "reclustered": "reclustered", "objects": "unsplit"}
     few = [f"b{k:05d}" for k in range(0, BRANCHES, 33)]
-    events = some_events(scaled(files["old"], scale))
+    count = scaled(files["interleaved"], scale)
     for name, row in layouts.items():
         for cache in (0, 10, 30, 200):
             yield Cell("all", row, cache, files[name])
@@ -119,16 +145,31 @@ def cells(scale: float) -> Iterator[Cell]:
         if name != "objects":
             for cache in (0, 10, 30, 200):
                 yield Cell("few", row, cache, files[name], columns=few)
-    for name, row in layouts.items():
-        for cache in (0, 30):
-            yield Cell("events", row, cache, files[name], entries=events)
+    for table, events in (("runs", some_runs(count)), ("events", some_events(count))):
+        for name, row in layouts.items():
+            for cache in (0, 30):
+                yield Cell(table, row, cache, files[name], entries=events)
+    near = [f"b{k:05d}" for k in range(4_000, 4_000 + len(few))]
+    layouts_of = {"as it was": files["interleaved"]} | {
+        layout: laid_out(options) for layout, options in LAYOUTS.items()
+    }
+    uses: dict[str, tuple[list[str], list[int]]] = {
+        "every 33rd branch": (few, []),
+        "as many side by side": (near, []),
+        "everything": ([], []),
+        "a fifth of the events in runs": ([], some_runs(count)),
+    }
+    for what, (columns, events) in uses.items():
+        for layout, file in layouts_of.items():
+            yield Cell("layouts", f"{what}; {layout}", 30, file, columns=columns, entries=events)
     for name in ("minbias", "minbias flushed", "cms", "cms flushed"):
         for cache in (0, 20, 30, 60):
             yield Cell("kinds", name, cache, files[name])
     for size in (0, 256_000, 2 * MB):
         yield Cell(
-            "readahead", f"few of old, {size // 1000} KB", 30, files["old"], columns=few, readahead=size
-        )
+            "readahead", f"few of interleaved, {size // 1000} KB", 30, files["interleaved"], columns=few,
+            readahead=size,
+        )  # fmt: skip
     for size in (0, 256_000, 2 * MB):
         yield Cell("readahead", f"minbias, {size // 1000} KB", 30, files["minbias"], readahead=size)
     trees = files["four"].trees_of()
@@ -183,12 +224,14 @@ def write(scale: float) -> None:
     for file in INPUTS:
         if not file.path.exists():
             part = file.path.with_suffix(".part")
-            given = [str(part), file.kind, file.trees, file.branches, scaled(file, scale), file.flush, 101]
+            entries = scaled(file, scale)
+            given = [str(part), file.kind, file.trees, file.branches, entries, file.flush, 101, file.basket]
             if "error" in (answer := ask({"reader": "write", "given": given})):
                 sys.exit(f"{file.name}: {answer['error']}")
             part.rename(file.path)  # a file that is there is whole
-    if not RECLUSTERED.path.exists():
-        sapwood.rewrite(INPUTS[0].path, RECLUSTERED.path, order="entry")
+    for options in LAYOUTS.values():
+        if not (path := laid_out(options).path).exists():
+            sapwood.rewrite(INPUTS[0].path, path, **options)
 
 
 def differing(rows: list[dict[str, Any]]) -> list[str]:
@@ -203,25 +246,57 @@ def differing(rows: list[dict[str, Any]]) -> list[str]:
     return wrong
 
 
-def draw(rows: list[dict[str, Any]], scale: float, is_whole: bool) -> None:
-    sizes = {file.name: round(file.path.stat().st_size / MB) for file in (*INPUTS, RECLUSTERED)}
-    TARGET.write_text(
-        page({"machine": machine(), "scale": scale, "sizes": sizes, "rows": rows, "is_whole": is_whole})
-    )
+def record(scale: float) -> dict[str, Any]:
+    """What was measured at this scale so far."""
+    known: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    new = {"scale": scale, "machine": machine(), "sizes": {}, "rows": []}
+    return known if known.get("scale") == scale else new
+
+
+def keep(row: dict[str, Any], scale: float) -> None:
+    """Puts a row into the record, in the place of one that was measured before, and draws the page."""
+    document = record(scale)
+    rows = {(old["table"], old["row"], old["cache"]): old for old in document["rows"]}
+    key = (row["table"], row["row"], row["cache"])
+    known = rows[key]["of"] if key in rows else {}
+    of = {}
+    for reader, answer in row["of"].items():
+        times = {name: x for name, x in known.get(reader, {}).items() if name in TIMES}
+        numbers = {name: x for name, x in answer.items() if name not in ("sum", "first")}
+        is_counted = "calls" in answer and "seconds" not in answer
+        of[reader] = {**numbers, **times} if is_counted else numbers
+        if not is_counted:
+            document["machine"] = machine()
+    rows[key] = {**row, "of": of}
+    keys = [(cell.table, cell.row, cell.cache) for cell in cells(scale)]
+    document["rows"] = [rows[key] for key in keys if key in rows]
+    document["is_whole"] = len(document["rows"]) == len(keys)
+    for file in (*INPUTS, RECLUSTERED):
+        if file.path.exists():
+            document["sizes"][file.name] = round(file.path.stat().st_size / MB)
+    lines = ",\n".join(json.dumps(one) for one in document.pop("rows"))
+    RECORD.write_text(f'{json.dumps(document)[:-1]}, "rows": [\n{lines}\n]}}\n')
+    document = record(scale)
+    TARGET.write_text(page(document))
 
 
 def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--scale", type=float, default=0.25, help="1: files of the sizes of the talk")
-    ap.add_argument("--only", default="", help="only tables whose name contains this; nothing is drawn")
+    ap.add_argument("--only", nargs="+", help="only these tables (`all`, `few`, `runs` and so on)")
+    ap.add_argument("--rows", default="", help="only rows whose name contains this")
     ap.add_argument("--program", type=Path, help="the example `rows`, if it is built already")
-    ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/treecache.md as it is")
+    ap.add_argument(
+        "--count", action="store_true",
+        help="calls and bytes only, on any machine: `rows` through Python, and times stay as they were",
+    )  # fmt: skip
+    ap.add_argument("--no-draw", action="store_true", help="leave the page and the record as they are")
     args = ap.parse_args()
-    program = args.program or build()
+    program = "" if args.count else args.program or build()
     write(args.scale)
     rows: list[dict[str, Any]] = []
     for cell in cells(args.scale):
-        if args.only not in cell.table:
+        if (args.only and cell.table not in args.only) or args.rows not in cell.row:
             continue
         job = {
             "path": str(cell.file.path), "trees": cell.trees or cell.file.trees_of(), "columns": cell.columns,
@@ -234,15 +309,15 @@ def main() -> int:
             if cell.table == "readahead" and reader != "root" and cell.readahead != READAHEAD:
                 continue  # only ROOT has that setting
             found[reader] = ask({**job, "reader": reader})
+            if args.count:
+                found[reader] = {name: x for name, x in found[reader].items() if name not in TIMES}
             shown = {
                 name: round(number, 2) for name, number in found[reader].items() if isinstance(number, float)
             }
             print(cell.table, cell.row, cell.cache, reader, found[reader].get("error", shown), flush=True)
         rows.append({"table": cell.table, "row": cell.row, "cache": cell.cache, "of": found})
-        if not args.no_draw and not args.only:
-            draw(rows, args.scale, is_whole=False)  # a run that is stopped keeps what was measured
-    if not args.no_draw and not args.only:
-        draw(rows, args.scale, is_whole=True)
+        if not args.no_draw:
+            keep(rows[-1], args.scale)  # a run that is stopped keeps what was measured
     wrong = differing(rows)
     print("\n".join(["sums differ:", *wrong]) if wrong else "sums agree")
     return 1 if wrong else 0

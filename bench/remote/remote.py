@@ -264,6 +264,8 @@ def keep(results: Results, trips: dict[str, float], found: dict[str, int], args:
         "floors": floors,
         "rows": rows,
     }
+    if args.results.exists() and (others := json.loads(args.results.read_text()).get("sessions")):
+        document["sessions"] = others  # of a script of their own
     args.results.write_text(json.dumps(document, indent=1) + "\n")
     if not args.no_draw:
         TARGET.write_text(page(document))

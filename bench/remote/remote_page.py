@@ -113,6 +113,24 @@ def of_blocks(document: dict[str, Any], rows: Rows, link: str) -> str:
     )
 
 
+def of_sessions(sessions: dict[str, Any]) -> list[str]:
+    """A file of 1 GB, locally, over http, and with the cache of blocks."""
+    m, body = sessions["machine"], []
+    for row in sessions["rows"]:
+        numbers = [f"{row[name]:,}" for name in ("requests", "ranges")]
+        sizes = [f"{row[name] / 1e6:,.0f}" for name in ("sent", "kept")]
+        times = [f"{row[name]:.1f}" for name in ("cpu", "seconds") if name in row]
+        body.append([row["session"], *numbers, *sizes, *times])
+    busy = " The machine did other things meanwhile: real times say nothing and are left out." if sessions["busy"] else ""
+    return [
+        "## A file of 1 GB and the cache of blocks\n",
+        f"`python -m bench.remote.sessions` on {m['cpu']}, {m['cores']} cores: the four sessions of the talk of 2010, all of a file of {sessions['size'] / 1e6:,.0f} MB with 9,705 branches "
+        f"that ROOT wrote, through a server of ours that waits for {1e3 * sessions['delay']:.0f} ms before each answer and counts. Times are medians of {sessions['rounds']} rounds.{busy} "
+        "The second time the server is asked once, for one byte: whether the file is still the same.\n",
+        table(["", "requests", "ranges", "MB sent", "MB kept", "CPU, s", *([] if sessions["busy"] else ["real, s"])], body),
+    ]
+
+
 def page(document: dict[str, Any]) -> str:
     rows: Rows = {(r["link"], r["scheme"], r["reader"], r["cache"]): r for r in document["rows"]}
     sizes, m = document["sizes"], document["machine"]
@@ -164,4 +182,6 @@ def page(document: dict[str, Any]) -> str:
             "round trips: to connect, and to ask. Blocks have 1 KiB: baskets that lie apart bring a little of their neighbours along.\n",
             of_blocks(document, rows, middle),
         ]
+    if "sessions" in document:
+        parts += of_sessions(document["sessions"])
     return "\n".join(parts)
