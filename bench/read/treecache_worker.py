@@ -107,8 +107,8 @@ def arrays(job: dict[str, Any]) -> dict[str, float]:
 def stepped(job: dict[str, Any]) -> dict[str, float]:
     """`rows` without its program: the same reader, asked from Python for what the program asks for.
 
-    Calls and bytes are the same; seconds are those of the interpreter, and are left out. Entries have to be in
-    their order."""
+    Calls and bytes are the same; seconds are those of the interpreter, and are left out. Entries have to be
+    in their order."""
     import numpy as np
     import pyarrow as pa
     import sapwood  # noqa: F401  (importing is not reading)

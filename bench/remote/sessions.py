@@ -6,8 +6,8 @@ first and for the second time; a section of docs/benchmarks/remote.md.
 
 ROOT writes the file, of 9,705 branches as that of the talk; all of it is read, a part at a time, in processes
 of their own, of which the system holds nothing of the file or of the kept blocks when they begin. A server of
-ours counts what it is asked for; it waits so many seconds before each answer. On a machine that is `--busy` CPU
-times are kept, and no others. Times are medians over the rounds; counts have to be the same in all.
+ours counts what it is asked for; it waits so many seconds before each answer. On a machine that is `--busy`
+CPU times are kept, and no others. Times are medians over the rounds; counts have to be the same in all.
 """
 
 from __future__ import annotations

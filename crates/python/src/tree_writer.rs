@@ -119,7 +119,15 @@ impl TreeWriter {
 
     /// Gives up rows that wait.
     fn give_up(&self, py: Python<'_>) {
-        py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.give_up()));
+        let taken = py.detach(|| {
+            locked(&self.filling).as_mut().map(|filling| {
+                filling.writer.give_up();
+                filling.writer.taken()
+            })
+        });
+        if let Some(taken) = taken {
+            self.taken.store(taken, Ordering::Relaxed);
+        }
     }
 
     /// Gives the tree up, with all its rows.

@@ -74,10 +74,7 @@ def points(
 def _draws(
     tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None, more: Iterable[Friend] = ()
 ) -> _core.Draws:
-<<<<<<< HEAD
     named = list(reading.used_aliases(tree, aliases).items())
-=======
-    named = list((aliases or {}).items())
     # The engine's way to go on with a histogram has another form here.
     adding = next((words for words, *_ in wanted if _ADDS.search(words)), None)
     if adding is not None:
@@ -85,7 +82,6 @@ def _draws(
             f"'>>+' adds to a histogram, in {adding!r}: draw without it and add the two (h + tree.draw(...)), or "
             "draw several files at once (sapwood.draw)"
         )
->>>>>>> tools
     return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends), more)
 
 

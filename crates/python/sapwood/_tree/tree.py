@@ -148,7 +148,7 @@ class Tree(HasBranches):
         friend = Friend(name, trees, 0, index)
         if isinstance(friend.index, tuple):
             # A wrong name is told here, and not by each query to come.
-            for tree in (self, *trees[:1]):
+            for tree in trees[:1]:
                 reading.Plan(tree, []).query(list(friend.index), None)
         self._added[name] = friend
 

@@ -441,11 +441,12 @@ impl TreeWriter {
     /// Gives up the rows that wait, and the cluster that is being written. Clusters that were written stay.
     #[doc(hidden)]
     pub fn give_up(&mut self) {
-        self.rows = 0;
+        let waiting = std::mem::take(&mut self.rows);
         // Its outcome does not matter, but it has to end.
         self.flight.stop();
         let _ = self.wait_for_commit();
-        self.flight = InFlight::None;
+        let failed = self.flight.take_failed().map_or(0, |cluster| cluster.rows);
+        self.taken = self.taken.saturating_sub((waiting + failed) as u64);
     }
 
     /// Leaves what could not be written with the tree that many threads fill.
