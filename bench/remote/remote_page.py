@@ -123,12 +123,13 @@ def of_sessions(sessions: dict[str, Any]) -> list[str]:
         body.append([row["session"], *numbers, *sizes, *times])
     words = " The machine did other things meanwhile: real times say nothing and are left out."
     busy = words if sessions["busy"] else ""
+    head = ["", "requests", "ranges", "MB sent", "MB kept", "CPU, s", *([] if busy else ["real, s"])]
     return [
         "## A file of 1 GB and the cache of blocks\n",
         f"`python -m bench.remote.sessions` on {m['cpu']}, {m['cores']} cores: the four sessions of the talk of 2010, all of a file of {sessions['size'] / 1e6:,.0f} MB with 9,705 branches "
         f"that ROOT wrote, through a server of ours that waits for {1e3 * sessions['delay']:.0f} ms before each answer and counts. Times are medians of {sessions['rounds']} rounds.{busy} "
         "The second time the server is asked once, for one byte: whether the file is still the same.\n",
-        table(["", "requests", "ranges", "MB sent", "MB kept", "CPU, s", *([] if busy else ["real, s"])], body),
+        table(head, body),
     ]
 
 

@@ -117,11 +117,11 @@ impl TreeWriter {
         run(py, || filling.writer.flush())
     }
 
-    /// Gives up rows that wait.
-    fn give_up(&self, py: Python<'_>) {
+    /// Gives up the rows after the first `taken` that are not written.
+    fn give_up(&self, py: Python<'_>, taken: u64) {
         let taken = py.detach(|| {
             locked(&self.filling).as_mut().map(|filling| {
-                filling.writer.give_up();
+                filling.writer.give_up(taken);
                 filling.writer.taken()
             })
         });

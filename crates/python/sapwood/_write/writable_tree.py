@@ -211,11 +211,12 @@ class WritableTree:
                         self._give(given)
 
     def _give(self, given: Any) -> None:
+        before = self._core.taken
         try:
             self._core.extend(given)
         except KeyboardInterrupt:
-            # What waits would take as long to write as what was interrupted.
-            self._core.give_up()
+            # The rest of this call would take as long to write as what was interrupted.
+            self._core.give_up(before)
             raise
         except errors.IOError as error:
             error.add_note(

@@ -18,8 +18,8 @@ pub(crate) enum InFlight {
     /// It is committed, or there was none.
     #[default]
     None,
-    /// The thread pool is committing it, unless it is told to stop.
-    Running(Receiver<(Cluster, Outcome)>, Stop),
+    /// The thread pool is committing so many rows, unless it is told to stop.
+    Running(Receiver<(Cluster, Outcome)>, Stop, usize),
     /// It is finished; its outcome was not taken yet.
     Done(Box<(Cluster, Outcome)>),
     /// Writing it failed: it is kept for a retry.
@@ -61,7 +61,7 @@ impl InFlight {
             Ok(guard) => guard,
             Err(error) => return Self::Done(Box::new((cluster, Outcome::Kept(error)))),
         };
-        let stop = Stop::default();
+        let (stop, rows) = (Stop::default(), cluster.rows);
         let heeded = stop.clone();
         let run = move || {
             let died = |_| Outcome::Dropped(Error::internal("sealing baskets panicked"));
@@ -75,7 +75,7 @@ impl InFlight {
                 let (sender, receiver) = sync_channel(1);
                 // The receiver is gone if the writer was dropped.
                 pool.spawn(move || drop(sender.send(run())));
-                Self::Running(receiver, stop)
+                Self::Running(receiver, stop, rows)
             }
             None => Self::Done(Box::new(run())),
         }
@@ -99,13 +99,13 @@ impl InFlight {
         let (cluster, outcome) = match flight {
             Self::None | Self::Failed(_) => return Ok(None),
             Self::Done(done) => *done,
-            Self::Running(receiver, stop) => match receive(&receiver) {
+            Self::Running(receiver, stop, rows) => match receive(&receiver) {
                 Ok(answer) => answer.ok_or_else(|| {
                     Error::internal("a thread that sealed baskets gave no answer").in_object(&committer.name)
                 })?,
                 // The wait has ended, and the cluster is still on its way.
                 Err(interrupted) => {
-                    *self = Self::Running(receiver, stop);
+                    *self = Self::Running(receiver, stop, rows);
                     return Err(interrupted);
                 }
             },
@@ -122,8 +122,17 @@ impl InFlight {
 
     /// Begins no further basket of the cluster: it is not needed.
     pub(crate) fn stop(&self) {
-        if let Self::Running(_, stop) = self {
+        if let Self::Running(_, stop, _) = self {
             stop.set();
+        }
+    }
+
+    /// Rows of a cluster that is not committed yet, as far as is known.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Running(_, _, rows) => *rows,
+            Self::Failed(cluster) => cluster.rows,
+            Self::None | Self::Done(_) => 0,
         }
     }
 

@@ -408,7 +408,7 @@ impl TreeWriter {
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
         if self.commit_path.is_none() && flushed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled) {
-            self.give_up();
+            self.give_up(0);
         }
         if self.commit_path.is_some() && flushed.is_err() && self.hand_over().is_err() {
             return flushed;
@@ -438,15 +438,24 @@ impl TreeWriter {
         outcome
     }
 
-    /// Gives up the rows that wait, and the cluster that is being written. Clusters that were written stay.
+    /// Gives up the rows after the first `taken`, as far as they are not written. A cluster that is being written is
+    /// given up where it has none of those before.
     #[doc(hidden)]
-    pub fn give_up(&mut self) {
-        let waiting = std::mem::take(&mut self.rows);
-        // Its outcome does not matter, but it has to end.
-        self.flight.stop();
-        let _ = self.wait_for_commit();
-        let failed = self.flight.take_failed().map_or(0, |cluster| cluster.rows);
-        self.taken = self.taken.saturating_sub((waiting + failed) as u64);
+    pub fn give_up(&mut self, taken: u64) {
+        let waiting = self.taken.saturating_sub(self.rows as u64);
+        let kept = usize::try_from(taken.saturating_sub(waiting)).map_or(self.rows, |kept| kept.min(self.rows));
+        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
+            pending.move_rest(spec, kept, &mut RowBuffer::of(spec));
+        }
+        (self.rows, self.taken) = (kept, waiting + kept as u64);
+        let flying = self.flight.rows() as u64;
+        if waiting.saturating_sub(flying) >= taken {
+            self.flight.stop();
+            // Its outcome does not matter, but it has to end.
+            let _ = self.wait_for_commit();
+            let failed = self.flight.take_failed().map_or(0, |cluster| cluster.rows);
+            self.taken = self.taken.saturating_sub(failed as u64);
+        }
     }
 
     /// Leaves what could not be written with the tree that many threads fill.
@@ -472,7 +481,7 @@ impl TreeWriter {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
     pub fn discard(mut self) -> Result<()> {
-        self.give_up();
+        self.give_up(0);
         if let Some(commit_path) = &mut self.commit_path {
             commit_path.discard();
             return commit_path.end();
