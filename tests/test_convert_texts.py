@@ -83,6 +83,10 @@ def test_types_that_are_said(tmp_path: Path) -> None:
     assert sapwood.open(f"{tmp_path}/back.root:t")["b"].typename == "uint8_t"
     (tmp_path / "a.jsonl").write_text('{"a":"2020-01-01 00:00:00"}\n')
     assert column(tmp_path, "a.jsonl", types={"a": "string"}).tolist() == ["2020-01-01 00:00:00"]
+    (tmp_path / "a.jsonl").write_text('{"x":1,"y":18446744073709551615,"a":"z"}\n')
+    for types in ({"a": "string"}, {"a": "string", "y": "uint64"}, None):
+        assert column(tmp_path, "a.jsonl", types=types).tolist() == ["z"]
+        assert sapwood.open(f"{tmp_path}/back.root:t").keys() == ["x", "y", "a"]
     (tmp_path / "no.jsonl").write_text("")
     assert column(tmp_path, "no.jsonl", types={"a": "int32"}).tolist() == []
     for types, words in (

@@ -143,3 +143,18 @@ def test_classes_are_shown_with_what_they_need(path: str) -> None:
             for element in info.elements
         }
         assert kinds == {name: kind.removeprefix("Model_") for name, kind in described.items()}
+
+
+def test_numbers_are_looked_at_as_another_type(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": np.array([1.5, -2.0, np.nan]), "v": [[1.5], [], [2.5, 3.5]]}
+    with sapwood.open(tmp_path / "a.root")["t"] as tree, uproot.open(tmp_path / "a.root")["t"] as other:
+        expected = other.arrays({"x": uproot.AsDtype(">i8")})["x"].to_list()
+        assert tree.arrays({"x": sapwood.AsDtype(">i8")})["x"].to_list() == expected
+        assert tree["x"].array(sapwood.AsDtype(">i8")).to_list() == expected
+        assert tree.arrays({"x": ">i8"})["x"].to_list() == expected
+        assert tree["x"].array(tree["x"].interpretation, library="np")[0] == 1.5
+    assert repr(sapwood.AsDtype("i4")) == "AsDtype('>i4')"
+    for wrong in ("S4", [("a", "i4")], ("f4", 3)):
+        with pytest.raises(TypeError, match="a type of one number, such as '>i8', not as"):
+            sapwood.AsDtype(wrong)

@@ -559,22 +559,6 @@ def test_interpretations_have_their_classes(numbers: Path) -> None:
         assert tree["x"].cache_key == f"{tree.file.hex_uuid}:/t;1:x({tree['x'].index})"
 
 
-def test_numbers_are_looked_at_as_another_type(tmp_path: Path) -> None:
-    uproot = pytest.importorskip("uproot")
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file["t"] = {"x": np.array([1.5, -2.0, np.nan]), "v": [[1.5], [], [2.5, 3.5]]}
-    with sapwood.open(tmp_path / "a.root")["t"] as tree, uproot.open(tmp_path / "a.root")["t"] as other:
-        expected = other.arrays({"x": uproot.AsDtype(">i8")})["x"].to_list()
-        assert tree.arrays({"x": sapwood.AsDtype(">i8")})["x"].to_list() == expected
-        assert tree["x"].array(sapwood.AsDtype(">i8")).to_list() == expected
-        assert tree.arrays({"x": ">i8"})["x"].to_list() == expected
-        assert tree["x"].array(tree["x"].interpretation, library="np")[0] == 1.5
-    assert repr(sapwood.AsDtype("i4")) == "AsDtype('>i4')"
-    for wrong in ("S4", [("a", "i4")], ("f4", 3)):
-        with pytest.raises(TypeError, match="a type of one number, such as '>i8', not as"):
-            sapwood.AsDtype(wrong)
-
-
 def test_what_only_tunes_uproot_is_taken_without_a_word(
     numbers: Path, recwarn: pytest.WarningsRecorder
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import formats
@@ -64,6 +64,7 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     with _Errors(path, pa):
         if said and _is_empty(path):
             return pa.schema(list(said.items())), iter(())
+        names = _names(pa, lambda: start({})) if said and os.path.isfile(path) else []
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
         large = [field.name for field in schema if field.name not in said and _is_large(first, field)]
@@ -73,8 +74,26 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
             for name in large:
                 values = [row.get(name) for row in rows]
                 said[name] = _with_whole(pa, schema.field(name).type, values, name, path)
+            names = names or schema.names
             schema, first, rest = _begun(start(said))
-    return schema, _batches(path, pa, first, rest)
+    return _ordered(pa, names, schema, _batches(path, pa, first, rest))
+
+
+def _names(pa: Any, start: Callable[[], Any]) -> list[str]:
+    """The columns in their order; none where they cannot be read without their types."""
+    try:
+        return list(start().schema.names)
+    except pa.ArrowInvalid:
+        return []
+
+
+def _ordered(pa: Any, names: list[str], schema: Any, batches: Iterator[Any]) -> Found:
+    """Columns in the order of names: Arrow puts those first that have a type that was said."""
+    order = sorted(schema.names, key=lambda name: names.index(name) if name in names else len(names))
+    if order == schema.names:
+        return schema, batches
+    fields = [schema.field(name) for name in order]
+    return pa.schema(fields), (batch.select(order) for batch in batches)
 
 
 def _types(types: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -158,8 +177,10 @@ def _opened(path: str) -> Any:
 
 
 def _is_empty(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
     with _opened(path) as file:
-        return os.path.isfile(path) and not file.read(1)
+        return not file.read(1)
 
 
 # ---- whole numbers above 2^63, which Arrow takes for doubles
