@@ -80,6 +80,18 @@ def test_entries_are_counted_over_all_files(files: str, tmp_path: Path) -> None:
         assert drawn == chain.Draw("x", cut, "goff"), cut
 
 
+def test_many_histograms_of_many_files(files: str) -> None:
+    drawings = ["x>>h(200,0,200)", ("x>>h(12,0,120)", "x % 2 == 0"), ("Entry$:x>>h(3,0,120,3,0,120)", "x > 5")]
+    many = sapwood.draw_many(files, drawings)
+    pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
+    assert many == [sapwood.draw(files, *pair) for pair in pairs]
+    assert many[1].values().tolist() == [5] * 12
+    (weights,) = sapwood.draw_many(files, ["weight>>h(5,0,5)"], allow_missing=True, library="np")
+    assert weights[0].sum() == ROWS
+    with pytest.raises(sapwood.errors.NotFoundError, match="weight"):
+        sapwood.draw_many(files, ["x", "weight"])
+
+
 def test_a_folder_is_its_files(tmp_path: Path) -> None:
     (tmp_path / "runs [1]").mkdir()
     for part in range(3):

@@ -9,7 +9,7 @@ from sapwood._file.file import File, open
 from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.filters import no_filter
-from sapwood._read.multi_file import concatenate, draw, iterate, num_entries, scan
+from sapwood._read.multi_file import concatenate, draw, draw_many, iterate, num_entries, scan
 from sapwood._read.vectors import vectors
 from sapwood._remote.network import Opening
 from sapwood._tools.compression_studies import compression_study
@@ -95,6 +95,7 @@ __all__ = [
     "dask_write",
     "doctor",
     "draw",
+    "draw_many",
     "errors",
     "from_pyroot",
     "iterate",

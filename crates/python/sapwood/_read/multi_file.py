@@ -274,39 +274,87 @@ def draw(
         entries=entries,
     )
     list_name = drawing.list_name(expression)
+    if list_name is None:
+        return drawing.as_library(_fill(chain, [(expression, cut)], bins, profile, aliases, progress)[0], library)
     lists: dict[tuple[str, str], Any] = {}
-    filled: list[Any] | None = None
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
-        named = chain.aliases(member, aliases, expression, cut)
-        more = chain.friends_of(member)
         try:
-            if list_name is not None:
-                place = member.tree.tree.name, str(member.tree.tree.file_path)
-                if place in lists:
-                    words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
-                    raise MismatchError(f"{words}: ROOT tells them by name and file")
-                lists[place] = _passing(member, cut, named, more)
-                continue
+            place = member.tree.tree.name, str(member.tree.tree.file_path)
+            if place in lists:
+                words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
+                raise MismatchError(f"{words}: ROOT tells them by name and file")
+            named = chain.aliases(member, aliases, cut)
+            lists[place] = _passing(member, cut, named, chain.friends_of(member))
+        except NotFoundError as error:
+            chain.left_out(member.source, error)
+    return drawing.as_model(objects.entry_list(lists, list_name, cut), list_name)
+
+
+def draw_many(
+    files: Any,
+    drawings: Iterable[str | tuple[str, str]],
+    *,
+    aliases: dict[str, str] | None = None,
+    library: str = "hist",
+    allow_missing: bool = False,
+    fill: Mapping[str, float] | None = None,
+    friends: Mapping[str, Any] | None = None,
+    lumi_mask: Any = None,
+    entries: Any = None,
+    progress: bool | None = None,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    **others: Unpack[Opening],
+) -> list[Any]:
+    """Histograms of many expressions over the trees of several files, each of which is read once: expressions,
+    or pairs of an expression and a cut, as in :meth:`sapwood.Tree.draw_many`. The options are those of
+    :func:`sapwood.draw`.
+
+    >>> import sapwood
+    >>> sapwood.draw_many("run*.root:events", ["px>>(100, -5, 5)", ("py", "px > 0")])  # doctest: +SKIP
+    """
+    pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
+    drawing.check_library(library)
+    limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
+    chain = Chain(
+        "draw_many",
+        files,
+        {**others, **limits},
+        allow_missing=allow_missing,
+        fill=fill,
+        friends=friends,
+        lumi_mask=lumi_mask,
+        entries=entries,
+    )
+    filled = _fill(chain, pairs, None, False, aliases, progress)
+    return [drawing.as_library(one, library) for one in filled]
+
+
+def _fill(
+    chain: Chain,
+    drawings: list[drawing.Drawing],
+    bins: Any,
+    profile: bool,
+    aliases: Mapping[str, str] | None,
+    progress: bool | None,
+) -> list[Any]:
+    """Histograms of all files, one after another."""
+    filled: list[Any] | None = None
+    texts = [text for pair in drawings for text in pair]
+    for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
+        try:
+            named, more = chain.aliases(member, aliases, *texts), chain.friends_of(member)
             for start, stop in member.ranges:
                 wanted = member.select(start, stop)
                 filled = drawing.fill(
-                    member.tree,
-                    [(expression, cut)],
-                    bins,
-                    profile,
-                    named,
-                    *wanted.span,
-                    wanted.rows,
-                    filled,
-                    more,
+                    member.tree, drawings, bins, profile, named, *wanted.span, wanted.rows, filled, more
                 )
         except NotFoundError as error:
             chain.left_out(member.source, error)
-    if list_name is not None:
-        return drawing.as_model(objects.entry_list(lists, list_name, cut), list_name)
     if filled is None:
         raise MismatchError("no file has a tree that could be drawn")
-    return drawing.as_library(filled[0], library)
+    return filled
 
 
 def scan(
