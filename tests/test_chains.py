@@ -81,7 +81,11 @@ def test_entries_are_counted_over_all_files(files: str, tmp_path: Path) -> None:
 
 
 def test_many_histograms_of_many_files(files: str) -> None:
-    drawings = ["x>>h(200,0,200)", ("x>>h(12,0,120)", "x % 2 == 0"), ("Entry$:x>>h(3,0,120,3,0,120)", "x > 5")]
+    drawings = [
+        "x>>h(200,0,200)",
+        ("x>>h(12,0,120)", "x % 2 == 0"),
+        ("Entry$:x>>h(3,0,120,3,0,120)", "x > 5"),
+    ]
     many = sapwood.draw_many(files, drawings)
     pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
     assert many == [sapwood.draw(files, *pair) for pair in pairs]
