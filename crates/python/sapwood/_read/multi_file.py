@@ -275,7 +275,8 @@ def draw(
     )
     list_name = drawing.list_name(expression)
     if list_name is None:
-        return drawing.as_library(_fill(chain, [(expression, cut)], bins, profile, aliases, progress)[0], library)
+        filled = _fill(chain, [(expression, cut)], bins, profile, aliases, progress)
+        return drawing.as_library(filled[0], library)
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
