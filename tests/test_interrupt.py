@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import io
 import signal
 import socket
 import subprocess
@@ -249,3 +250,54 @@ def test_ctrl_c_ends_long_writes(tmp_path: Path, case: str) -> None:
     for name in left:
         found = sapwood.verify(tmp_path / name)
         assert not found.damaged, [str(finding) for finding in found]
+
+
+class Alarm(Exception):
+    """What a handler of a signal raises."""
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_what_a_handler_raises_gives_up_the_rows_of_its_call(tmp_path: Path, format: str) -> None:
+    def handler(*_: Any) -> None:
+        with pytest.raises(sapwood.errors.MismatchError, match="signal handlers"):
+            writer.flush()
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with sapwood.recreate(tmp_path / "a.root", compression="lzma:9") as file:
+            begin = file.mktree if format == "ttree" else file.mkrntuple
+            writer = begin("t", {"x": "f8"}, cluster_bytes="8 MB")
+            writer.extend({"x": np.arange(10.0)})
+            values = np.random.default_rng(1).normal(size=20_000_000)
+            signal.setitimer(signal.ITIMER_REAL, 0.7)
+            with pytest.raises(Alarm):
+                writer.extend({"x": values})
+            taken = writer.num_entries
+            writer.extend({"x": [1.5]})
+        with sapwood.open(tmp_path / "a.root") as file:
+            found = file["t"].arrays(library="np")["x"]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(found) == taken + 1 and 10 <= taken < 20_000_010
+    assert found[:10].tolist() == [*range(10)] and found[-1] == 1.5
+
+
+def test_what_was_saved_in_memory_is_there_after_ctrl_c() -> None:
+    memory = io.BytesIO()
+    file = sapwood.recreate(memory, compression="lzma:9")
+    tree = file.mktree("t", {"x": "f8"})
+    tree.extend({"x": np.arange(1_000.0)})
+    tree.flush()
+    tree.extend({"x": np.random.default_rng(1).normal(size=12_000_000)})
+    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            file.close()
+            time.sleep(SOON)  # it arrives at the latest here
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert sapwood.open(memory)["t"].num_entries >= 1_000

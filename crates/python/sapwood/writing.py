@@ -479,12 +479,12 @@ class WritableFile(WritableDirectory):
             # Also after Ctrl-C: what was written is whole.
             self._trees_by_path.clear()
             self._core.close()
+            if self._target is not None:
+                self._target.write(self._core.content())
+                if isinstance(self._target, io.BytesIO):
+                    self._target.seek(0)
         if self._upload is not None:
             self._upload.send(self._show)
-        if self._target is not None:
-            self._target.write(self._core.content())
-            if isinstance(self._target, io.BytesIO):
-                self._target.seek(0)
         errors.throw(failures)
 
     def _failures(

@@ -20,6 +20,7 @@ mod network;
 mod ntuple;
 mod ntuple_writer;
 mod object;
+mod owner;
 mod packed;
 mod parallel;
 mod query;

@@ -17,12 +17,14 @@ use sapwood::write::FieldSpec;
 use crate::column::kind;
 use crate::errors::{raise, run};
 use crate::model::{Model, Objects};
+use crate::owner::Owner;
 use crate::tree_writer::{closed, locked};
 
 /// Takes rows of an RNTuple.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct NTupleWriter {
     writer: Mutex<Option<sapwood::write::NTupleWriter>>,
+    owner: Owner,
 }
 
 /// Name, type as nested tuples, rows, buffers in the order of their numbers; of a field of a declared type `typed` and
@@ -31,7 +33,7 @@ type Given<'py> = (PyBackedStr, Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
 
 impl From<sapwood::write::NTupleWriter> for NTupleWriter {
     fn from(writer: sapwood::write::NTupleWriter) -> Self {
-        Self { writer: Mutex::new(Some(writer)) }
+        Self { writer: Mutex::new(Some(writer)), owner: Owner::default() }
     }
 }
 
@@ -39,13 +41,16 @@ impl From<sapwood::write::NTupleWriter> for NTupleWriter {
 impl NTupleWriter {
     /// Rows that were taken so far, those that wait included.
     fn taken(&self, py: Python<'_>) -> PyResult<u64> {
+        self.owner.check()?;
         let locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         locked.as_ref().map(sapwood::write::NTupleWriter::taken).ok_or_else(|| closed("the RNTuple is closed"))
     }
 
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given<'_>>) -> PyResult<()> {
+        self.owner.check()?;
         let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let _at_work = self.owner.begin();
         let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
         let mut given = Vec::with_capacity(values.len());
         for (name, kind, rows, buffers) in &values {
@@ -71,6 +76,7 @@ impl NTupleWriter {
 
     /// Names of the fields, and their types as nested tuples.
     fn fields(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        self.owner.check()?;
         let locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let writer = locked.as_ref().ok_or_else(|| closed("the RNTuple is closed"))?;
         writer.fields().iter().map(|field| Ok((field.name.to_string(), kind(py, &field.kind)?))).collect()
@@ -79,26 +85,39 @@ impl NTupleWriter {
     /// Adds fields, of which the rows so far have no values.
     fn add_fields(&self, py: Python<'_>, fields: Vec<GivenField<'_>>) -> PyResult<()> {
         let fields = fields.iter().map(spec_of).collect::<PyResult<Vec<_>>>()?;
+        self.owner.check()?;
         let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let _at_work = self.owner.begin();
         let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
         run(py, || writer.add_fields(fields))
     }
 
     /// Writes what waits as a cluster of its own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.owner.check()?;
         let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let _at_work = self.owner.begin();
         let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
         run(py, || writer.flush())
     }
 
+    /// Gives up the rows of the last call that are not written, and tells how many these are.
+    fn give_up(&self, py: Python<'_>) -> PyResult<u64> {
+        self.owner.check()?;
+        Ok(py.detach(|| locked(&self.writer).as_mut().map_or(0, sapwood::write::NTupleWriter::give_up)))
+    }
+
     /// Gives up what waits, and ends.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        self.owner.check()?;
         py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::discard)).map_err(raise)
     }
 
     /// Writes what waits, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        run(py, || locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::close))
+        self.owner.check()?;
+        let writer = py.detach(|| locked(&self.writer).take());
+        run(py, || writer.map_or(Ok(()), sapwood::write::NTupleWriter::close))
     }
 }
 

@@ -14,11 +14,13 @@ use sapwood::{Error, ErrorKind};
 
 use crate::errors::{raise, run};
 use crate::model::{self, Model, Objects};
+use crate::owner::Owner;
 
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct TreeWriter {
     filling: Mutex<Option<Filling>>,
+    owner: Owner,
     /// Rows that were taken, known after the end too.
     taken: AtomicU64,
 }
@@ -60,7 +62,7 @@ pub(crate) fn closed(words: &'static str) -> PyErr {
 impl From<sapwood::write::TreeWriter> for TreeWriter {
     fn from(writer: sapwood::write::TreeWriter) -> Self {
         let filling = Filling { writer, room: Vec::new() };
-        Self { filling: Mutex::new(Some(filling)), taken: AtomicU64::new(0) }
+        Self { filling: Mutex::new(Some(filling)), owner: Owner::default(), taken: AtomicU64::new(0) }
     }
 }
 
@@ -68,6 +70,7 @@ impl From<sapwood::write::TreeWriter> for TreeWriter {
 impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
+        self.owner.check()?;
         let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let filling = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
         filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
@@ -81,7 +84,9 @@ impl TreeWriter {
 
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
+        self.owner.check()?;
         let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let _at_work = self.owner.begin();
         let Filling { writer, room } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
         let ends: Vec<Vec<Vec<i64>>> = values
             .iter()
@@ -112,13 +117,16 @@ impl TreeWriter {
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.owner.check()?;
         let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let filling = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        let _at_work = self.owner.begin();
         run(py, || filling.writer.flush())
     }
 
     /// Gives up the rows after the first `taken` that are not written.
-    fn give_up(&self, py: Python<'_>, taken: u64) {
+    fn give_up(&self, py: Python<'_>, taken: u64) -> PyResult<()> {
+        self.owner.check()?;
         let taken = py.detach(|| {
             locked(&self.filling).as_mut().map(|filling| {
                 filling.writer.give_up(taken);
@@ -128,16 +136,20 @@ impl TreeWriter {
         if let Some(taken) = taken {
             self.taken.store(taken, Ordering::Relaxed);
         }
+        Ok(())
     }
 
     /// Gives the tree up, with all its rows.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        self.owner.check()?;
         py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        run(py, || locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.close()))
+        self.owner.check()?;
+        let filling = py.detach(|| locked(&self.filling).take());
+        run(py, || filling.map_or(Ok(()), |filling| filling.writer.close()))
     }
 }
 

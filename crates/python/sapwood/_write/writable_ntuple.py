@@ -13,7 +13,7 @@ from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
 from sapwood._write.parallel_tree import check_number
 from sapwood.compression import as_compression, of_names
-from sapwood.errors import MismatchError
+from sapwood.errors import MismatchError, SapwoodError
 
 if TYPE_CHECKING:
     from sapwood.writing import WritableFile
@@ -72,10 +72,12 @@ class WritableNTuple:
             given.append((name, kind, rows, buffers))
         try:
             self._core.extend(given)
-        except KeyboardInterrupt:
-            # What waits would take as long to write as what was interrupted.
-            self.closed = True
-            self._core.discard()
+        except SapwoodError:
+            raise
+        except BaseException:
+            # Ctrl-C, or what another handler of a signal raises. The rest of this call would take as long to
+            # write as what was interrupted.
+            self._entries += rows - self._core.give_up()
             raise
         self._entries += rows if given else 0
 

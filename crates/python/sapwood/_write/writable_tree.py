@@ -214,14 +214,17 @@ class WritableTree:
         before = self._core.taken
         try:
             self._core.extend(given)
-        except KeyboardInterrupt:
-            # The rest of this call would take as long to write as what was interrupted.
-            self._core.give_up(before)
-            raise
         except errors.IOError as error:
             error.add_note(
                 "all rows of this call are kept: flush() tries again, giving them again would double them"
             )
+            raise
+        except errors.SapwoodError:
+            raise
+        except BaseException:
+            # Ctrl-C, or what another handler of a signal raises. The rest of this call would take as long to
+            # write as what was interrupted.
+            self._core.give_up(before)
             raise
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
@@ -280,6 +283,8 @@ class WritableTree:
             except (errors.IOError, MemoryError):
                 raise
             except Exception as error:
+                if self._core.taken > before:
+                    raise  # of a handler of a signal: the rows are taken
                 if size > 1:
                     sizes += [size - size // 2, size // 2]
                 else:

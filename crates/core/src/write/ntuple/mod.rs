@@ -18,7 +18,7 @@ use crate::read::Column;
 use crate::write::file::state::Output;
 use crate::write::ntuple::units::Unit;
 use crate::write::options::{MAX_KEY_BYTES, NTupleOptions};
-use crate::write::page::buffer::ClusterBuffer;
+use crate::write::page::buffer::{ClusterBuffer, Mark};
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
 use crate::write::page::seal::{Recycler, Sealing, seal};
 use crate::write::page::state::NTupleState;
@@ -67,6 +67,8 @@ pub struct NTupleWriter {
     index: usize,
     layout: Arc<Layout>,
     buffer: ClusterBuffer,
+    /// Where the rows of the last call begin in the buffer.
+    call: Mark,
     sealing: Sealing,
     recycler: Recycler,
     options: NTupleOptions,
@@ -164,6 +166,7 @@ impl NTupleWriter {
             index,
             layout,
             buffer,
+            call: Mark::default(),
             sealing,
             recycler,
             options,
@@ -221,6 +224,7 @@ impl NTupleWriter {
         let output = Arc::clone(&self.output);
         let in_ntuple = |error: Error| output.in_file(error.in_object(&name));
         let (sources, rows) = self.sources(values).map_err(in_ntuple)?;
+        self.buffer.mark(&mut self.call);
         let (mut outcome, mut start) = (Ok(()), 0);
         while start < rows {
             let target = self.target_bytes();
@@ -312,6 +316,14 @@ impl NTupleWriter {
         self.output.save(&mut state)
     }
 
+    /// Gives up the rows of the last call that are not written, and gives their number.
+    #[doc(hidden)]
+    pub fn give_up(&mut self) -> u64 {
+        let rows = self.buffer.truncate(&self.call);
+        self.taken -= rows;
+        rows
+    }
+
     /// Writes the buffered rows as a cluster of their own.
     ///
     /// # Errors
@@ -330,6 +342,7 @@ impl NTupleWriter {
             let (is_taken, outcome) = unit.commit(self.buffer.rows, sealed.into_owned());
             if is_taken {
                 self.buffer.clear();
+                self.call.clear();
                 self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
             }
             return outcome.map_err(|error| self.output.in_file(error.in_object(&self.layout.name)));
@@ -339,6 +352,7 @@ impl NTupleWriter {
         self.output.commit_cluster(&mut state, self.index, rows, &sealed, compression)?;
         self.recycler.give_back(sealed);
         self.buffer.clear();
+        self.call.clear();
         self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
         self.unsaved += stored;
         if self.unsaved >= self.options.auto_save_bytes {
@@ -384,6 +398,7 @@ impl NTupleWriter {
     /// ```
     pub fn discard(mut self) -> Result<()> {
         self.buffer.clear();
+        self.call.clear();
         if let Some(unit) = &self.unit {
             unit.discard();
         }

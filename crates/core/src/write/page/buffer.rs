@@ -17,6 +17,22 @@ pub(crate) struct ClusterBuffer {
     pub(crate) rows: u64,
 }
 
+/// How far the columns of a buffer were filled.
+#[derive(Debug, Default)]
+pub(crate) struct Mark {
+    rows: u64,
+    /// Of each column.
+    bytes: Vec<usize>,
+}
+
+impl Mark {
+    /// That of an empty buffer.
+    pub(crate) fn clear(&mut self) {
+        self.rows = 0;
+        self.bytes.clear();
+    }
+}
+
 impl ClusterBuffer {
     pub(crate) fn new(plans: &[ColumnPlan]) -> Self {
         let wide: Vec<usize> = plans.iter().map(|plan| plan.wide).collect();
@@ -39,6 +55,22 @@ impl ClusterBuffer {
     pub(crate) fn clear(&mut self) {
         self.columns.iter_mut().for_each(Buffered::clear);
         self.rows = 0;
+    }
+
+    /// Notes how far the columns are filled.
+    pub(crate) fn mark(&self, mark: &mut Mark) {
+        mark.rows = self.rows;
+        mark.bytes.clear();
+        mark.bytes.extend(self.columns.iter().map(Buffered::len));
+    }
+
+    /// Removes what follows a mark, and gives the number of these rows.
+    pub(crate) fn truncate(&mut self, mark: &Mark) -> u64 {
+        let kept = mark.bytes.iter().copied().chain(std::iter::repeat(0));
+        self.columns.iter_mut().zip(kept).for_each(|(column, bytes)| column.truncate(bytes));
+        let rows = self.rows - mark.rows.min(self.rows);
+        self.rows -= rows;
+        rows
     }
 
     fn elements(&self, column: usize) -> u64 {

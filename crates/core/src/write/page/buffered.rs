@@ -32,6 +32,19 @@ impl Buffered {
         self.tail_start = 0;
     }
 
+    /// Forgets the elements after the first `bytes`.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        if bytes >= self.tail_start {
+            return self.tail.truncate(bytes - self.tail_start);
+        }
+        self.tail.clear();
+        self.stretches.retain(|(start, _)| *start < bytes);
+        if let Some((start, last)) = self.stretches.last_mut() {
+            last.truncate(bytes - *start);
+        }
+        self.tail_start = bytes;
+    }
+
     /// Where elements are appended that are computed. A column of such elements has no stretches.
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.tail
@@ -107,6 +120,11 @@ mod tests {
             }
         }
         assert!(matches!(column.range(200..1_000), Cow::Borrowed(_)), "a stretch is not copied");
+        for bytes in [expected.len(), expected.len() - 1, 400_000, 300_100, 300_000, 50, 0] {
+            column.truncate(bytes);
+            assert_eq!((column.len(), &column.range(0..bytes)[..]), (bytes, &expected[..bytes]), "the first {bytes}");
+        }
+        column.tail().extend_from_slice(&[1]);
         column.clear();
         assert_eq!((column.len(), column.range(0..0).len()), (0, 0));
     }

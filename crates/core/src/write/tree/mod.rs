@@ -347,6 +347,9 @@ impl TreeWriter {
     /// What the sink reports: the rows stay buffered then. Rows that can never be written are dropped.
     pub fn flush(&mut self) -> Result<()> {
         let before = self.wait_for_commit();
+        if before.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled) {
+            return before;
+        }
         // An error of the previous cluster says nothing about these rows, unless its write has to be retried.
         if self.rows > 0 && !self.flight.has_failed() {
             before.and(self.commit_rows(self.rows).and_then(|()| self.wait_for_commit()))
@@ -455,6 +458,7 @@ impl TreeWriter {
             let _ = self.wait_for_commit();
             let failed = self.flight.take_failed().map_or(0, |cluster| cluster.rows);
             self.taken = self.taken.saturating_sub(failed as u64);
+            self.left = self.left.map(|left| left + failed as u64);
         }
     }
 
