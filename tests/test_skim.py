@@ -116,3 +116,38 @@ def test_what_is_read_is_not_written_over(source: str) -> None:
     with pytest.raises(sapwood.errors.MismatchError, match="is a file that is read"):
         sapwood.skim(source, path, ["run"])
     assert Path(path).read_bytes() == content
+
+
+def test_a_counter_of_the_first_file_that_counts_no_more_is_told(tmp_path: Path) -> None:
+    lists = ak.Array([[1.0], [], [2.0, 3.0]])
+    for name, counter in (("a", "nn"), ("b", "n{}")):
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            types = {"nn": "int32", "v": "var * float64"}
+            tree = file.mktree("t", types, counter_name=counter)
+            tree.extend({"v": lists} | ({"nn": [7, 8, 9]} if name == "b" else {}))
+    files = [f"{tmp_path}/{name}.root:t" for name in "ab"]
+    with pytest.raises(sapwood.errors.MismatchError, match="'nn' counts the lists of 'v' in the first file"):
+        sapwood.skim(files, tmp_path / "out.root", ["nn", "v"])
+    sapwood.skim(files, tmp_path / "out.root", {"count": "nn", "v": "v"})
+    with sapwood.open(tmp_path / "out.root") as file:
+        assert file["t/count"].array().to_list() == [1, 0, 2, 7, 8, 9]
+
+
+def test_a_cut_on_items_lets_lists_count_anew(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "in.root") as file:
+        file["t"] = {"v": ak.Array([[1, 5], [2], [7, 8, 9]])}
+    output = tmp_path / "out.root"
+    sapwood.skim(f"{tmp_path / 'in.root'}:t", output, cut="v > 2")
+    with sapwood.open(output) as file:
+        assert file["t"].arrays().to_list() == [
+            {"nv": 1, "v": [5]},
+            {"nv": 0, "v": []},
+            {"nv": 3, "v": [7, 8, 9]},
+        ]
+
+
+def test_names_may_come_one_by_one(source: str, tmp_path: Path) -> None:
+    output = tmp_path / "out.root"
+    assert sapwood.skim([source, source], output, (name for name in ["run", "v"]), step_size=7) == 2 * ENTRIES
+    assert [*sapwood.iterate([source, source], map(str, ["run"]))][1]["run"].to_list() == [*range(ENTRIES)]
+    assert len(sapwood.concatenate([source, source], iter(["run"]))["run"]) == 2 * ENTRIES

@@ -114,7 +114,7 @@ class Chain:
         aliases: Mapping[str, str] | None = None,
         ak_add_doc: Any = False,
     ) -> reading.Plan:
-        """What is wanted of one of the trees."""
+        """What is wanted of one of the trees; ``expressions`` are read for each."""
         texts = [expressions] if isinstance(expressions, str) else expressions or ()
         named, friends = self.aliases(member, aliases, *texts, cut), self.friends_of(member)
         plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
@@ -273,6 +273,11 @@ class Chain:
                 if coming is not None and not coming.cancel() and coming.exception() is None:
                     close(source, coming.result()[0])
                 pool.shutdown(wait=True)
+
+
+def listed(expressions: Any) -> Any:
+    """Expressions that can be read again for each file: an iterator becomes a list."""
+    return list(expressions) if isinstance(expressions, Iterator) else expressions
 
 
 def _uses_entries(text: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from sapwood import objects
 from sapwood._read import drawing, reading, scanning, stream
 from sapwood._read import progress as progress_bar
-from sapwood._read.chain import Chain, Member, close
+from sapwood._read.chain import Chain, Member, close, listed
 from sapwood._read.filters import Filter, as_match
 from sapwood._read.libraries import as_library
 from sapwood._read.scanning import Scan
@@ -90,7 +90,7 @@ def iterate(
         lumi_mask=lumi_mask,
         entries=entries,
     )
-    to = as_library(library)
+    to, expressions = as_library(library), listed(expressions)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
     filters = (filter_name, filter_typename, filter_branch)
@@ -198,7 +198,7 @@ def concatenate(
         lumi_mask=lumi_mask,
         entries=entries,
     )
-    to = as_library(library)
+    to, expressions = as_library(library), listed(expressions)
 
     def plan_of(member: Member) -> reading.Plan:
         filters = (filter_name, filter_typename, filter_branch)

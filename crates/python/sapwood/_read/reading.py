@@ -67,8 +67,7 @@ def used_aliases(over: HasBranches, aliases: Mapping[str, str] | None) -> dict[s
             used[name] = text
             continue
         warnings.warn(
-            f"the alias {name!r} has the name of a branch, and the branch is taken: give it another name"
-            f"{place(over.file_path, over.object_path)}",
+            f"the alias {name!r} has the name of a branch, and the branch is taken: give it another name",
             NameConflictWarning,
             stacklevel=4,
         )

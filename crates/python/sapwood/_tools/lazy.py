@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood._read import reading
-from sapwood._read.chain import Chain, Member
+from sapwood._read.chain import Chain, Member, listed
 from sapwood._read.filters import Filter
 from sapwood._read.libraries import need
 from sapwood._read.selection import Selection
@@ -83,7 +83,7 @@ def dask(
     )
     iteration.step_entries(step_size)
     columns = _Columns(
-        chain, expressions, cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
+        chain, listed(expressions), cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
     )
     if open_files:
         units = list(_steps(chain, columns, step_size))

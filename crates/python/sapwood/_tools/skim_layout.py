@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood._write import branch_schema, branch_types
-from sapwood.errors import UnsupportedError
+from sapwood.errors import MismatchError, UnsupportedError
 
 
 class Layout:
@@ -38,7 +38,15 @@ class Layout:
 
     def stored(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What is given to the tree: lists without what counts them, for a cut may have left out items."""
+        import awkward as ak
+
         counts = set(self._counters.values())
+        for name, counter in self._counters.items():
+            if counter in values and not ak.all(ak.num(values[name]) == values[counter]):
+                raise MismatchError(
+                    f"{counter!r} counts the lists of {name!r} in the first file, and not in a later one: give it "
+                    "another name, in a mapping of columns"
+                )
         return {name: _short(name, column) for name, column in values.items() if name not in counts}
 
     def _vector(self, name: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sapwood import writing
 from sapwood._read import reading
-from sapwood._read.chain import Chain, from_chain
+from sapwood._read.chain import Chain, from_chain, listed
 from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
 from sapwood._remote.urls import is_url
@@ -74,7 +74,7 @@ def skim(
         raise MismatchError("no column is named: leave columns out for all branches")
     if format == "rntuple" and random_access is not None:
         raise MismatchError("random_access is for trees: an RNTuple has pages instead of baskets")
-    target = os.fspath(output)
+    target, columns = os.fspath(output), listed(columns)
     files = list(files) if isinstance(files, Iterator) else files
     over = network.take_options(dict(options))
     _refuse_input(files, target, over)
@@ -88,6 +88,8 @@ def skim(
         raise TypeError(
             "filters are for all branches, or go with a mapping of new columns: name columns or filter them"
         )
+    if columns is None and cut is not None:
+        columns = _without_counters(files, cut, filters, options)
     wanted = list(dict.fromkeys(named.values())) if named is not None else columns
     about: dict[str, Any] = {"aliases": dict(aliases or {}), "how": dict, **options}
     passed = 0
@@ -168,6 +170,18 @@ def _names(files: Any, filters: Mapping[str, Any], options: Mapping[str, Any]) -
     """The branches of the first tree that pass filters."""
     with _first(files, options) as tree:
         return [output.name for output in reading.Plan(tree, **filters).outputs]
+
+
+def _without_counters(
+    files: Any, cut: str, filters: Mapping[str, Any], options: Mapping[str, Any]
+) -> list[str] | None:
+    """Where a cut leaves out items, all branches but those that count the lists of others: lists count anew."""
+    with _first(files, options) as tree:
+        plan = reading.Plan(tree, None, cut, **filters)
+        if not plan.cut_on_items:
+            return None
+        counters = {branch.count_branch.name for branch in tree.values() if branch.count_branch is not None}
+        return [output.name for output in plan.outputs if output.name not in counters]
 
 
 def _refuse_input(files: Any, target: str, over: Mapping[str, Any]) -> None:
