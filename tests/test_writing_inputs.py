@@ -442,3 +442,28 @@ def test_what_needs_awkward_gives_its_install_line(format: str, data: str) -> No
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert "needs the package 'awkward': pip install awkward" in done.stdout
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_slices_of_arrow_hold_what_they_show(tmp_path: Path, format: str) -> None:
+    """Awkward itself takes the missing values of a slice from the beginning of what was sliced."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"x": [None, 1, 2, 3, 4], "l": [[None], [1], [2, 3], [], [4]]})
+    records = pa.table({"r": pa.array([{"a": None}, {"a": 1}, {"a": 2}])})
+    with sapwood.recreate(tmp_path / "a.root", format=format) as file:
+        file["slice"] = table.slice(1)
+        file["batches"] = pa.Table.from_batches(table.slice(1).to_batches(max_chunksize=1))
+        if format == "ttree":
+            file["records"] = records.slice(1)
+            with pytest.raises(Mismatch, match="missing values"):
+                file["x"] = pa.table({"x": [1, None, 3]}).slice(1, 1)
+        else:
+            file["missing"] = pa.table({"x": [1, None, 3]}).slice(1)
+    with sapwood.open(tmp_path / "a.root") as file:
+        for name in ("slice", "batches"):
+            assert file[name]["x"].array().to_list() == [1, 2, 3, 4]
+            assert file[name]["l"].array().to_list() == [[1], [2, 3], [], [4]]
+        if format == "ttree":
+            assert file["records/r_a"].array().to_list() == [1, 2]
+        else:
+            assert file["missing/x"].array().to_list() == [None, 3]

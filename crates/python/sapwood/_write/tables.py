@@ -329,11 +329,22 @@ def of_arrow(data: Any) -> Any:
             array = array.cast(kind)
         if isinstance(array, pa.ChunkedArray) and array.num_chunks == 0:
             array = pa.chunked_array([pa.array([], array.type)])
+        if any(map(_is_sliced, array.chunks if isinstance(array, pa.ChunkedArray) else [array])):
+            # Awkward takes the bits of missing values from the beginning of what a slice was made of.
+            array = array.take(pa.array(range(len(array)), pa.int64()))
         return ak.from_arrow(array)
     except (ValueError, TypeError, NotImplementedError, AssertionError, pa.ArrowException):
         raise errors.UnsupportedError(
             f"Arrow's type {getattr(data, 'type', '')} cannot be written: cast it to another"
         ) from None
+
+
+def _is_sliced(array: Any) -> bool:
+    """Whether values of an array of Arrow, or what these hold, do not begin where their memory does."""
+    if array.offset:
+        return True
+    inner = [array.field(place) for place in range(array.type.num_fields)] if hasattr(array, "field") else []
+    return any(map(_is_sliced, inner + ([array.values] if hasattr(array, "values") else [])))
 
 
 def _without_views(pa: Any, kind: Any) -> Any:
