@@ -181,3 +181,12 @@ def test_other_packages_read_what_is_not_finite(tmp_path: Path) -> None:
         [json.loads(line)["x"] for line in text.splitlines()],
     ]
     assert all(np.array_equal(one, values, equal_nan=True) for one in found)
+
+
+def test_blanks_and_marks_before_whole_numbers_lose_no_digit(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("b,a\n" + "".join(f"1, {value}\n" for value in LARGE))
+    assert column(tmp_path, "a.csv").tolist() == LARGE
+    (tmp_path / "a.jsonl").write_text(
+        "\ufeff" + "".join(f'{{"a": {value}}}\n' for value in LARGE), encoding="utf-8"
+    )
+    assert column(tmp_path, "a.jsonl").tolist() == LARGE

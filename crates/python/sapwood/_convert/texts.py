@@ -213,6 +213,7 @@ def _has_large(column: Any) -> bool:
 
 def _whole(text: str | None) -> int | float | str:
     """A whole number of CSV; a float for what is none, and nothing for what is missing."""
+    text = text and text.strip()
     if not text or text in ("NULL", "null", "NA", "N/A", "#N/A"):
         return ""
     try:
@@ -275,7 +276,7 @@ def _rows(path: str, block: int, count: int) -> list[dict[str, Any]]:
     decoder, at = json.JSONDecoder(), 0
     found: list[dict[str, Any]] = []
     with _opened(path) as file:
-        text = bytes(file.read(block)).decode("utf-8", "replace")
+        text = bytes(file.read(block)).decode("utf-8-sig", "replace")
     while len(found) < count:
         try:
             row, at = decoder.raw_decode(text, _BLANK.match(text, at).end())  # type: ignore[union-attr]
