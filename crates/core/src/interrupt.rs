@@ -2,12 +2,12 @@
 //!
 //! What waits in the caller's thread, for a server or for threads that read, asks [`check`] every [`EVERY`].
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::scoped::scoped;
@@ -19,6 +19,8 @@ type Check = Rc<dyn Fn() -> Result<()>>;
 
 thread_local! {
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
+    /// When [`check_if_due`] asked last.
+    static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Does `work` in this thread. Where it waits, `check` is asked, and an error of it ends the wait and so the work.
@@ -98,6 +100,21 @@ pub fn check() -> Result<()> {
     check.map_or(Ok(()), |check| check())
 }
 
+/// Asks as [`check`] does, unless this thread did so a moment ago: to ask may take as long as other threads of the
+/// caller's language have its lock.
+///
+/// # Errors
+///
+/// Those of [`check`].
+pub(crate) fn check_if_due() -> Result<()> {
+    let now = Instant::now();
+    if !is_heeded() || ASKED.get().is_some_and(|asked| now.duration_since(asked) < EVERY) {
+        return Ok(());
+    }
+    ASKED.set(Some(now));
+    check()
+}
+
 /// Waits for a message; none if no sender is left.
 ///
 /// # Errors
@@ -147,6 +164,18 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_asked_often_is_asked_now_and_then() {
+        let asked = Rc::new(Cell::new(0));
+        let count = Rc::clone(&asked);
+        let counting = move || {
+            count.set(count.get() + 1);
+            Ok(())
+        };
+        heeding(counting, || (0..1000).for_each(|_| check_if_due().unwrap()));
+        assert!((1..1000).contains(&asked.get()), "{}", asked.get());
+    }
 
     #[test]
     fn the_innermost_is_asked_and_the_outer_one_afterwards() {

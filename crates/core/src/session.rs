@@ -157,7 +157,7 @@ impl Session {
     ) -> Result<Vec<R>> {
         let Some(pool) = pool.filter(|_| items.len() > 1) else {
             let mut own = make();
-            let one = |item| interrupt::check().and_then(|()| work(&mut own, item));
+            let one = |item| interrupt::check_if_due().and_then(|()| work(&mut own, item));
             return items.iter().map(one).collect();
         };
         let on_pool = |stop: &Stop| {

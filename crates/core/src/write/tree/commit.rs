@@ -237,7 +237,7 @@ impl Committer {
             None => self.recycler.with(|work| {
                 // With fewer used records than baskets, the rest gets new ones.
                 let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
-                let next = |(job, record)| interrupt::check().and_then(|()| one(job, record, work));
+                let next = |(job, record)| interrupt::check_if_due().and_then(|()| one(job, record, work));
                 jobs.iter().zip(records).map(next).collect()
             }),
         };
