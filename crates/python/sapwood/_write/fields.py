@@ -331,6 +331,9 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
             buffers.append(np.zeros(_rows(inner, buffers), "uint8"))
             return ("oneof", len(buffers) - 1, [inner])
         if given[0] == "oneof":
+            if len(given[2]) == 1 and not (buffers[given[1]].view("int8") < 0).any():
+                # Values that may be missing, of which none is.
+                return _fit(wanted, given[2][0], buffers)
             raise _first_other(wanted, given, buffers)
         raise _DiffersError
     if wanted[0] == "text":

@@ -340,8 +340,9 @@ def of_arrow(data: Any) -> Any:
 
 
 def _is_sliced(array: Any) -> bool:
-    """Whether values of an array of Arrow, or what these hold, do not begin where their memory does."""
-    if array.offset:
+    """Whether bits for missing values of an array of Arrow, or of what it holds, do not begin where their memory
+    does."""
+    if array.offset and array.buffers()[0] is not None:
         return True
     inner = [array.field(place) for place in range(array.type.num_fields)] if hasattr(array, "field") else []
     return any(map(_is_sliced, inner + ([array.values] if hasattr(array, "values") else [])))
