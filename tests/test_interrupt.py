@@ -301,3 +301,15 @@ def test_what_was_saved_in_memory_is_there_after_ctrl_c() -> None:
         timer.join()
         signal.signal(signal.SIGINT, before)
     assert sapwood.open(memory)["t"].num_entries >= 1_000
+
+
+def test_what_ends_a_call_before_it_begins_gives_up_nothing(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        ntuple = file.mkrntuple("t", {"x": "f8"})
+        ntuple.extend({"x": [1.0, 2.0]})
+        engine = ntuple._core
+        assert engine.give_up(engine.taken()) == 0
+        assert engine.give_up(0) == 2 and engine.taken() == 0
+        ntuple.extend({"x": [3.0]})
+    with sapwood.open(tmp_path / "a.root") as file:
+        assert file["t/x"].array().to_list() == [3.0]

@@ -206,11 +206,11 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
 }
 
 /// Names whose meaning in an expression is another one where several files are one: entries count over all of them, as
-/// a `TChain` does. `before` are the entries of the files before; all files are opened where `texts` ask how many
-/// entries these have.
+/// a `TChain` does. Holds the entries of all files, where that is asked for.
 pub(crate) struct ChainNames(Option<u64>);
 
 impl ChainNames {
+    /// For expressions of a chain: all files are opened where one of `texts` asks how many entries they have.
     pub(crate) fn new(texts: &[&str], files: &[Target], session: &Session, remote: &Remote) -> Outcome<Self> {
         const TOTAL: &str = "Entries$";
         let is_total = |text: &&str| text.match_indices(TOTAL).any(|(at, _)| !text[..at].ends_with("Local"));

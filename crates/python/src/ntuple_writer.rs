@@ -101,10 +101,11 @@ impl NTupleWriter {
         run(py, || writer.flush())
     }
 
-    /// Gives up the rows of the last call that are not written, and tells how many these are.
-    fn give_up(&self, py: Python<'_>) -> PyResult<u64> {
+    /// Gives up the rows of the last call that are not written, and tells how many these are; `taken` were there before
+    /// the call.
+    fn give_up(&self, py: Python<'_>, taken: u64) -> PyResult<u64> {
         self.owner.check()?;
-        Ok(py.detach(|| locked(&self.writer).as_mut().map_or(0, sapwood::write::NTupleWriter::give_up)))
+        Ok(py.detach(|| locked(&self.writer).as_mut().map_or(0, |writer| writer.give_up(taken))))
     }
 
     /// Gives up what waits, and ends.

@@ -70,6 +70,7 @@ class WritableNTuple:
         for name, column in columns.items():
             kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
             given.append((name, kind, rows, buffers))
+        before = self._core.taken()
         try:
             self._core.extend(given)
         except SapwoodError:
@@ -77,7 +78,8 @@ class WritableNTuple:
         except BaseException:
             # Ctrl-C, or what another handler of a signal raises. The rest of this call would take as long to
             # write as what was interrupted.
-            self._entries += rows - self._core.give_up()
+            self._core.give_up(before)
+            self._entries += self._core.taken() - before
             raise
         self._entries += rows if given else 0
 

@@ -316,9 +316,13 @@ impl NTupleWriter {
         self.output.save(&mut state)
     }
 
-    /// Gives up the rows of the last call that are not written, and gives their number.
+    /// Gives up the rows of the last call that are not written, where it has taken rows after the first `taken`; gives
+    /// their number.
     #[doc(hidden)]
-    pub fn give_up(&mut self) -> u64 {
+    pub fn give_up(&mut self, taken: u64) -> u64 {
+        if self.taken <= taken {
+            return 0; // what ended the call came before it took any: the mark is that of another one
+        }
         let rows = self.buffer.truncate(&self.call);
         self.taken -= rows;
         rows
