@@ -467,3 +467,47 @@ def test_slices_of_arrow_hold_what_they_show(tmp_path: Path, format: str) -> Non
             assert file["records/r_a"].array().to_list() == [1, 2]
         else:
             assert file["missing/x"].array().to_list() == [None, 3]
+
+
+def test_columns_larger_than_a_part_of_their_memory() -> None:
+    """Python's memory is copied part by part, and parts end anywhere."""
+    n, step = 40_000, 33_333
+    r = np.random.default_rng(3)
+    counts = r.integers(0, 9, n)
+    lists = ak.unflatten(r.integers(-30_000, 30_000, int(counts.sum())).astype("i2"), counts)
+    nested = ak.unflatten(lists, np.full(n // 4, 4))
+    columns = {
+        "three": r.random((n, 3)),
+        "flag": r.integers(0, 2, n).astype("?"),
+        "narrow": r.integers(0, 256, n).astype("u1"),
+        "items": ak.zip({"a": lists, "b": lists + 1}),
+        "vectors": ak.concatenate([nested, nested, nested, nested]),
+    }
+    with sapwood.recreate(io.BytesIO(), compression=None) as file:
+        tree = file.mktree(
+            "t",
+            {
+                "three": ("f8", (3,)),
+                "flag": "?",
+                "narrow": "u1",
+                "items": columns["items"].type.content,
+                "vectors": "vector<vector<short>>",
+            },
+        )
+        for start in range(0, n, step):
+            tree.extend({name: column[start : start + step] for name, column in columns.items()})
+        read = file["t"].arrays(library="ak")
+        for name in ("three", "flag", "narrow"):
+            assert (ak.to_numpy(read[name]) == columns[name]).all(), name
+        assert ak.array_equal(read["items_a"], lists)
+        assert ak.array_equal(read["items_b"], columns["items"].b)
+        assert ak.array_equal(read["vectors"], columns["vectors"])
+
+
+def test_ends_of_lists_are_those_of_their_own_column() -> None:
+    """Offsets that were freed and made again at the same address are not taken for the ones before."""
+    rows = [[[1], [2, 3]], [[4, 5], []], [[6, 7, 8], [9]]]
+    given = {f"b{index}": [list(map(float, items)) for items in lists] for index, lists in enumerate(rows)}
+    with sapwood.recreate(io.BytesIO()) as file:
+        file.mktree("t", {name: "var * float64" for name in given}).extend(given)
+        assert {name: file["t"][name].array().tolist() for name in given} == given

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sapwood::column::Number;
-use sapwood::io::{MemorySink, MemoryStore};
+use sapwood::io::{MemorySink, MemoryStore, Sink};
 use sapwood::schema::Draft;
-use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, TreeWriter, Values, WriteOptions};
-use sapwood::{ErrorKind, File, OpenOptions, Session, read};
+use sapwood::write::{BranchSpec, Every, FileWriter, Foreign, TreeOptions, TreeWriter, Values, WriteOptions};
+use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
 
 fn options(compression: &str, threads: usize) -> WriteOptions {
     WriteOptions {
@@ -373,4 +373,96 @@ fn a_tree_that_was_closed_is_resumed_with_other_compression() {
     let stored = |id: usize| tree.branches()[id].baskets().iter().map(|basket| basket.entries.end).collect::<Vec<_>>();
     assert_eq!((tree.entries, stored(0), stored(1)), (10_000, vec![5000, 10_000], vec![5000, 10_000]));
     assert_eq!((tree.branches()[0].compress, tree.branches()[1].compress % 100), (505, 0));
+}
+
+/// Memory of another language that can be copied up to some byte.
+#[derive(Debug)]
+struct Torn {
+    bytes: Vec<u8>,
+    good: usize,
+}
+
+impl Foreign for Torn {
+    fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn read(&self, range: std::ops::Range<usize>, into: &mut dyn FnMut(&[u8])) -> sapwood::Result<()> {
+        for start in range.clone().step_by(1 << 10) {
+            let end = range.end.min(start + (1 << 10));
+            if end > self.good {
+                return Err(Error::new(ErrorKind::Mismatch, "the memory is gone"));
+            }
+            into(&self.bytes[start..end]);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_copied_adds_no_row() {
+    let numbers: Vec<u8> = (0..4_000_u32).flat_map(u32::to_ne_bytes).collect();
+    let ends: Vec<i64> = (1..=1_000).map(|list| 4 * list).collect();
+    let memory = |good: usize| Torn { bytes: numbers.clone(), good };
+    let (whole, torn, lists) = (memory(usize::MAX), memory(2_000), memory(10_000));
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "torn.root", options("zlib:1", 1)).unwrap();
+    let specs = vec![
+        BranchSpec::number("x", Number::U32).with_dimensions([4]),
+        BranchSpec::counter("n"),
+        BranchSpec::jagged("v", Number::U32, "n"),
+    ];
+    let mut tree = file.tree("t", specs, TreeOptions::default()).unwrap();
+    let mut give = |x: &Torn, v: &Torn| {
+        let x = Values::from_foreign(Number::U32, &[], x);
+        let v = Values::from_foreign(Number::U32, &[&ends], v);
+        tree.extend(&[("x", x), ("v", v)]).map(|()| tree.taken())
+    };
+    assert_eq!(give(&whole, &whole).unwrap(), 1_000);
+    for (x, v) in [(&torn, &whole), (&whole, &lists)] {
+        assert!(give(x, v).unwrap_err().to_string().contains("the memory is gone"));
+    }
+    assert_eq!(give(&whole, &whole).unwrap(), 2_000);
+    tree.close().unwrap();
+    file.close().unwrap();
+    let tree = open(&sink).tree("t").unwrap();
+    let ids = ["x", "v"].map(|name| tree.branch(name).unwrap().id);
+    let columns = read::columns(&tree, &ids, 0..2_000).unwrap();
+    let twice: Vec<u32> = (0..4_000).chain(0..4_000).collect();
+    assert_eq!(columns[0].numbers::<u32>().unwrap()[..], twice);
+    assert_eq!(columns[1].numbers::<u32>().unwrap()[..], twice);
+}
+
+/// Notes where the bytes lie that it is given.
+#[derive(Debug, Default)]
+struct Lengths(std::sync::Mutex<Vec<usize>>);
+
+impl Sink for Lengths {
+    fn write_at(&self, _: u64, parts: &[std::io::IoSlice<'_>]) -> sapwood::Result<()> {
+        self.0.lock().expect("a lock").extend(parts.iter().map(|part| part.len()));
+        Ok(())
+    }
+
+    fn sync(&self) -> sapwood::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn numbers_without_compression_are_written_from_the_rows() {
+    let numbers: Vec<f64> = (0..100_000).map(f64::from).collect();
+    let parts = |compression: &str| {
+        let sink = Arc::new(Lengths::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "parts.root", options(compression, 1)).unwrap();
+        let specs = vec![BranchSpec::number("x", Number::F64)];
+        let mut tree = file.tree("t", specs, TreeOptions::default()).unwrap();
+        tree.extend(&[("x", Values::from(&numbers))]).unwrap();
+        tree.close().unwrap();
+        file.close().unwrap();
+        let parts = sink.0.lock().unwrap();
+        parts.iter().filter(|&&bytes| bytes >= 20_000 && bytes % 8 == 0).sum::<usize>()
+    };
+    // As parts of their own, without the keys that a record begins with.
+    assert_eq!(parts("none"), 800_000);
+    assert!(parts("zlib:1") < 400_000);
 }

@@ -80,7 +80,7 @@ pub(crate) fn with_python_unchanged<T>(work: impl FnOnce(Python<'_>) -> PyResult
 }
 
 /// What Python raised, as an error of the engine.
-fn lowered(py: Python<'_>, error: PyErr) -> Error {
+pub(crate) fn lowered(py: Python<'_>, error: PyErr) -> Error {
     if !error.is_instance_of::<PyException>(py) {
         INTERRUPT.set(Some(error));
         return Error::new(ErrorKind::Cancelled, INTERRUPTED);

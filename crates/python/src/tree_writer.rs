@@ -1,6 +1,11 @@
 //! Trees that are filled.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,29 +13,80 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
+use pyo3::types::{PyMemoryView, PySlice};
 use sapwood::column::Number;
-use sapwood::write::{BranchKind, BranchSpec, Item, Type, Values};
+use sapwood::write::{BranchKind, BranchSpec, Foreign, Item, Type, Values};
 use sapwood::{Error, ErrorKind};
 
-use crate::errors::{raise, run};
+use crate::errors::{lowered, raise, run};
 use crate::model::{self, Model, Objects};
 use crate::owner::Owner;
 
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct TreeWriter {
-    filling: Mutex<Option<Filling>>,
+    writer: Mutex<Option<sapwood::write::TreeWriter>>,
     owner: Owner,
     /// Rows that were taken, known after the end too.
     taken: AtomicU64,
 }
 
-/// A tree that is filled.
-struct Filling {
-    writer: sapwood::write::TreeWriter,
-    /// Values on their way: Python's memory may change as soon as others run. Kept, since fresh memory costs more than
-    /// filling it.
-    room: Vec<u8>,
+/// Python's memory, which may change as soon as others run: it is copied while they do not.
+struct Held<'py> {
+    py: Python<'py>,
+    bytes: usize,
+    parts: Vec<PyBuffer<u8>>,
+    /// The copy of a part, which stays in the L2 cache.
+    copy: RefCell<Vec<u8>>,
+}
+
+impl<'py> Held<'py> {
+    /// Bytes of a part.
+    const PART: usize = 128 << 10;
+
+    fn new(memory: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let (py, bytes) = (memory.py(), memory.len()?);
+        let view = PyMemoryView::from(memory)?;
+        let part = |start: usize| {
+            let end = bytes.min(start + Self::PART);
+            PyBuffer::get(&view.get_item(PySlice::new(py, start as isize, end as isize, 1))?)
+        };
+        let parts = (0..bytes).step_by(Self::PART).map(part).collect::<PyResult<_>>()?;
+        Ok(Self { py, bytes, parts, copy: RefCell::default() })
+    }
+}
+
+impl fmt::Debug for Held<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Foreign for Held<'_> {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn read(&self, range: Range<usize>, into: &mut dyn FnMut(&[u8])) -> sapwood::Result<()> {
+        let first = range.start / Self::PART;
+        for (index, part) in self.parts.iter().enumerate().take(range.end.div_ceil(Self::PART)).skip(first) {
+            let (start, mut copy) = (index * Self::PART, self.copy.borrow_mut());
+            copy.resize(part.item_count(), 0);
+            part.copy_to_slice(self.py, &mut copy).map_err(|error| lowered(self.py, error))?;
+            let within = range.start.saturating_sub(start)..copy.len().min(range.end - start);
+            into(copy.get(within).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+/// An exception, of the engine or beside it.
+struct Raised(PyErr);
+
+impl From<Error> for Raised {
+    fn from(error: Error) -> Self {
+        Self(raise(error))
+    }
 }
 
 /// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`, `leaves`), type of the numbers or nothing for strings,
@@ -48,7 +104,7 @@ pub(crate) type Spec = (
 );
 
 /// Name, where the lists of each level end, memory of the values; or objects.
-type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
+type Given<'py> = (PyBackedStr, Vec<PyBuffer<i64>>, Bound<'py, PyAny>, Option<Objects>);
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -61,8 +117,7 @@ pub(crate) fn closed(words: &'static str) -> PyErr {
 
 impl From<sapwood::write::TreeWriter> for TreeWriter {
     fn from(writer: sapwood::write::TreeWriter) -> Self {
-        let filling = Filling { writer, room: Vec::new() };
-        Self { filling: Mutex::new(Some(filling)), owner: Owner::default(), taken: AtomicU64::new(0) }
+        Self { writer: Mutex::new(Some(writer)), owner: Owner::default(), taken: AtomicU64::new(0) }
     }
 }
 
@@ -71,9 +126,9 @@ impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
         self.owner.check()?;
-        let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let filling = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
-        filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
+        let locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let writer = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
+        writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }
 
     /// Rows that were taken so far, those that wait included.
@@ -83,54 +138,61 @@ impl TreeWriter {
     }
 
     /// Adds rows.
-    fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
+    fn extend(&self, py: Python<'_>, values: Vec<Given<'_>>) -> PyResult<()> {
         self.owner.check()?;
-        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let _at_work = self.owner.begin();
-        let Filling { writer, room } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
-        let ends: Vec<Vec<Vec<i64>>> = values
-            .iter()
-            .map(|(_, levels, ..)| levels.iter().map(|ends| ends.to_vec(py)).collect())
-            .collect::<PyResult<_>>()?;
-        let levels: Vec<Vec<&[i64]>> = ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
-        room.resize(values.iter().map(|(_, _, memory, _)| memory.item_count()).sum(), 0);
-        let mut free = &mut room[..];
-        let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
+        let writer = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        // Lists of several branches may have their ends in common.
+        let mut ends: HashMap<(*mut c_void, usize), Vec<i64>> = HashMap::new();
+        let place = |ends: &PyBuffer<i64>| (ends.buf_ptr(), ends.item_count());
+        for level in values.iter().flat_map(|(_, levels, ..)| levels) {
+            if let Entry::Vacant(entry) = ends.entry(place(level)) {
+                entry.insert(level.to_vec(py)?);
+            }
+        }
+        let levels: Vec<Vec<&[i64]>> =
+            values.iter().map(|(_, levels, ..)| levels.iter().map(|level| &*ends[&place(level)]).collect()).collect();
         let numbers: HashMap<&str, Option<Number>> =
             writer.branches().iter().map(|spec| (&*spec.name, spec.number_type())).collect();
-        for ((name, _, memory, objects), levels) in values.iter().zip(&levels) {
-            let (bytes, rest) = std::mem::take(&mut free).split_at_mut(memory.item_count());
-            free = rest;
-            memory.copy_to_slice(py, bytes)?;
-            let values = match objects {
-                Some(Objects(column)) => Values::objects(column),
-                None => Values::from_memory(numbers.get(&**name).copied().flatten(), levels, bytes),
+        let number_of = |name: &str| numbers.get(name).copied().flatten();
+        let held: Vec<Held<'_>> = values.iter().map(|(_, _, memory, _)| Held::new(memory)).collect::<PyResult<_>>()?;
+        // Strings are looked at twice: what they are checked for must not change in between.
+        let text = |(name, _, memory, _): &Given<'_>| match number_of(name) {
+            Some(_) => Ok(Vec::new()),
+            None => PyBuffer::get(memory)?.to_vec(py),
+        };
+        let texts: Vec<Vec<u8>> = values.iter().map(text).collect::<PyResult<_>>()?;
+        let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
+        for ((((name, _, _, objects), levels), held), text) in values.iter().zip(&levels).zip(&held).zip(&texts) {
+            let values = match (objects, number_of(name)) {
+                (Some(Objects(column)), _) => Values::objects(column),
+                (None, Some(number)) => Values::from_foreign(number, levels, held),
+                (None, None) => Values::from_memory(None, levels, text),
             };
             given.push((&**name, values));
         }
-        let done = run(py, || writer.extend(&given));
+        let done = writer.extend_with(&given, |writer| run(py, || writer.write_full()).map_err(Raised));
         self.taken.store(writer.taken(), Ordering::Relaxed);
-        room.truncate(LARGEST_ROOM);
-        room.shrink_to(LARGEST_ROOM);
-        done
+        done.map_err(|Raised(error)| error)
     }
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let filling = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let writer = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
         let _at_work = self.owner.begin();
-        run(py, || filling.writer.flush())
+        run(py, || writer.flush())
     }
 
     /// Gives up the rows after the first `taken` that are not written.
     fn give_up(&self, py: Python<'_>, taken: u64) -> PyResult<()> {
         self.owner.check()?;
         let taken = py.detach(|| {
-            locked(&self.filling).as_mut().map(|filling| {
-                filling.writer.give_up(taken);
-                filling.writer.taken()
+            locked(&self.writer).as_mut().map(|writer| {
+                writer.give_up(taken);
+                writer.taken()
             })
         });
         if let Some(taken) = taken {
@@ -142,19 +204,16 @@ impl TreeWriter {
     /// Gives the tree up, with all its rows.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
+        py.detach(|| locked(&self.writer).take().map_or(Ok(()), |writer| writer.discard())).map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        let filling = py.detach(|| locked(&self.filling).take());
-        run(py, || filling.map_or(Ok(()), |filling| filling.writer.close()))
+        let writer = py.detach(|| locked(&self.writer).take());
+        run(py, || writer.map_or(Ok(()), |writer| writer.close()))
     }
 }
-
-/// Bytes of memory that are kept from step to step.
-const LARGEST_ROOM: usize = 64 << 20;
 
 /// What [`Spec`] is made from, but for the compression.
 type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>, Option<String>);

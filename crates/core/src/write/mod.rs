@@ -39,7 +39,7 @@ pub use model::branch::{BranchKind, BranchSpec, Item};
 pub(crate) use model::class::ARRAY_MEMBER;
 pub use model::class::{Class, Member, Type};
 pub use model::columns::Column;
-pub use model::values::Values;
+pub use model::values::{Foreign, Values};
 pub use ntuple::NTupleWriter;
 pub use ntuple::numbered::NumberedNTupleContext;
 pub use ntuple::parallel::ParallelNTupleWriter;

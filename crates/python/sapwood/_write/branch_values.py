@@ -14,6 +14,8 @@ from sapwood._write.tables import as_column, is_awkward
 
 Array = np.ndarray[Any, Any]
 NOTHING = np.empty(0, "u1")
+Ends = dict[tuple[int, int, str], tuple[Array, Array]]
+"""Offsets and where lists end, by address, length and type of the offsets: those of many fields are the same."""
 
 
 def values(
@@ -29,6 +31,7 @@ def values(
         words += [f"the tree has no branch for {', '.join(map(repr, unknown))}"] if unknown else []
         raise errors.MismatchError("; ".join(words))
     out: list[tuple[str, list[Array], Array, classes.Column | None]] = []
+    ends: Ends = {}
     for name, parts in schema.columns.items():
         column = columns[name]
         if parts[0][1].objects is not None:
@@ -46,8 +49,9 @@ def values(
             array: Any = found
             if part is not None and getattr(found, "fields", None):  # lists with nothing in them know of none
                 for inner in part.split("."):
-                    array = array[inner]
-            out.append((spec.name, *_buffers(spec, array), None))
+                    # Through its layout: an array would be looked over as a whole for each field.
+                    array = (array.layout if hasattr(array, "layout") else array)[inner]
+            out.append((spec.name, *_buffers(spec, array, ends), None))
     _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
     return out
 
@@ -144,7 +148,7 @@ def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[
             raise errors.MismatchError(words)
 
 
-def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
+def _buffers(spec: Spec, array: Any, known: Ends) -> tuple[list[Array], Array]:
     if spec.kind == "numbers":
         if is_awkward(array):
             ak = lossless.awkward()
@@ -161,18 +165,26 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
     is_text = not spec.dtype
     wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
-    given = f"values of type {_type_of(array)}"
-    wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {given}")
+
+    def wrong() -> errors.MismatchError:  # the words cost more than many a column
+        given = f"values of type {_type_of(array)}"
+        return errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {given}")
+
+    levels: list[Array] = []
+    if not is_text and is_awkward(array):
+        numbers = _as_they_lie(getattr(array, "layout", array), depth, known, levels)
+        if numbers is not None and numbers.ndim == 1 and (spec.kind == "vector" or not spec.dimensions):
+            return levels, _native(spec, numbers, levels)
+        levels.clear()
     layout = ak.to_layout(
         ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
     )
-    levels = []
     for level in range(depth + is_text):
         if len(layout) == 0:  # nothing says what would be in it
             levels.append(np.empty(0, "i8"))
             continue
         if not (layout.is_list or layout.is_regular) or is_string(layout.form.type) != (level == depth):
-            raise wrong
+            raise wrong()
         layout = layout.to_ListOffsetArray64(True)
         offsets = np.asarray(layout.offsets.data)
         levels.append(np.ascontiguousarray(offsets[1:]))
@@ -184,11 +196,32 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     try:
         numbers = ak.to_numpy(layout, allow_missing=False)
     except ValueError:
-        raise wrong from None
+        raise wrong() from None
     shape = () if spec.kind == "vector" else spec.dimensions
     if numbers.shape[1:] != shape:
         raise _wrong(spec, f"lists of {_type_of(numbers)}")
     return levels, _native(spec, numbers, levels)
+
+
+def _as_they_lie(layout: Any, depth: int, known: Ends, levels: list[Array]) -> Any:
+    """The numbers in lists of an Awkward layout that need no packing, and the ends of its lists in ``levels``;
+    none of others."""
+    ak = lossless.awkward()
+
+    first, last = 0, len(layout)
+    for _ in range(depth):
+        if type(layout) is not ak.contents.ListOffsetArray or layout.parameters:
+            return None
+        offsets = np.asarray(layout.offsets.data)[first : last + 1]
+        key = (offsets.ctypes.data, len(offsets), offsets.dtype.str)
+        first, last = int(offsets[0]), int(offsets[-1])
+        if key not in known:
+            known[key] = (offsets, np.subtract(offsets[1:], first, dtype="i8"))
+        levels.append(known[key][1])
+        layout = layout.content
+    if type(layout) is not ak.contents.NumpyArray or layout.parameters:
+        return None
+    return np.asarray(layout.data)[first:last]
 
 
 def _wrong(spec: Spec, given: str) -> errors.MismatchError:

@@ -19,7 +19,7 @@ import inspect
 import operator
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,9 +223,8 @@ def column_of(kind: Type, values: Any) -> Column:
     Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
     """
     if type(values).__module__.startswith("awkward."):
-        ak = awkward()
-
-        return _of_layout(kind, ak.to_layout(ak.to_packed(values)))
+        layout = awkward().to_layout(values)
+        return _as_it_lies(kind, layout, 0, len(layout))
     try:
         items = iter(values)
     except TypeError:
@@ -238,10 +237,7 @@ def column_of(kind: Type, values: Any) -> Column:
 def _of_objects(kind: Type, values: list[Any]) -> Column:
     word = kind[0]
     if word in ("number", "array"):
-        wanted = np.dtype(kind[1])
-        shape = (len(values), *kind[2]) if word == "array" else (len(values),)
-        array = _numbers(wanted, values, shape)
-        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
+        return _of_numbers(kind, values, len(values))
     if word in ("text", "TString"):
         texts = [encoded(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
@@ -286,6 +282,48 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     return "record", len(values), columns
 
 
+def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
+    """The values from ``first`` to ``last`` of an Awkward layout: what need not be packed is not."""
+    ak = awkward()
+
+    word, parameters = kind[0], layout.parameters
+    if word in ("number", "array") and not parameters:
+        numbers, shape, start, end = layout, [], first, last
+        while type(numbers) is ak.contents.RegularArray and numbers.size and not numbers.parameters:
+            shape.append(numbers.size)
+            start, end, numbers = start * numbers.size, end * numbers.size, numbers.content
+        if type(numbers) is ak.contents.NumpyArray and not numbers.parameters:
+            plain = np.asarray(numbers.data)[start:end]
+            return _of_numbers(kind, plain.reshape(last - first, *shape, *plain.shape[1:]), last - first)
+    elif word == "object" and type(layout) is ak.contents.RecordArray and not layout.is_tuple:
+        places = {name: place for place, name in enumerate(layout.fields)}
+        _check_members(kind[1], places)
+        columns = [
+            _as_it_lies(of, layout if is_base else layout.contents[places[name]], first, last)
+            for name, of, is_base, _ in kind[1][2]
+        ]
+        return "record", last - first, columns
+    elif word in _WORDS and type(layout) is ak.contents.ListOffsetArray and "__array__" not in parameters:
+        offsets = np.asarray(layout.offsets.data)[first : last + 1]
+        start, end = int(offsets[0]), int(offsets[-1])
+        ends = (offsets[1:] - start).astype("u8")
+        return "lists", ends, _as_it_lies(kind[1], layout.content, start, end)
+    return _of_layout(kind, ak.to_layout(ak.to_packed(layout[first:last])))
+
+
+def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
+    missing = [name for name, _, is_base, _ in kind[2] if not is_base and name not in fields]
+    if missing:
+        raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
+
+
+def _of_numbers(kind: Type, values: Any, rows: int) -> Column:
+    wanted = np.dtype(kind[1])
+    shape = (rows, *kind[2]) if kind[0] == "array" else (rows,)
+    array = _numbers(wanted, values, shape)
+    return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
+
+
 def _of_layout(kind: Type, layout: Any) -> Column:
     """The same of an Awkward layout that is packed, without touching the values one by one."""
     ak = awkward()
@@ -307,21 +345,16 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     if layout.is_option:
         raise wrong()
     if word in ("number", "array"):
-        wanted = np.dtype(kind[1])
-        shape = (len(layout), *kind[2]) if word == "array" else (len(layout),)
         try:
             # packed: an array of numbers is what it holds
             plain = np.asarray(layout.data) if layout.is_numpy else ak.to_numpy(layout, allow_missing=False)
-            array = _numbers(wanted, plain, shape)
+            return _of_numbers(kind, plain, len(layout))
         except (ValueError, TypeError):
             raise wrong() from None
-        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
     if word == "object":
         if not layout.is_record:
             raise wrong()
-        missing = [name for name, _, is_base, _ in kind[1][2] if not is_base and name not in layout.fields]
-        if missing:
-            raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
+        _check_members(kind[1], layout.fields)
         columns = [
             _of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]
         ]

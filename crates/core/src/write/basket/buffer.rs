@@ -1,18 +1,20 @@
 //! Rows that are buffered until their cluster is full.
 
-use crate::column::ends;
+use crate::column::{Prim, ends};
+use crate::error::Result;
+use crate::write::basket::offsets::stored;
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::class::Type;
 use crate::write::model::columns::{Column, move_ends, move_rest};
-use crate::write::model::values::Values;
+use crate::write::model::values::{Memory, Values};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of one branch that are buffered until their cluster is full.
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
-    /// Native-endian numbers, or bytes of strings.
+    /// Numbers as they are stored in baskets, or bytes of strings.
     bytes: Vec<u8>,
     /// For each level of lists, the end of each list, in items of the level below.
     levels: Vec<Vec<u64>>,
@@ -39,8 +41,8 @@ impl RowBuffer {
         Self { objects, ..Self::default() }
     }
 
-    /// Native-endian numbers, or bytes of strings.
-    pub(crate) fn values(&self) -> &[u8] {
+    /// Numbers as they are stored in baskets, or bytes of strings.
+    pub(crate) fn stored(&self) -> &[u8] {
         &self.bytes
     }
 
@@ -65,9 +67,14 @@ impl RowBuffer {
     }
 
     /// Appends rows of checked values.
-    pub(crate) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) {
+    ///
+    /// # Errors
+    ///
+    /// What keeps the memory of another language from being copied: part of the rows was appended.
+    pub(crate) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) -> Result<()> {
         if let (Some(objects), Some(more)) = (&mut self.objects, values.column()) {
-            return objects.append(more, rows);
+            objects.append(more, rows);
+            return Ok(());
         }
         self.levels.resize_with(values.depth(), Vec::new);
         let mut span = rows.clone();
@@ -79,20 +86,25 @@ impl RowBuffer {
             span = first as usize..last as usize;
         }
         let width = spec.width();
-        self.bytes.extend_from_slice(&values.memory()[span.start * width..span.end * width]);
+        let span = span.start * width..span.end * width;
+        match spec.prim() {
+            Some(prim) => self.append_numbers(prim, values.memory(), span),
+            None => values.memory().read(span, |bytes| self.bytes.extend_from_slice(bytes)),
+        }
+    }
+
+    /// Appends numbers of a range of bytes.
+    fn append_numbers(&mut self, prim: Prim, from: &Memory<'_>, range: Range<usize>) -> Result<()> {
+        self.bytes.reserve(range.len() / prim.number().bytes() * prim.bytes());
+        from.read(range, |bytes| stored(prim, bytes, &mut self.bytes))
     }
 
     /// Appends the lengths of lists, as integers of `width` bytes.
     pub(crate) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
         let mut before = ends::start(ends, rows.start);
         for &end in &ends[rows.clone()] {
-            let length = end - before;
-            match width {
-                1 => self.bytes.extend_from_slice(&(length as u8).to_ne_bytes()),
-                2 => self.bytes.extend_from_slice(&(length as u16).to_ne_bytes()),
-                4 => self.bytes.extend_from_slice(&(length as u32).to_ne_bytes()),
-                _ => self.bytes.extend_from_slice(&length.to_ne_bytes()),
-            }
+            let length = (end - before).to_be_bytes();
+            self.bytes.extend_from_slice(&length[length.len() - width..]);
             before = end;
         }
     }
@@ -122,7 +134,12 @@ impl RowBuffer {
             move_ends(&mut self.levels[level], front, &mut into.levels[level]);
             front = below;
         }
-        move_rest(&mut self.bytes, front * spec.width(), &mut into.bytes);
+        move_rest(&mut self.bytes, front * spec.stored_width(), &mut into.bytes);
+    }
+
+    /// Removes everything after the first rows.
+    pub(crate) fn truncate(&mut self, spec: &BranchSpec, rows: usize) {
+        self.move_rest(spec, rows, &mut Self::of(spec));
     }
 
     /// Removes all rows, and keeps their memory.

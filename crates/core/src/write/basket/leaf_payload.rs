@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::column::{Prim, encode_numbers};
+use crate::column::{Prim, decode_numbers};
 use crate::wire::Writer;
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::offsets::{Shape, offsets, stored};
@@ -15,8 +15,13 @@ use crate::write::model::columns::Column;
 pub(crate) fn most(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) -> u64 {
     match &spec.kind {
         BranchKind::Counter(number) => {
-            let counts = pending.values().chunks_exact(number.bytes()).skip(rows.start).take(rows.len());
-            counts.map(|count| number.whole(count)).max().unwrap_or(0).max(0) as u64
+            let counts = &pending.stored()[rows.start * number.bytes()..rows.end * number.bytes()];
+            let mut native = [0; 4 << 10];
+            let most_of = |counts: &[u8]| {
+                decode_numbers(Prim::Plain(*number), counts, &mut native[..counts.len()]);
+                number.wholes(&native[..counts.len()]).max()
+            };
+            counts.chunks(4 << 10).filter_map(most_of).max().unwrap_or(0).max(0) as u64
         }
         BranchKind::Text => rows.clone().map(|row| pending.span(&(row..row + 1)).len() as u64).max().unwrap_or(0),
         _ => 0,
@@ -31,21 +36,44 @@ pub(crate) fn payload(
     keylen: usize,
     into: &mut Vec<u8>,
 ) -> Option<Shape> {
-    let memory_width = spec.width();
-    let (span, prim) = match (&spec.kind, spec.prim()) {
-        (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen, into),
-        (BranchKind::Leaves(class), _) => return leaves(&spec.leaves_of(class), pending, rows, into),
-        (_, None) => return texts(pending, rows, keylen, into),
-        (BranchKind::Numbers(_) | BranchKind::Counter(_), Some(prim)) => (rows.clone(), prim),
-        (_, Some(prim)) => (pending.span(rows), prim),
+    match &spec.kind {
+        BranchKind::Vector(..) => vectors(spec, pending, rows, keylen, into),
+        BranchKind::Leaves(class) => leaves(&spec.leaves_of(class), pending, rows, into),
+        _ => match numbers(spec, pending, rows) {
+            Some(numbers) => {
+                into.extend_from_slice(&pending.stored()[numbers.clone()]);
+                tail(spec, pending, rows, keylen, into)
+            }
+            None => texts(pending, rows, keylen, into),
+        },
+    }
+}
+
+/// Where the numbers of entries lie in the buffered rows, as they are stored; none if entries are more than numbers.
+pub(crate) fn numbers(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) -> Option<Range<usize>> {
+    let span = match &spec.kind {
+        BranchKind::Numbers(_) | BranchKind::Counter(_) => rows.clone(),
+        BranchKind::Jagged(..) => pending.span(rows),
+        _ => return None,
     };
-    let width = spec.each() * prim.bytes();
-    stored(prim, &pending.values()[span.start * memory_width..span.end * memory_width], into);
+    let width = spec.stored_width();
+    Some(span.start * width..span.end * width)
+}
+
+/// Appends what follows the numbers of entries; none if they exceed 32-bit offsets.
+pub(crate) fn tail(
+    spec: &BranchSpec,
+    pending: &RowBuffer,
+    rows: &Range<usize>,
+    keylen: usize,
+    into: &mut Vec<u8>,
+) -> Option<Shape> {
+    let width = spec.stored_width();
     if matches!(spec.kind, BranchKind::Jagged(..)) {
         let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
         offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
     }
-    Some(Shape { data_bytes: span.len() * width, width })
+    Some(Shape { data_bytes: numbers(spec, pending, rows)?.len(), width })
 }
 
 /// The leaves of each entry, one after another.
@@ -71,7 +99,7 @@ fn texts(pending: &RowBuffer, rows: &Range<usize>, keylen: usize, into: &mut Vec
     let before = writer.position();
     let mut starts = vec![0];
     for row in rows.clone() {
-        writer.string(&pending.values()[pending.span(&(row..row + 1))]);
+        writer.string(&pending.stored()[pending.span(&(row..row + 1))]);
         starts.push(writer.position() - before);
     }
     with_offsets(writer, before, keylen, starts, into)
@@ -112,12 +140,11 @@ fn vector(spec: &BranchSpec, pending: &RowBuffer, level: usize, index: usize, wr
     match spec.number_type() {
         Some(number) if level + 1 == pending.depth() => {
             let width = number.bytes();
-            let from = &pending.values()[below.start * width..below.end * width];
-            encode_numbers(Prim::Plain(number), from, writer.room(from.len()));
+            writer.bytes(&pending.stored()[below.start * width..below.end * width]);
         }
         None if level + 2 == pending.depth() => {
             for text in below {
-                writer.string(&pending.values()[pending.lists(level + 1, &(text..text + 1))]);
+                writer.string(&pending.stored()[pending.lists(level + 1, &(text..text + 1))]);
             }
         }
         _ => below.for_each(|index| vector(spec, pending, level + 1, index, writer)),

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use crate::container::Key;
 use crate::error::Result;
+use crate::write::basket::buffer::RowBuffer;
 
 /// Baskets of at least this size are copied by the system; many small ones need fewer calls when written from memory.
 pub(crate) const LARGE_BYTES: u32 = 16 << 10;
@@ -22,18 +23,38 @@ pub(crate) const LARGE_BYTES: u32 = 16 << 10;
 /// A finished basket record; only the location in its key is patched later.
 #[derive(Debug)]
 pub(crate) struct SealedBasket {
-    /// The whole record; or only its key, if the rest is still in another file.
+    /// The whole record; or only its key, if the rest is still in another file; or all but its numbers.
     pub(crate) record: Vec<u8>,
+    /// Numbers that stay in the buffered rows until they are written.
+    pub(crate) in_rows: Option<InRows>,
     /// Bytes of the rest in the other file.
     pub(crate) elsewhere: u32,
     /// Bytes of key and payload before compression.
     pub(crate) unsealed_bytes: u64,
 }
 
+/// Numbers of a basket that are not copied into its record.
+#[derive(Debug)]
+pub(crate) struct InRows {
+    /// Where they belong in the record.
+    pub(crate) at: usize,
+    /// Where they lie in what the rows have stored.
+    pub(crate) bytes: Range<usize>,
+}
+
 impl SealedBasket {
     /// Bytes of its whole record.
     pub(crate) fn nbytes(&self) -> u32 {
-        self.record.len() as u32 + self.elsewhere
+        (self.record.len() + self.in_rows.as_ref().map_or(0, |rows| rows.bytes.len())) as u32 + self.elsewhere
+    }
+
+    /// Its record in parts, with numbers of the rows that it was sealed from.
+    pub(crate) fn parts<'a>(&'a self, rows: Option<&'a RowBuffer>) -> impl Iterator<Item = &'a [u8]> {
+        let at = self.in_rows.as_ref().map_or(self.record.len(), |numbers| numbers.at);
+        let numbers = self.in_rows.as_ref().zip(rows);
+        let numbers = numbers.and_then(|(numbers, rows)| rows.stored().get(numbers.bytes.clone())).unwrap_or_default();
+        let (head, tail) = self.record.split_at(at);
+        [head, numbers, tail].into_iter().filter(|part| !part.is_empty())
     }
 
     /// Patches the location in its key; see [`Key::patch_location`].

@@ -14,7 +14,7 @@ use crate::write::basket::blocks::Payload;
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::offsets::Shape;
 use crate::write::basket::recycle::Workspace;
-use crate::write::basket::{SealedBasket, leaf_payload, object_payload};
+use crate::write::basket::{InRows, SealedBasket, leaf_payload, object_payload};
 use crate::write::model::layout::BranchLayout;
 
 /// How baskets are sealed.
@@ -26,6 +26,8 @@ pub(crate) struct Sealing<'a> {
     pub(crate) basket_bytes: usize,
     /// Where blocks end.
     pub(crate) random_access: RandomAccess,
+    /// Whether numbers that are not compressed may stay in the rows, from where they are written.
+    pub(crate) from_rows: bool,
 }
 
 /// How the rows of a branch are cut into baskets.
@@ -98,7 +100,14 @@ pub(crate) fn seal(
     let is_packed = compression.level > 0;
     let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
     entries.truncate(before);
+    let numbers = match layout {
+        BranchLayout::Plain(spec) if how.from_rows && !is_packed => leaf_payload::numbers(spec, pending, rows),
+        _ => None,
+    };
     let shape = match (layout, layout.split(), pending.objects()) {
+        (BranchLayout::Plain(spec), ..) if numbers.is_some() => {
+            leaf_payload::tail(spec, pending, rows, keylen, entries)
+        }
         (BranchLayout::Plain(spec), ..) => leaf_payload::payload(spec, pending, rows, keylen, entries),
         (BranchLayout::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
         (BranchLayout::Split(plan, ..), Some(split), Some(column)) => {
@@ -108,7 +117,8 @@ pub(crate) fn seal(
         _ => None,
     };
     let Shape { data_bytes, width } = shape.ok_or_else(|| too_large(how.basket_bytes))?;
-    let bytes = entries.len() - before;
+    let in_rows = numbers.map(|bytes| InRows { at: head, bytes });
+    let bytes = entries.len() - before + in_rows.as_ref().map_or(0, |numbers| numbers.bytes.len());
     let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
     let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
     let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
@@ -118,10 +128,12 @@ pub(crate) fn seal(
             record.extend_from_slice(&work.payload);
         }
     }
-    let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
-    Key::patch_lengths(&mut record, nbytes, objlen as u32)?;
     let header = record.get_mut(head - BasketHeader::BYTES..head).and_then(|header| header.try_into().ok());
     let header = header.ok_or_else(|| Error::mismatch("a basket is shorter than its header"))?;
     BasketHeader::patch(header, entry_bytes, last);
-    Ok(SealedBasket { record, elsewhere: 0, unsealed_bytes: (keylen + bytes) as u64 })
+    let mut sealed = SealedBasket { record, in_rows, elsewhere: 0, unsealed_bytes: (keylen + bytes) as u64 };
+    let nbytes = if is_packed { sealed.record.len() } else { head + bytes };
+    let nbytes = u32::try_from(nbytes).map_err(|_| too_large(nbytes))?;
+    Key::patch_lengths(&mut sealed.record, nbytes, objlen as u32)?;
+    Ok(sealed)
 }

@@ -11,6 +11,7 @@ use crate::codec::{self, Scratch};
 use crate::container::{BIG_FILE, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Draft, Encoder};
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::{PlacedBasket, SealedBasket};
 use crate::write::file::state::{Output, State};
 
@@ -85,31 +86,34 @@ impl Output {
     }
 
     /// Writes baskets one after another at the end of the file; returns their offsets. `directory` is the offset of the
-    /// record of the directory that holds their tree, `number` the number of each basket in its branch. Only space and
-    /// numbers are taken under the lock; on failure the space is a gap.
-    pub(crate) fn append(
+    /// record of the directory that holds their tree, `rows` what each was sealed from, `number` its number in its
+    /// branch. Only space and numbers are taken under the lock; on failure the space is a gap.
+    pub(crate) fn append<'r>(
         &self,
         mut state: MutexGuard<'_, State>,
         directory: u64,
         baskets: &mut [SealedBasket],
+        rows: impl Fn(usize) -> Option<&'r RowBuffer>,
         mut number: impl FnMut(&State, usize) -> usize,
     ) -> Result<Vec<u64>> {
-        let bytes: u64 = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let bytes: u64 = baskets.iter().map(|basket| u64::from(basket.nbytes())).sum();
         let start = state.free_list.allocate_at_end(bytes);
         let (mut at, mut places) = (start, Vec::with_capacity(baskets.len()));
         let mut outcome = Ok(());
         for (index, basket) in baskets.iter_mut().enumerate() {
             outcome = outcome.and(basket.patch_location(at, directory, number(&state, index)));
             places.push(at);
-            at += basket.record.len() as u64;
+            at += u64::from(basket.nbytes());
         }
         drop(state);
         if places.is_empty() {
             return Ok(places);
         }
-        let records: Vec<&[u8]> = baskets.iter().map(|basket| basket.record.as_slice()).collect();
+        let baskets: &[SealedBasket] = baskets;
+        let parts: Vec<&[u8]> =
+            baskets.iter().enumerate().flat_map(|(index, basket)| basket.parts(rows(index))).collect();
         let outcome = match outcome {
-            Ok(()) => self.write_records(start, &records),
+            Ok(()) => self.write_records(start, &parts),
             Err(error) => {
                 self.mark_or_defer_gap(start..at);
                 Err(self.in_file(error))

@@ -219,12 +219,13 @@ impl BranchSpec {
         }
     }
 
-    /// How its numbers are stored.
+    /// How its numbers are stored: those of vectors as they are.
     pub(crate) fn prim(&self) -> Option<Prim> {
         let number = self.number_type()?;
-        Some(match (&self.packing, number) {
-            (Some(range), Number::F64) => Prim::double32(range),
-            (Some(range), Number::F32) => Prim::float16(range),
+        Some(match (&self.packing, number, &self.kind) {
+            (_, _, BranchKind::Vector(..)) => Prim::Plain(number),
+            (Some(range), Number::F64, _) => Prim::double32(range),
+            (Some(range), Number::F32, _) => Prim::float16(range),
             _ => Prim::Plain(number),
         })
     }
@@ -237,6 +238,11 @@ impl BranchSpec {
     /// Bytes of an entry in memory, or of an item of a list.
     pub(crate) fn width(&self) -> usize {
         self.each() * self.number_type().map_or(1, Number::bytes)
+    }
+
+    /// Bytes of an entry in a basket, or of an item of a list.
+    pub(crate) fn stored_width(&self) -> usize {
+        self.each() * self.prim().map_or(1, Prim::bytes)
     }
 
     /// `name[counter][extent]`, the title of its leaf; with its type and range where it has one.

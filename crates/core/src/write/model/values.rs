@@ -1,6 +1,8 @@
 //! Values to fill branches with.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::column::{Native, Number};
@@ -66,10 +68,51 @@ enum Ends<'a> {
 #[derive(Clone, Debug)]
 enum Items<'a> {
     /// Native-endian numbers.
-    Numbers(Number, Cow<'a, [u8]>),
+    Numbers(Number, Memory<'a>),
     /// Bytes of strings, whose ends are the innermost level.
-    Text(Cow<'a, [u8]>),
+    Text(Memory<'a>),
     Objects(&'a Column),
+}
+
+/// Memory of another language, for bindings: it may change while others run, so it is copied, part by part.
+#[doc(hidden)]
+pub trait Foreign: fmt::Debug {
+    /// Its bytes.
+    fn bytes(&self) -> usize;
+
+    /// Hands over copies of the parts of a range, each a whole number of its numbers.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being copied.
+    fn read(&self, range: Range<usize>, into: &mut dyn FnMut(&[u8])) -> Result<()>;
+}
+
+/// Where values lie.
+#[derive(Clone, Debug)]
+pub(crate) enum Memory<'a> {
+    Slice(Cow<'a, [u8]>),
+    Foreign(&'a dyn Foreign),
+}
+
+impl Memory<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Slice(bytes) => bytes.len(),
+            Self::Foreign(memory) => memory.bytes(),
+        }
+    }
+
+    /// Hands over a range, part by part: each a whole number of numbers.
+    pub(crate) fn read(&self, range: Range<usize>, mut into: impl FnMut(&[u8])) -> Result<()> {
+        match self {
+            Self::Slice(bytes) => {
+                into(&bytes[range]);
+                Ok(())
+            }
+            Self::Foreign(memory) => memory.read(range, &mut into),
+        }
+    }
 }
 
 impl<'a, T: Native> From<&'a [T]> for Values<'a> {
@@ -93,7 +136,7 @@ impl<'a, T: Native> From<&'a Vec<T>> for Values<'a> {
 
 impl<'a> Values<'a> {
     fn of<T: Native>(levels: Vec<Ends<'a>>, items: &'a [T]) -> Self {
-        Self { levels, items: Items::Numbers(T::NUMBER, Cow::Borrowed(T::memory(items))) }
+        Self { levels, items: Items::Numbers(T::NUMBER, Memory::Slice(Cow::Borrowed(T::memory(items)))) }
     }
 
     /// A list of numbers an entry, or of arrays as the branch's extents say: offsets, and the items of all lists.
@@ -149,7 +192,7 @@ impl<'a> Values<'a> {
         }
         let lists = levels.iter().map(|offsets| Ends::Offsets(Cow::Borrowed(offsets)));
         let levels = lists.chain([Ends::Offsets(Cow::Owned(offsets))]).collect();
-        Self { levels, items: Items::Text(Cow::Owned(text)) }
+        Self { levels, items: Items::Text(Memory::Slice(Cow::Owned(text))) }
     }
 
     /// An object an entry: a column for each member.
@@ -166,24 +209,36 @@ impl<'a> Values<'a> {
     }
 
     /// Values in the memory of another language, for bindings: for each level of lists, from the outermost on, where
-    /// each list ends, without a leading 0; and native-endian numbers, or the bytes of strings where `number` is none,
-    /// whose ends are one level more. Checked, as all values are, when a tree takes them.
+    /// each list ends, without a leading 0; and the bytes of strings, whose ends are one level more, or native-endian
+    /// numbers. Checked, as all values are, when a tree takes them.
     #[doc(hidden)]
     pub fn from_memory(number: Option<Number>, levels: &[&'a [i64]], memory: &'a [u8]) -> Self {
         let levels = levels.iter().map(|&ends| Ends::Plain(ends)).collect();
-        let memory = Cow::Borrowed(memory);
-        let items = number.map_or_else(|| Items::Text(memory.clone()), |number| Items::Numbers(number, memory.clone()));
+        let memory = Memory::Slice(Cow::Borrowed(memory));
+        let items = match number {
+            Some(number) => Items::Numbers(number, memory),
+            None => Items::Text(memory),
+        };
         Self { levels, items }
+    }
+
+    /// The same, of numbers that are copied where they are taken.
+    #[doc(hidden)]
+    pub fn from_foreign(number: Number, levels: &[&'a [i64]], memory: &'a dyn Foreign) -> Self {
+        let levels = levels.iter().map(|&ends| Ends::Plain(ends)).collect();
+        Self { levels, items: Items::Numbers(number, Memory::Foreign(memory)) }
     }
 
     /// Numbers in native-endian memory: the offsets of each level of lists, from the outermost on.
     pub(crate) fn from_numbers(number: Number, levels: Vec<Cow<'a, [i64]>>, memory: Cow<'a, [u8]>) -> Self {
-        Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items: Items::Numbers(number, memory) }
+        let items = Items::Numbers(number, Memory::Slice(memory));
+        Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items }
     }
 
     /// Strings, whose offsets are the last level.
     pub(crate) fn from_text(levels: Vec<Cow<'a, [i64]>>, text: Cow<'a, [u8]>) -> Self {
-        Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items: Items::Text(text) }
+        let items = Items::Text(Memory::Slice(text));
+        Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items }
     }
 
     /// How deep its lists nest; strings count as lists of bytes.
@@ -201,10 +256,11 @@ impl<'a> Values<'a> {
     }
 
     /// Native-endian numbers, or the bytes of strings.
-    pub(crate) fn memory(&self) -> &[u8] {
+    pub(crate) fn memory(&self) -> &Memory<'a> {
+        const NONE: &Memory<'static> = &Memory::Slice(Cow::Borrowed(&[]));
         match &self.items {
             Items::Numbers(_, memory) | Items::Text(memory) => memory,
-            Items::Objects(_) => &[],
+            Items::Objects(_) => NONE,
         }
     }
 
@@ -259,7 +315,11 @@ impl<'a> Values<'a> {
             let what = if depth == 0 { "an entry" } else { "an item" };
             return Err(error(&format!("was given {} bytes, and {what} has {width}", memory.len())));
         }
-        if matches!(spec.kind, BranchKind::Text) && memory.contains(&0) {
+        let mut has_zero = false;
+        if matches!(spec.kind, BranchKind::Text) {
+            memory.read(0..memory.len(), |bytes| has_zero |= bytes.contains(&0))?;
+        }
+        if has_zero {
             return Err(error("was given a string with a zero in it, where C strings end"));
         }
         for level in 0..depth {

@@ -137,7 +137,7 @@ impl Finished<'_> {
         }
         let unsealed_bytes = u64::from(key.keylen) + u64::from(key.objlen);
         let elsewhere = bytes.saturating_sub(here.len() as u64) as u32;
-        Ok(SealedBasket { record: here.to_vec(), elsewhere, unsealed_bytes })
+        Ok(SealedBasket { record: here.to_vec(), in_rows: None, elsewhere, unsealed_bytes })
     }
 }
 

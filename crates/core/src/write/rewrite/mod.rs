@@ -225,8 +225,13 @@ impl FileWriter {
         prune::set_compression(&mut draft, &written.branches);
         written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
         written.is_open = false;
-        let sealing =
-            Sealing { tree: job.name, datime: self.output.now(), basket_bytes: wish.basket_bytes, random_access };
+        let sealing = Sealing {
+            tree: job.name,
+            datime: self.output.now(),
+            basket_bytes: wish.basket_bytes,
+            random_access,
+            from_rows: false,
+        };
         // Only the source file describes the classes of the branches.
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.output.open_state()?;

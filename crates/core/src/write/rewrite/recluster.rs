@@ -152,7 +152,7 @@ impl Reseal<'_> {
             *number += 1;
             *number - 1
         };
-        let places = self.output.append(self.output.open_state()?, self.directory, &mut sealed, number)?;
+        let places = self.output.append(self.output.open_state()?, self.directory, &mut sealed, |_| None, number)?;
         for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let branch = &mut into.branches[job.branch];
             let nbytes = basket.record.len() as u32;

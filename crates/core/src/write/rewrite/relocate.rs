@@ -131,7 +131,8 @@ fn make_record(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option
     let (encoding, whole) = (EntryEncoding::of(tree, branch), 0..unsealed.entries);
     let pending = RowBuffer::from(encoding.in_place().take(&unsealed, std::iter::once(whole.clone()))?);
     let basket_bytes = branch.basket_bytes as usize;
-    let sealing = Sealing { tree: &tree.name, datime, basket_bytes, random_access: RandomAccess::Off };
+    let sealing =
+        Sealing { tree: &tree.name, datime, basket_bytes, random_access: RandomAccess::Off, from_rows: false };
     let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
     let basket = seal(&layout, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
@@ -220,7 +221,7 @@ impl Output {
                 None => Ok((own.to_vec(), Grown::default())),
             });
             let (record, grown) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
-            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
+            let mut sealed = SealedBasket { record, in_rows: None, elsewhere: 0, unsealed_bytes: 0 };
             Key::shift_pid_offset(&mut sealed.record, process_ids).map_err(|error| from.name(basket.within(error)))?;
             Ok((sealed, grown))
         };
@@ -231,7 +232,7 @@ impl Output {
         let records = session.map_on(pool, &jobs, Packing::default, |scratch, &job| pack(scratch, job))?;
         let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records.into_iter().unzip();
         let number = |_: &State, index: usize| step[index].number;
-        let places = self.append(self.open_state()?, directory, &mut records, number)?;
+        let places = self.append(self.open_state()?, directory, &mut records, |_| None, number)?;
         step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);
         let placed = step.iter().zip(&records).zip(places);
         Ok(placed.map(|((basket, sealed), seek)| basket.at(seek, sealed.record.len() as u32)).collect())
@@ -254,7 +255,7 @@ impl Output {
         let (mut at, mut placed, mut keys) = (start, Vec::with_capacity(step.len()), Vec::with_capacity(step.len()));
         let carry = || {
             for ((basket, range), head) in step.iter().zip(&ranges).zip(heads) {
-                let mut head = SealedBasket { record: head.to_vec(), elsewhere: 0, unsealed_bytes: 0 };
+                let mut head = SealedBasket { record: head.to_vec(), in_rows: None, elsewhere: 0, unsealed_bytes: 0 };
                 let moved = Key::shift_pid_offset(&mut head.record, process_ids)
                     .and_then(|()| head.patch_location(at, directory, basket.number));
                 moved.map_err(|error| from.name(basket.within(error)))?;

@@ -133,7 +133,7 @@ impl Committer {
 
     /// Bytes of some rows, before and after compression.
     pub(crate) fn sample(&self, pending: &[RowBuffer], rows: Range<usize>) -> Result<(u64, u64)> {
-        let sealed = self.seal(&self.jobs(pending, rows).0, &Stop::default())?;
+        let sealed = self.seal(&self.jobs(pending, rows).0, false, &Stop::default())?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
         self.recycler.give_back(sealed);
@@ -159,7 +159,7 @@ impl Committer {
         while !left.is_empty() {
             let (wave, rest) = left.split_at(self.wave_len(left));
             left = rest;
-            let sealed = match self.seal(wave, stop) {
+            let sealed = match self.seal(wave, true, stop) {
                 Ok(sealed) => sealed,
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Outcome::Kept(error),
                 Err(error) => return Outcome::Dropped(error),
@@ -190,7 +190,7 @@ impl Committer {
     /// Seals all of a cluster, in this thread.
     pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
         let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
-        let baskets = self.seal(&jobs, &Stop::default())?;
+        let baskets = self.seal(&jobs, false, &Stop::default())?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
@@ -217,13 +217,13 @@ impl Committer {
         jobs.iter().take_while(fits).count().max(1)
     }
 
-    /// Seals baskets on the pool, or in this thread. Threads of the pool ask `stop` before each, others what ends their
-    /// waits.
-    fn seal(&self, jobs: &[Job<'_>], stop: &Stop) -> Result<Vec<SealedBasket>> {
+    /// Seals baskets on the pool, or in this thread; numbers may stay in the rows if they are written `from_rows`.
+    /// Threads of the pool ask `stop` before each, others what ends their waits.
+    fn seal(&self, jobs: &[Job<'_>], from_rows: bool, stop: &Stop) -> Result<Vec<SealedBasket>> {
         let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
         let one = |job: &Job<'_>, record, work: &mut Workspace| {
             let Part { layout, compression, random_access, .. } = job.part;
-            let how = Sealing { tree, datime, basket_bytes, random_access: *random_access };
+            let how = Sealing { tree, datime, basket_bytes, random_access: *random_access, from_rows };
             seal(layout, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
@@ -258,10 +258,16 @@ impl Committer {
             number += 1;
             number - 1
         };
-        let places = self.output.append(state, directory, &mut sealed, numbered)?;
+        let places = self.output.append(
+            state,
+            directory,
+            &mut sealed,
+            |index| jobs.get(index).map(|job| job.pending),
+            numbered,
+        )?;
         for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let placed = &mut cluster.placed[job.branch];
-            let (nbytes, first_entry) = (basket.record.len() as u32, entries + job.rows.start as u64);
+            let (nbytes, first_entry) = (basket.nbytes(), entries + job.rows.start as u64);
             placed.push((PlacedBasket { seek, nbytes, first_entry }, basket.unsealed_bytes));
         }
         self.recycler.give_back(sealed);

@@ -148,9 +148,20 @@ impl TreeWriter {
     /// lengths differ: then no row was added. What the sink reports, of this cluster or the previous one: then all rows
     /// were added, and are buffered.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
+        self.extend_with(values, Self::write_full)
+    }
+
+    /// The same for bindings, whose values may only be looked at while their language stands still: `write` is called
+    /// when none are looked at, and calls [`write_full`](Self::write_full).
+    #[doc(hidden)]
+    pub fn extend_with<E: From<Error>>(
+        &mut self,
+        values: &[(&str, Values<'_>)],
+        mut write: impl FnMut(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (order, rows) = self.sources(values).map_err(|error| error.in_object(&self.committer.name))?;
         if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
-            return Err(self.too_many(rows));
+            return Err(self.too_many(rows).into());
         }
         let bytes: usize = order.iter().map(|source| source.bytes()).sum();
         // Buffer no more rows at a time than a cluster needs.
@@ -159,16 +170,24 @@ impl TreeWriter {
         for start in (0..rows).step_by(step) {
             let part = start..rows.min(start + step);
             for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
-                match source {
+                let appended = match source {
                     Source::Given(values) => pending.append(spec, values, &part),
-                    Source::Lengths(ends) => pending.append_lengths(ends, &part, spec.width()),
+                    Source::Lengths(ends) => {
+                        pending.append_lengths(ends, &part, spec.width());
+                        Ok(())
+                    }
+                };
+                if let Err(error) = appended {
+                    let (specs, rows) = (&self.specs, self.rows);
+                    self.pending.iter_mut().zip(specs.iter()).for_each(|(pending, spec)| pending.truncate(spec, rows));
+                    return Err(error.in_object(&self.committer.name).into());
                 }
             }
             self.rows += part.len();
             self.taken += part.len() as u64;
             // All rows are buffered, even if storage fails.
             if outcome.is_ok() {
-                outcome = self.write_whole();
+                outcome = write(self);
             }
         }
         outcome
@@ -253,7 +272,8 @@ impl TreeWriter {
     }
 
     /// Writes the full clusters.
-    pub(crate) fn write_whole(&mut self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn write_full(&mut self) -> Result<()> {
         loop {
             if let Some(commit_path) = &self.commit_path {
                 self.clustering.agree(|found| commit_path.cluster_rows(found));
@@ -320,7 +340,7 @@ impl TreeWriter {
             };
             let ends = values.ends(0);
             let (first, known) = *lengths.entry(counter).or_insert((&spec.name, ends));
-            if known != ends {
+            if !std::ptr::eq(known, ends) && known != ends {
                 let message = format!("branches {first:?} and {:?} share a counter, and their lists differ", spec.name);
                 return Err(Error::mismatch(message));
             }
@@ -448,7 +468,7 @@ impl TreeWriter {
         let waiting = self.taken.saturating_sub(self.rows as u64);
         let kept = usize::try_from(taken.saturating_sub(waiting)).map_or(self.rows, |kept| kept.min(self.rows));
         for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
-            pending.move_rest(spec, kept, &mut RowBuffer::of(spec));
+            pending.truncate(spec, kept);
         }
         (self.rows, self.taken) = (kept, waiting + kept as u64);
         let flying = self.flight.rows() as u64;

@@ -36,6 +36,6 @@ impl TreeWriter {
             let words = format!("entries of {} were pushed as something else; {rows} are dropped", kind.name());
             return Err(Error::mismatch(words));
         }
-        self.write_whole()
+        self.write_full()
     }
 }
