@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sapwood::column::Number;
 use sapwood::schema::{Mapping, Sequence};
@@ -101,23 +102,60 @@ fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, P
 }
 
 fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {
+    let mut new = nothing();
+    refill(&mut new, column)?;
+    Ok(new)
+}
+
+/// A column of nothing, with no memory.
+fn nothing() -> Column {
+    Column::Record(0, Vec::new())
+}
+
+/// Makes a column one of other values, in the memory that it has: fresh memory costs more than filling it.
+pub(crate) fn refill(into: &mut Column, column: &Bound<'_, PyAny>) -> PyResult<()> {
     let column = column.cast::<PyTuple>()?;
-    let word: String = column.get_item(0)?.extract()?;
-    let py = column.py();
-    let bytes = |index: usize| PyBuffer::<u8>::get(&column.get_item(index)?)?.to_vec(py);
-    Ok(match word.as_str() {
-        "numbers" => Column::Numbers(column.get_item(1)?.extract()?, bytes(2)?),
+    let word: PyBackedStr = column.get_item(0)?.extract()?;
+    let old = std::mem::replace(into, nothing());
+    *into = match &*word {
+        "numbers" => {
+            let mut bytes = if let Column::Numbers(_, bytes) = old { bytes } else { Vec::new() };
+            fill(&mut bytes, &column.get_item(2)?)?;
+            Column::Numbers(column.get_item(1)?.extract()?, bytes)
+        }
         "lists" => {
-            let ends = PyBuffer::<u64>::get(&column.get_item(1)?)?.to_vec(py)?;
-            Column::Lists(ends, Box::new(column_of(&column.get_item(2)?)?))
+            let (mut ends, mut items) =
+                if let Column::Lists(ends, items) = old { (ends, items) } else { (Vec::new(), Box::new(nothing())) };
+            fill(&mut ends, &column.get_item(1)?)?;
+            refill(&mut items, &column.get_item(2)?)?;
+            Column::Lists(ends, items)
         }
         "record" => {
-            let columns = column.get_item(2)?;
-            let columns = columns.cast::<PyList>()?.iter().map(|column| column_of(&column));
-            Column::Record(column.get_item(1)?.extract()?, columns.collect::<PyResult<_>>()?)
+            let mut columns = if let Column::Record(_, columns) = old { columns } else { Vec::new() };
+            let members = column.get_item(2)?;
+            let members = members.cast::<PyList>()?;
+            columns.resize_with(members.len(), nothing);
+            columns.iter_mut().zip(members).try_for_each(|(column, member)| refill(column, &member))?;
+            Column::Record(column.get_item(1)?.extract()?, columns)
         }
         other => return Err(PyValueError::new_err(format!("{other:?} is no column"))),
-    })
+    };
+    Ok(())
+}
+
+fn fill<T: Element + Copy + Default>(into: &mut Vec<T>, memory: &Bound<'_, PyAny>) -> PyResult<()> {
+    let buffer = PyBuffer::<T>::get(memory)?;
+    into.resize(buffer.item_count(), T::default());
+    buffer.copy_to_slice(memory.py(), into)
+}
+
+/// Bytes of memory of a column.
+pub(crate) fn memory_bytes(column: &Column) -> usize {
+    match column {
+        Column::Numbers(_, bytes) => bytes.capacity(),
+        Column::Lists(ends, items) => 8 * ends.capacity() + memory_bytes(items),
+        Column::Record(_, columns) => columns.iter().map(memory_bytes).sum(),
+    }
 }
 
 /// A column as Python has it.

@@ -15,20 +15,32 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyMemoryView, PySlice};
 use sapwood::column::Number;
-use sapwood::write::{BranchKind, BranchSpec, Foreign, Item, Type, Values};
+use sapwood::write::{BranchKind, BranchSpec, Column, Foreign, Item, Type, Values};
 use sapwood::{Error, ErrorKind};
 
 use crate::errors::{lowered, raise, run};
-use crate::model::{self, Model, Objects};
+use crate::model::{self, Model};
 use crate::owner::Owner;
 
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct TreeWriter {
-    writer: Mutex<Option<sapwood::write::TreeWriter>>,
+    filling: Mutex<Option<Filling>>,
     owner: Owner,
     /// Rows that were taken, known after the end too.
     taken: AtomicU64,
+}
+
+/// A tree that is filled.
+struct Filling {
+    writer: sapwood::write::TreeWriter,
+    /// Objects on their way.
+    objects: Vec<Column>,
+}
+
+impl Filling {
+    /// Bytes of memory that are kept from step to step.
+    const LARGEST_ROOM: usize = 64 << 20;
 }
 
 /// Python's memory, which may change as soon as others run: it is copied while they do not.
@@ -104,7 +116,7 @@ pub(crate) type Spec = (
 );
 
 /// Name, where the lists of each level end, memory of the values; or objects.
-type Given<'py> = (PyBackedStr, Vec<PyBuffer<i64>>, Bound<'py, PyAny>, Option<Objects>);
+type Given<'py> = (PyBackedStr, Vec<PyBuffer<i64>>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,7 +129,8 @@ pub(crate) fn closed(words: &'static str) -> PyErr {
 
 impl From<sapwood::write::TreeWriter> for TreeWriter {
     fn from(writer: sapwood::write::TreeWriter) -> Self {
-        Self { writer: Mutex::new(Some(writer)), owner: Owner::default(), taken: AtomicU64::new(0) }
+        let filling = Filling { writer, objects: Vec::new() };
+        Self { filling: Mutex::new(Some(filling)), owner: Owner::default(), taken: AtomicU64::new(0) }
     }
 }
 
@@ -126,8 +139,8 @@ impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
         self.owner.check()?;
-        let locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let writer = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
+        let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let Filling { writer, .. } = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
         writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }
 
@@ -140,9 +153,9 @@ impl TreeWriter {
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given<'_>>) -> PyResult<()> {
         self.owner.check()?;
-        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let _at_work = self.owner.begin();
-        let writer = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        let Filling { writer, objects } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
         // Lists of several branches may have their ends in common.
         let mut ends: HashMap<(*mut c_void, usize), Vec<i64>> = HashMap::new();
         let place = |ends: &PyBuffer<i64>| (ends.buf_ptr(), ends.item_count());
@@ -163,10 +176,14 @@ impl TreeWriter {
             None => PyBuffer::get(memory)?.to_vec(py),
         };
         let texts: Vec<Vec<u8>> = values.iter().map(text).collect::<PyResult<_>>()?;
+        let with_objects = values.iter().filter_map(|(_, _, _, objects)| objects.as_ref());
+        objects.resize_with(with_objects.clone().count(), || Column::Record(0, Vec::new()));
+        objects.iter_mut().zip(with_objects).try_for_each(|(column, values)| model::refill(column, values))?;
+        let mut columns = objects.iter();
         let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
-        for ((((name, _, _, objects), levels), held), text) in values.iter().zip(&levels).zip(&held).zip(&texts) {
-            let values = match (objects, number_of(name)) {
-                (Some(Objects(column)), _) => Values::objects(column),
+        for ((((name, _, _, has_objects), levels), held), text) in values.iter().zip(&levels).zip(&held).zip(&texts) {
+            let values = match (has_objects.as_ref().and_then(|_| columns.next()), number_of(name)) {
+                (Some(column), _) => Values::objects(column),
                 (None, Some(number)) => Values::from_foreign(number, levels, held),
                 (None, None) => Values::from_memory(None, levels, text),
             };
@@ -174,14 +191,17 @@ impl TreeWriter {
         }
         let done = writer.extend_with(&given, |writer| run(py, || writer.write_full()).map_err(Raised));
         self.taken.store(writer.taken(), Ordering::Relaxed);
+        if objects.iter().map(model::memory_bytes).sum::<usize>() > Filling::LARGEST_ROOM {
+            objects.clear();
+        }
         done.map_err(|Raised(error)| error)
     }
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let writer = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
+        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let Filling { writer, .. } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
         let _at_work = self.owner.begin();
         run(py, || writer.flush())
     }
@@ -190,7 +210,7 @@ impl TreeWriter {
     fn give_up(&self, py: Python<'_>, taken: u64) -> PyResult<()> {
         self.owner.check()?;
         let taken = py.detach(|| {
-            locked(&self.writer).as_mut().map(|writer| {
+            locked(&self.filling).as_mut().map(|Filling { writer, .. }| {
                 writer.give_up(taken);
                 writer.taken()
             })
@@ -204,14 +224,14 @@ impl TreeWriter {
     /// Gives the tree up, with all its rows.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        py.detach(|| locked(&self.writer).take().map_or(Ok(()), |writer| writer.discard())).map_err(raise)
+        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check()?;
-        let writer = py.detach(|| locked(&self.writer).take());
-        run(py, || writer.map_or(Ok(()), |writer| writer.close()))
+        let filling = py.detach(|| locked(&self.filling).take());
+        run(py, || filling.map_or(Ok(()), |filling| filling.writer.close()))
     }
 }
 

@@ -115,6 +115,11 @@ impl Clustering {
         }
     }
 
+    /// Rows with which the next cluster is whole, as far as that is known; none if it is already.
+    pub(super) fn rows_left(&self, rows: usize) -> Option<usize> {
+        self.entries.and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
+    }
+
     /// What to do with the buffered rows. Call it again after anything but [`Next::Wait`].
     pub(super) fn next(&mut self, waiting: &impl Waiting) -> Next {
         let rows = waiting.rows();

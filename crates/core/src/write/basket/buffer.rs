@@ -1,12 +1,12 @@
 //! Rows that are buffered until their cluster is full.
 
-use crate::column::{Prim, ends};
+use crate::column::{Prim, encode_numbers, ends};
 use crate::error::Result;
-use crate::write::basket::offsets::stored;
+use crate::write::basket::grown::Grown;
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::class::Type;
-use crate::write::model::columns::{Column, move_ends, move_rest};
+use crate::write::model::columns::{Column, move_ends};
 use crate::write::model::values::{Memory, Values};
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
     /// Numbers as they are stored in baskets, or bytes of strings.
-    bytes: Vec<u8>,
+    bytes: Grown,
     /// For each level of lists, the end of each list, in items of the level below.
     levels: Vec<Vec<u64>>,
     /// Objects.
@@ -43,7 +43,7 @@ impl RowBuffer {
 
     /// Numbers as they are stored in baskets, or bytes of strings.
     pub(crate) fn stored(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.as_slice()
     }
 
     /// How deep its lists nest.
@@ -95,8 +95,14 @@ impl RowBuffer {
 
     /// Appends numbers of a range of bytes.
     fn append_numbers(&mut self, prim: Prim, from: &Memory<'_>, range: Range<usize>) -> Result<()> {
-        self.bytes.reserve(range.len() / prim.number().bytes() * prim.bytes());
-        from.read(range, |bytes| stored(prim, bytes, &mut self.bytes))
+        /// Bytes that stay in the L1 cache where the memory is fresh, and filled with zeros first.
+        const STEP: usize = 8 << 10;
+        from.read(range, |bytes| {
+            for bytes in bytes.chunks(STEP) {
+                let room = self.bytes.grow(bytes.len() / prim.number().bytes() * prim.bytes());
+                encode_numbers(prim, bytes, room);
+            }
+        })
     }
 
     /// Appends the lengths of lists, as integers of `width` bytes.
@@ -134,7 +140,9 @@ impl RowBuffer {
             move_ends(&mut self.levels[level], front, &mut into.levels[level]);
             front = below;
         }
-        move_rest(&mut self.bytes, front * spec.stored_width(), &mut into.bytes);
+        let front = front * spec.stored_width();
+        into.bytes.extend_from_slice(&self.bytes.as_slice()[front..]);
+        self.bytes.truncate(front);
     }
 
     /// Removes everything after the first rows.
@@ -144,7 +152,7 @@ impl RowBuffer {
 
     /// Removes all rows, and keeps their memory.
     pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
+        self.bytes.truncate(0);
         self.levels.iter_mut().for_each(Vec::clear);
         self.objects.iter_mut().for_each(Column::clear);
     }

@@ -4,6 +4,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod buffer;
+pub(crate) mod grown;
 pub(crate) mod leaf_payload;
 pub(crate) mod object_payload;
 pub(crate) mod offsets;

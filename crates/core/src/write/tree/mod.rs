@@ -166,9 +166,12 @@ impl TreeWriter {
         let bytes: usize = order.iter().map(|source| source.bytes()).sum();
         // Buffer no more rows at a time than a cluster needs.
         let step = (rows as u128 * STEP_BYTES as u128 / bytes.max(1) as u128).clamp(1, rows.max(1) as u128) as usize;
-        let mut outcome = Ok(());
-        for start in (0..rows).step_by(step) {
-            let part = start..rows.min(start + step);
+        let (mut outcome, mut start) = (Ok(()), 0);
+        while start < rows {
+            // Rows behind the end of a cluster would have to be moved to the next.
+            let most = self.clustering.rows_left(self.rows).map_or(step, |left| left.min(step));
+            let part = start..rows.min(start + most);
+            start = part.end;
             for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
                 let appended = match source {
                     Source::Given(values) => pending.append(spec, values, &part),

@@ -1,0 +1,55 @@
+//! Bytes that grow, are emptied, and grow again.
+
+/// Like a `Vec<u8>`, but that memory which was filled once is not filled with zeros again.
+#[derive(Debug, Default)]
+pub(crate) struct Grown {
+    /// Initialised as far as it ever was in use.
+    memory: Vec<u8>,
+    len: usize,
+}
+
+impl Grown {
+    /// The bytes in use.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.memory[..self.len]
+    }
+
+    /// Makes room for more bytes at the end, of arbitrary content: the caller writes all of it.
+    pub(crate) fn grow(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.len;
+        self.len += bytes;
+        if self.memory.len() < self.len {
+            self.memory.resize(self.len, 0);
+        }
+        &mut self.memory[start..self.len]
+    }
+
+    pub(crate) fn extend_from_slice(&mut self, more: &[u8]) {
+        self.grow(more.len()).copy_from_slice(more);
+    }
+
+    /// Keeps the first bytes, and all memory.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.len = self.len.min(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_that_were_added_last() {
+        let (mut grown, mut plain) = (Grown::default(), Vec::new());
+        for (kept, more) in [(0, 5), (3, 9), (12, 0), (1, 2), (0, 20), (99, 1)] {
+            grown.truncate(kept);
+            plain.truncate(kept);
+            let bytes: Vec<u8> = (0..more).map(|byte| byte + kept as u8).collect();
+            let (first, rest) = bytes.split_at(bytes.len() / 2);
+            grown.extend_from_slice(first);
+            grown.grow(rest.len()).copy_from_slice(rest);
+            plain.extend_from_slice(&bytes);
+            assert_eq!(grown.as_slice(), plain);
+        }
+    }
+}
