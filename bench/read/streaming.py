@@ -7,8 +7,8 @@ Five files in the class structures of CMS' (`bench/read/streaming.C`), member by
 object; compiled programs against a decoder that looks up each value's type, on classes of three experiments
 (`bench/read/experiments.C`, `plain.cc`); the Event benchmark with ROOT's own classes
 (`bench/read/event1997.C`). Contenders take turns, each in a process of its own and in one thread; numbers are
-medians over all rounds. What was measured is kept in `bench/read/streaming.json`: `--only` measures some of it
-again, `--draw` nothing. A scale other than 1 writes below `bench/data`.
+medians over all rounds. What was measured is kept in `bench/read/streaming.json`: `--only` measures some of
+it again, `--draw` nothing. A scale other than 1 writes below `bench/data`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def measure_plain(scale: float, rounds: int) -> dict[str, Any]:
 
 def measure_event(scale: float, rounds: int) -> dict[str, Any]:
     entries = max(int(1000 * scale), 20)
-    found: dict[str, list[list[dict[str, Any]]]] = {"ROOT": [], "Sapwood": []}
+    found: dict[str, list[list[dict[str, Any]]]] = {"ROOT": [], "Sapwood": [], "first": []}
     for _ in range(rounds):
         for who, runs in found.items():
             runs.append(ask(part="event", who=who, entries=entries))
