@@ -29,6 +29,7 @@ test-python: $(VENV)/.tests
 bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.run
 	$(BIN)/python -m bench.read.papers
+	$(BIN)/python -m bench.read.streaming
 	$(BIN)/python -m bench.read.packed
 	$(BIN)/python -m bench.write.writing
 	$(BIN)/python -m bench.write.parallel

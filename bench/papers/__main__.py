@@ -18,6 +18,7 @@ from bench.papers.page import PAGE, page
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "treecache": ("bench.read.treecache", "--scale", "{scale}"),
     "events": ("bench.read.papers", "--scale", "{scale}"),
+    "streaming": ("bench.read.streaming",),
     "networks": ("bench.remote.remote",),
     "sessions": ("bench.remote.sessions",),
     "links": ("bench.remote.talk",),

@@ -27,9 +27,10 @@ PAGES = {
     "from counted requests, as that page says",
     "A cache that stays": "[the cache of blocks](remote.md#the-cache-of-blocks) and [a file of 1 GB]"
     "(remote.md#a-file-of-1-gb-and-the-cache-of-blocks), where requests and bytes are counted",
-    "Streaming": "[member by member](../benchmarks.md#member-by-member-and-object-by-object), "
-    "[compiled programs](../benchmarks.md#compiled-programs)",
-    "The Event benchmark": "[all its rows](../benchmarks.md#the-event-benchmark-of-1997)",
+    "Streaming": "[streaming](streaming.md), and of Event in [compiled programs](../benchmarks.md#compiled-programs); "
+    "[tracks with hits](../benchmarks.md#member-by-member-and-object-by-object) are one more file",
+    "The Event benchmark": "[the tracks as vectors](../benchmarks.md#the-event-benchmark-of-1997) and "
+    "[its own classes](streaming.md#the-event-benchmark-of-1997-with-its-own-classes)",
     "Parallel writing": "[filling one tree](parallel.md); the talk shows curves, and no numbers",
     "Merging while others produce": "[merging](incremental.md)",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",

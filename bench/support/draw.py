@@ -337,10 +337,10 @@ def draw(results: dict[str, Any], docs: Path) -> None:
         "[Queries](benchmarks/queries.md), [RNTuple](benchmarks/rntuple.md), [merging](benchmarks/merging.md), "
         "[parallel writing](benchmarks/parallel.md), [compression](benchmarks/compression.md), "
         "[random access](benchmarks/random-access.md), [files that are far away](benchmarks/remote.md), "
-        "[the tables of the papers](benchmarks/papers.md), [other tools](benchmarks/reach.md).\n"
+        "[streaming](benchmarks/streaming.md), [the tables of the papers](benchmarks/papers.md), [other tools](benchmarks/reach.md).\n"
     )
     text.append(
-        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython -m bench.read.run --quick         # a tenth of it, as a smoke test\npython -m bench.read.run --only flat     # some rows; the others stay\npython -m bench.read.papers              # the tables of old papers, for the next command to show\npython -m bench.write.writing             # writing: inputs and files take about 2 GB more\npython -m bench.write.writing --scale 0.02 --rounds 1 --repeat 1\npython -m bench.remote.remote              # files that are far away: docs/benchmarks/remote.md\npython -m bench.read.many                  # docs/benchmarks/many.md\n```\n"
+        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython -m bench.read.run --quick         # a tenth of it, as a smoke test\npython -m bench.read.run --only flat     # some rows; the others stay\npython -m bench.read.papers              # the tables of old papers, for the next command to show\npython -m bench.read.streaming            # docs/benchmarks/streaming.md\npython -m bench.write.writing             # writing: inputs and files take about 2 GB more\npython -m bench.write.writing --scale 0.02 --rounds 1 --repeat 1\npython -m bench.remote.remote              # files that are far away: docs/benchmarks/remote.md\npython -m bench.read.many                  # docs/benchmarks/many.md\n```\n"
     )
     (docs / "benchmarks.md").write_text("\n".join(text))
 
