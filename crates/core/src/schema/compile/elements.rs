@@ -146,7 +146,15 @@ impl Compiler<'_> {
             return Ok((steps, field(kind)));
         }
         let span = self.seal(steps);
-        let versions = self.versions(&info, span);
+        let mut versions = self.versions(&info, span);
+        // A class keeps its version when its base gets a new one: a file that was written by several programs describes
+        // it once, with the base of the first.
+        let others: Vec<_> = self.registry.versions(name).iter().filter(|other| ***other != *info).cloned().collect();
+        for other in others {
+            if let Some(body) = self.other_version(&other, &kind, other.version == info.version)? {
+                versions.bodies = [&*versions.bodies, &[body]].concat().into();
+            }
+        }
         Ok((vec![Step::Class { versions, role: Role::Base }], field(kind)))
     }
 

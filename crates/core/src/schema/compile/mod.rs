@@ -242,7 +242,7 @@ impl Compiler<'_> {
 
     /// A further version of a class whose columns exist already. Members that it has not become zero or empty; members
     /// that only it has are decoded into scratch buffers; numbers of another type are converted.
-    fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
+    pub(super) fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
         let (from, mark) = (self.steps.len(), self.buffers.len());
         let (mut steps, theirs) = self.members(info)?;
         let Some(fit) = Fit::new(&theirs, kind, tie) else {
