@@ -345,3 +345,74 @@ columns = ROOT.RDataFrame("t", sys.argv[1]).AsNumpy(["key", "many"])
 answer([[int(key), [int(one) for one in many]] for key, many in zip(columns["key"], columns["many"])])
 """
     assert root(lines, tmp_path / "a.root") == [[1, [2**63, 2]], [2**64 - 1, []]]
+
+
+@dataclasses.dataclass
+class Mark:
+    pass
+
+
+@dataclasses.dataclass
+class Deep(Mark):
+    pass
+
+
+@dataclasses.dataclass
+class Light(Mark):
+    x: np.float32
+
+
+@dataclasses.dataclass
+class Hollow(Deep):
+    y: np.int32
+    light: Light
+    lights: list[Light]
+
+
+HOLLOW_CPP = """
+#include <vector>
+struct Mark { };
+struct Deep : public Mark { };
+struct Light : public Mark { float x; };
+struct Hollow : public Deep { int y; Light light; std::vector<Light> lights; };
+#ifdef __ROOTCLING__
+#pragma link C++ class Mark+;
+#pragma link C++ class Deep+;
+#pragma link C++ class Light+;
+#pragma link C++ class Hollow+;
+#pragma link C++ class std::vector<Light>+;
+#endif
+"""
+
+
+def test_classes_without_data_have_no_branch_of_their_own(tmp_path: Path) -> None:
+    rows = [Hollow(y, Light(y / 2), [Light(k) for k in range(y % 3)]) for y in range(7)]
+    path, code = tmp_path / "hollow.root", tmp_path / "hollow.C"
+    code.write_text(HOLLOW_CPP)
+    with sapwood.recreate(path) as file:
+        for split in (99, 1, 0):
+            for name in ("h.", "h"):
+                file.mktree(f"t{split}{name}", {name: Hollow}, split_level=split).extend({name: rows})
+    lines = """
+file, found = ROOT.TFile(sys.argv[2]), {}
+for key in file.GetListOfKeys():
+    tree = key.ReadObj()
+    one = ROOT.Hollow()
+    tree.SetBranchAddress(tree.GetListOfBranches()[0].GetName(), one)
+    rows = found[key.GetName()] = []
+    for entry in range(tree.GetEntries()):
+        assert tree.GetEntry(entry) > 0
+        rows.append([one.y, one.light.x, [light.x for light in one.lights]])
+answer(found)
+"""
+    found = root(BUILD + lines, code, path)
+    wanted = [[row.y, float(row.light.x), [float(light.x) for light in row.lights]] for row in rows]
+    assert len(found) == 6 and all(rows == wanted for rows in found.values())
+    with sapwood.open(path) as file:
+        for split in (99, 1, 0):
+            for name in ("h.", "h"):
+                tree = file[f"t{split}{name}"]
+                read = tree[name].array()
+                assert len(read) == len(rows)
+                assert all(len(branch.array()) == len(rows) for branch in tree.branches)
+                assert [key for key in tree.keys() if key.endswith(("Mark", "Deep"))] == []

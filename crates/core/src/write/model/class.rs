@@ -332,6 +332,15 @@ impl Class {
         sum
     }
 
+    /// Whether its objects hold no data: it has no members but bases without data.
+    pub(crate) fn is_hollow(&self) -> bool {
+        let is_base = |member: &Member| match &member.kind {
+            Type::Object(base) => member.is_base && base.is_hollow(),
+            _ => false,
+        };
+        self.members.iter().all(is_base)
+    }
+
     /// Number of its version in the StreamerInfo: 1 for a class without `ClassDef`.
     pub(crate) fn info_version(&self) -> i32 {
         self.version.map_or(1, i32::from)

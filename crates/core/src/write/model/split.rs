@@ -161,7 +161,7 @@ impl Planner {
     fn top(&mut self, name: &str, class: &Arc<Class>, level: i32) -> Result<()> {
         const WHOLE: i32 = -1;
         const SPLIT: i32 = -2;
-        let is_split = level > 0 && !class.members.is_empty();
+        let is_split = level > 0 && !class.is_hollow();
         let kind = Type::Object(Arc::clone(class));
         let target = Target::Members {
             class: Arc::clone(&class.name),
@@ -221,7 +221,9 @@ impl Planner {
         }
         let inner = Below { path: path.clone(), items: items.clone(), is_top: false, ..below.clone() };
         match &member.kind {
-            // Bases of items have no branch of their own.
+            // Bases without data have no branch, as in ROOT.
+            Type::Object(base) if member.is_base && base.is_hollow() && below.items.is_none() => Ok(()),
+            // Nor have those of items: their members do.
             Type::Object(base) if member.is_base && below.items.is_some() => self.members(base, &inner),
             Type::Object(base) if member.is_base && below.level > 0 => {
                 let node = self.node(class, index, name.clone(), kinds::BASE, 0, below);
@@ -232,7 +234,7 @@ impl Planner {
                 let parent_class = if in_object { Arc::clone(&base.name) } else { Arc::clone(&class.name) };
                 self.members(base, &Below { prefix, parent: node, parent_class, ..inner })
             }
-            Type::Object(object) if !member.is_base && left > 0 => {
+            Type::Object(object) if !member.is_base && left > 0 && !object.is_hollow() => {
                 let prefix = format!("{name}.");
                 if !below.is_top {
                     // Objects in objects have no branch of their own.
