@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from pathlib import Path
 
 import awkward as ak
@@ -65,3 +67,68 @@ def test_trees_come_back_from_rntuples(tmp_path: Path) -> None:
     for name, values in data.items():
         assert tree[name].array().to_list() == ak.Array(values).to_list(), name
         assert ak.type(tree[name].array()) == ak.type(sapwood.open(ntuple)["t"][name].array()), name
+
+
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared/corpus")
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name, left_out",
+    [
+        ("roottest__Event1", ["TRef"]),  # streamed by hand
+        ("roottest__S_1_104_qgsjet_100_1.KGrec", ["TBits", "EventInfo"]),  # arrays with a length
+        ("roottest__pluto_newpers", []),  # TString members
+        ("roottest__ship_ROOT_9674", []),  # TNamed as a base
+        ("unroot__issue116", []),
+        ("roottest__missingString", []),  # bases without members
+    ],
+)
+def test_classes_that_come_back_are_those_that_are_described(
+    name: str, left_out: list[str], tmp_path: Path
+) -> None:
+    """A tree has one layout for a version of a class: that of the file. What an RNTuple stores otherwise is
+    stored as it was, or left out and said so."""
+    ntuple, back = tmp_path / "ntuple.root", tmp_path / "back.root"
+    original = next(iter(CORPUS.glob(f"**/{name}*.root")))
+    sapwood.rewrite(original, ntuple, to="rntuple", unsupported="drop")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sapwood.rewrite(ntuple, back, to="ttree", unsupported="drop")
+    said = "\n".join(str(warning.message) for warning in caught)
+    for word in left_out:
+        assert word in said
+    with sapwood.open(back) as trees, sapwood.open(ntuple) as ntuples:
+        for path in trees.keys(filter_classname="TTree"):
+            tree, fields = trees[path], ntuples[path]
+            for branch in tree.branches:
+                values, expected = branch.array(library="ak"), fields[branch.name].array(library="ak")
+                assert len(values) == tree.num_entries
+                assert values.to_list() == expected.to_list() or values.fields or branch.branches, branch.name
+            for key in tree.keys():
+                tree[key].array(library="np")
+
+
+def test_a_tree_joins_a_file_whose_classes_an_older_root_described(tmp_path: Path) -> None:
+    """`TBranchElement` keeps its version where its base `TBranch` got a new one: one file then has both."""
+    root = pytest.importorskip("support.rootrun").root
+    source = next(iter(CORPUS.glob("**/unroot__issue116*.root")), None) if CORPUS.exists() else None
+    if source is None:
+        pytest.skip("the corpus of real files is not here")
+    path = tmp_path / "old.root"
+    path.write_bytes(source.read_bytes())
+    with sapwood.update(path) as file:
+        file.mktree("new", {"v": "vector<float>"}).extend({"v": [[1, 2], [3]]})
+    with sapwood.open(path) as file:
+        described = file.file.streamers
+        assert len(described["TBranch"]) == 2 and len(described["TBranchElement"]) == 1
+        assert file["new/v"].array().to_list() == [[1, 2], [3]]
+        (old,) = (key for key in file.keys(filter_classname="TTree") if not key.startswith("new"))
+        assert len(file[old].arrays()) == file[old].num_entries
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("new")
+answer([[tree.GetEntry(entry) > 0, list(tree.v)] for entry in range(2)])
+"""
+    assert root(lines, path) == [[True, [1, 2]], [True, [3]]]

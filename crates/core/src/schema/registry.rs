@@ -93,6 +93,11 @@ impl Registry {
         }
     }
 
+    /// Whether ROOT streams a class by hand, as a list of members that its StreamerInfo does not have.
+    pub(crate) fn is_streamed_by_hand(class: &str) -> bool {
+        !handwritten::layouts(class).is_empty()
+    }
+
     /// The name by which the file describes a pair or an array, if it does.
     pub(super) fn template(&self, name: &TypeName) -> Option<&Arc<str>> {
         if self.templates.is_empty() { None } else { self.templates.get(&name.to_string()) }

@@ -8,11 +8,12 @@ use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::ntuple::{Field, NTuple, Role};
 use crate::read;
-use crate::schema::{Mapping, Sequence};
+use crate::schema::{Mapping, Registry, Sequence};
 use crate::write::model::branch::{BranchKind, BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type, pair};
 use crate::write::model::columns::Column;
 use crate::write::model::values::Values;
+use crate::write::rewrite::class_in_tree::settle;
 
 /// A branch that is made of the values of a top-level field, or of a member of it.
 #[derive(Debug)]
@@ -67,6 +68,7 @@ impl Level {
 /// Finds the branches of fields.
 pub(crate) struct Branches<'a> {
     ntuple: &'a NTuple,
+    registry: Arc<Registry>,
     /// Names that are in use, those of all top-level fields among them.
     names: HashSet<String>,
     /// Name of the top-level field whose branches are being found.
@@ -88,8 +90,13 @@ struct Way {
 
 impl<'a> Branches<'a> {
     /// No branch yet. Top-level fields have these names.
-    pub(crate) fn new(ntuple: &'a NTuple, names: impl Iterator<Item = String>) -> Self {
-        Self { ntuple, names: names.collect(), top: String::new(), found: Vec::new(), notes: Vec::new() }
+    ///
+    /// # Errors
+    ///
+    /// What reading the descriptions of classes reports.
+    pub(crate) fn new(ntuple: &'a NTuple, names: impl Iterator<Item = String>) -> Result<Self> {
+        let registry = ntuple.registry()?;
+        Ok(Self { ntuple, registry, names: names.collect(), top: String::new(), found: Vec::new(), notes: Vec::new() })
     }
 
     /// Adds the branches of a top-level field: one, or one for each member of records without a class.
@@ -312,6 +319,10 @@ impl<'a> Branches<'a> {
                     let name = if member.base { class_name(&child.type_name) } else { member.name.to_string() };
                     class.members.push(Member { name: name.into(), kind, is_base: member.base, was: Vec::new() });
                 }
+                let left_out = "leave the field out (`--drop`, or `drop=` in Python)";
+                settle(&self.registry, &mut class).map_err(|error| {
+                    Error::unsupported(format!("{}: {left_out}", error.message())).in_object(&outer.path)
+                })?;
                 Type::Object(Arc::new(class))
             }
             Kind::OneOf { of, .. } if of.len() == 1 => return Err(refused("values that may be absent")),
@@ -401,7 +412,7 @@ fn object_column(column: &read::Column, kind: &Kind, to: &Type, rows: usize) -> 
             let bytes = bytes.get(..rows * count * number.bytes()).ok_or_else(other)?;
             Column::Numbers(count * number.bytes(), bytes.to_vec())
         }
-        (Kind::Text { offsets, bytes }, Type::Text) => {
+        (Kind::Text { offsets, bytes }, Type::Text | Type::RootText) => {
             let ends = ends_of(column, *offsets, rows)?;
             let bytes = column.buffer(*bytes);
             let text = bytes.get(..ends.last().map_or(0, |&end| end as usize)).ok_or_else(other)?;

@@ -4,6 +4,7 @@
 
 pub(crate) mod append_ntuple;
 pub(crate) mod branches_of_fields;
+pub(crate) mod class_in_tree;
 pub(crate) mod compatibility;
 pub(crate) mod concat;
 pub(crate) mod concat_ntuple;

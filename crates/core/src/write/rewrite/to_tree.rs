@@ -123,7 +123,7 @@ impl Plan {
         }
         let is_kept = |name: &str| kept.as_ref().is_none_or(|kept| kept.contains(name));
         let names = top().filter(|field| field.source.is_none() && is_kept(&field.name));
-        let mut branches = Branches::new(ntuple, names.map(|field| field.name.to_string()));
+        let mut branches = Branches::new(ntuple, names.map(|field| field.name.to_string()))?;
         let mut views = Vec::new();
         for field in top().filter(|field| is_kept(&field.name)) {
             if field.source.is_some() {
