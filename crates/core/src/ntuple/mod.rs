@@ -110,6 +110,7 @@ pub struct NTuple {
     anchor: Anchor,
     header: Envelope,
     footer: Footer,
+    columns_of_header: usize,
     /// Fields of the header, columns of the header: what follows was added later.
     schema: Descriptors,
     fields: Vec<Field>,

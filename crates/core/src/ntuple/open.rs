@@ -1,6 +1,7 @@
 //! Opening an RNTuple: anchor, header, footer, and page lists on first use.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -43,7 +44,7 @@ impl NTuple {
         let header = Envelope::open(EnvelopeType::Header, header, &anchor.header, limits)?;
         let footer = Envelope::open(EnvelopeType::Footer, footer, &anchor.footer, limits)?;
         let Header { name, description, writer, mut schema, .. } = Header::read(&header)?;
-        let fields_of_header = schema.fields.len();
+        let (fields_of_header, columns_of_header) = (schema.fields.len(), schema.columns.len());
         let footer = Footer::read(&footer, &header, &mut schema)?;
         let (fields, top) = fields(&schema, fields_of_header, limits.depth)?;
         let entries = footer.groups.iter().map(|group| group.entries).try_fold(0_u64, u64::checked_add);
@@ -60,6 +61,7 @@ impl NTuple {
             anchor,
             header,
             footer,
+            columns_of_header,
             models: fields.iter().map(|_| OnceLock::new()).collect(),
             schema,
             fields,
@@ -89,6 +91,7 @@ impl NTuple {
             anchor: self.anchor,
             header: self.header.clone(),
             footer: self.footer.clone(),
+            columns_of_header: self.columns_of_header,
             models: fields.iter().map(|_| OnceLock::new()).collect(),
             schema,
             fields,
@@ -97,6 +100,11 @@ impl NTuple {
             registry: OnceLock::new(),
             cache: TreeCache::new(self.file.options().cache_bytes),
         })
+    }
+
+    /// How many columns a cluster may know: those of the header, and those that were added before it.
+    pub(super) fn columns_of_clusters(&self) -> RangeInclusive<usize> {
+        self.columns_of_header..=self.schema.columns.len()
     }
 
     /// The page lists, read when they are first needed: all in one call.
@@ -131,7 +139,7 @@ impl NTuple {
         for (number, ((stored, link), group)) in stored.into_iter().zip(&links).zip(&self.footer.groups).enumerate() {
             let open = || -> Result<_> {
                 let list = Envelope::open(EnvelopeType::PageList, stored?, link, limits)?;
-                let of_group = read_clusters(&list, &self.header, number, group, self.schema.columns.len())?;
+                let of_group = read_clusters(&list, &self.header, number, group, self.columns_of_clusters())?;
                 check_group(&of_group, group.first_entry, group.entries)?;
                 Ok((list, of_group))
             };

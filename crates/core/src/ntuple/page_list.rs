@@ -1,6 +1,6 @@
 //! Page lists: where the pages of each column are, cluster by cluster.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::envelope::{Envelope, EnvelopeType};
 use super::footer::{ClusterGroup, check_header};
@@ -114,7 +114,7 @@ pub(crate) fn read_clusters(
     header: &Envelope,
     group: usize,
     announced: &ClusterGroup,
-    columns: usize,
+    columns: RangeInclusive<usize>,
 ) -> Result<Vec<ClusterPages>> {
     clusters_of(list, header, group, announced, columns).map_err(|error| EnvelopeType::PageList.name(error))
 }
@@ -124,7 +124,7 @@ fn clusters_of(
     header: &Envelope,
     group: usize,
     announced: &ClusterGroup,
-    columns: usize,
+    columns: RangeInclusive<usize>,
 ) -> Result<Vec<ClusterPages>> {
     let mut reader = list.payload();
     check_header(reader.u64()?, header)?;
@@ -157,9 +157,13 @@ fn clusters_of(
     for entries in ranges {
         let at = outer.position() as u64;
         let (mut inner, inner_count) = outer.list(20)?;
-        if inner_count > columns {
+        if inner_count > *columns.end() {
             let message = "a cluster has more columns than the RNTuple";
-            return Err(Error::malformed(message).at(at).wanted(columns as u64, inner_count as u64));
+            return Err(Error::malformed(message).at(at).wanted(*columns.end() as u64, inner_count as u64));
+        }
+        if inner_count < *columns.start() {
+            let message = "a cluster has fewer columns than the header of the RNTuple";
+            return Err(Error::malformed(message).at(at).wanted(*columns.start() as u64, inner_count as u64));
         }
         let mut places = Vec::with_capacity(inner_count);
         for _ in 0..inner_count {
@@ -209,4 +213,26 @@ pub(crate) fn seal(header: &Envelope, clusters: &[(Range<u64>, Vec<ColumnPages>)
             })
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_knows_all_columns_of_the_header() -> Result<()> {
+        let header = Envelope::seal(EnvelopeType::Header, |_| Ok(()))?;
+        let column = ColumnPages { pages: Vec::new(), first_element: Some(0), compression: 0 };
+        let list = seal(&header, &[(0..3, vec![column; 2])])?;
+        let length = list.bytes().len() as u64;
+        let group = group_of(&list, &header, Link::new(0, length, length))?.expect("the group of this header");
+        let read = |columns| read_clusters(&list, &header, 0, &group, columns);
+        assert_eq!(read(2..=2)?.len(), 1);
+        assert_eq!(read(1..=3)?.len(), 1);
+        for columns in [3..=3, 1..=1] {
+            let error = read(columns).expect_err("another number of columns");
+            assert!(error.to_string().contains("columns than"), "{error}");
+        }
+        Ok(())
+    }
 }

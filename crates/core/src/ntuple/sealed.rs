@@ -70,7 +70,7 @@ impl NTuple {
         let link = Link::new(at, stored.len() as u64, length);
         let list = Envelope::open(EnvelopeType::PageList, stored, &link, &self.file.options().limits).ok()?;
         let group = group_of(&list, &self.header, link).ok()??;
-        let clusters = read_clusters(&list, &self.header, 0, &group, self.schema.columns.len()).ok()?;
+        let clusters = read_clusters(&list, &self.header, 0, &group, self.columns_of_clusters()).ok()?;
         let pages = |cluster: ClusterPages| {
             let mut columns = Vec::new();
             while let Some(pages) = cluster.column(&list, columns.len()).ok()? {

@@ -146,6 +146,10 @@ impl Plan<'_> {
 
     fn push(&mut self, name: String, made: (FieldSpec, WholeObject)) -> Result<()> {
         if self.used.contains(&name) {
+            if self.unsupported == Unsupported::Drop {
+                self.notes.push(format!("a second branch that would become the field {name:?} is left out"));
+                return Ok(());
+            }
             let words = format!("two branches would become the field {name:?}: leave one of them out");
             return Err(Error::unsupported(words));
         }
