@@ -141,3 +141,40 @@ answer(found)
             tracks = [[seed / 2, -item, item, 1] for item in range(seed % 3)]
             words, maybe = ["word"] * (seed % 2), seed if seed % 2 else None
             assert row == [seed, [0.5] * (seed % 3), 10 * seed, tracks, [["key", seed]], words, maybe]
+
+
+@dataclasses.dataclass
+class ProjectHit:
+    x: float
+
+
+@dataclasses.dataclass
+class ProjectEvent:
+    matrix: Annotated[float, 3, 3]
+    best: ProjectHit | None
+    hits: list[ProjectHit]
+
+
+def test_root_compiles_the_classes_of_an_rntuple(tmp_path: Path) -> None:
+    """Arrays and owning pointers need a header, and no word to rootcling."""
+    pytest.importorskip("ROOT")
+    rows = [ProjectEvent([[1.0] * 3] * 3, ProjectHit(k) if k % 2 else None, [ProjectHit(9)]) for k in range(3)]
+    with sapwood.recreate(tmp_path / "new.root") as file:
+        file.mkrntuple("t", {"event": ProjectEvent}).extend({"event": rows})
+    header = tmp_path / "classes.h"
+    header.write_text(sapwood.makeproject(tmp_path / "new.root", language="cpp"))
+    assert "#include <memory>" in header.read_text() and "class std::vector<ProjectHit>+" in header.read_text()
+    lines = """
+assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1
+def read():
+    reader = ROOT.RNTupleReader.Open("t", sys.argv[2])
+    view = reader.GetView["ProjectEvent"]("event")
+    rows = []
+    for entry in range(3):
+        one = view(entry)
+        rows.append([one.best.x if one.best else None, one.hits[0].x])
+    del view, one
+    return rows
+answer(read())
+"""
+    assert root(lines, header, tmp_path / "new.root") == [[None, 9], [1, 9], [None, 9]]

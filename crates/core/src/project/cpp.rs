@@ -55,7 +55,10 @@ fn declare(
                 } else {
                     type_name
                 };
-                if type_name.starts_with("std::") && type_name.contains('<') {
+                // ROOT knows arrays and owning pointers without a word, and refuses to be told.
+                let needs_none = ["std::array<", "std::unique_ptr<", "std::shared_ptr<"];
+                let needs_none = needs_none.iter().any(|template| type_name.starts_with(template));
+                if type_name.starts_with("std::") && type_name.contains('<') && !needs_none {
                     links.push(type_name.trim_end_matches('*').to_owned());
                 }
                 let extents: String = member.element.extents.iter().map(|extent| format!("[{extent}]")).collect();
@@ -101,6 +104,9 @@ fn problem(member: &Member, declared: &BTreeSet<&str>, includes: &mut BTreeSet<S
         || member.element.detail == Detail::Artificial
     {
         return Some("no type has such a name".to_owned());
+    }
+    if spelled.contains("unique_ptr<") || spelled.contains("shared_ptr<") {
+        includes.insert("memory".to_owned());
     }
     match TypeName::parse(&spelled) {
         Ok(name) => needs(&name, declared, includes).err(),
