@@ -374,7 +374,15 @@ impl File {
         } else {
             format!("; it has cycles {}", cycles.join(", "))
         };
-        self.name(Error::not_found(format!("no key {path:?}{hint}")))
+        let cut = if self.is_cut_off() {
+            let (end, found) = (self.header().end, self.identity().len);
+            format!(
+                " (the file is cut off: {found} of {end} bytes are there, and what they hold is found by `recover`)"
+            )
+        } else {
+            String::new()
+        };
+        self.name(Error::not_found(format!("no key {path:?}{hint}{cut}")))
     }
 
     /// The inflated payload of a record.
