@@ -31,6 +31,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.papers
 	$(BIN)/python -m bench.read.packed
 	$(BIN)/python -m bench.write.writing
+	$(BIN)/python -m bench.write.layout
 	$(BIN)/python -m bench.write.parallel
 	$(BIN)/python -m bench.write.merging --command $(BIN)/sapwood
 	$(BIN)/python -m bench.write.incremental

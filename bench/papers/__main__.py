@@ -21,6 +21,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "networks": ("bench.remote.remote",),
     "sessions": ("bench.remote.sessions",),
     "links": ("bench.remote.talk",),
+    "layout": ("bench.write.layout",),
     "parallel": ("bench.write.parallel",),
     "incremental": ("bench.write.incremental",),
     "codecs": ("bench.compression.study",),

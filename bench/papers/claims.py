@@ -259,6 +259,24 @@ EVENT = [
     for split, paper in (("unsplit", 48.7), ("split", 47.17))
 ]
 
+BUFFERS = "ROOT, buffers of 8,000 bytes, `SetAutoFlush(0)`"
+FLUSHED = "ROOT, the same with `SetAutoFlush(-1000000)`"
+WRITTEN = 'Sapwood, `mktree(auto_flush="1 MB")`'
+
+
+def five_branches(column: str, what: str) -> Claim:
+    def change(after: str) -> Change:
+        page, heading = "benchmarks/layout.md", "The layout of a tree of five branches"
+        return Change(*(Cell(page, heading, (form,), column) for form in (BUFFERS, after)))
+
+    return Claim(TALK, what, "", Change(None, None), change(FLUSHED), change(WRITTEN))
+
+
+LAYOUT = [
+    five_branches("seeks", "five branches, read entry by entry: seeks"),
+    five_branches("jumped, MB", "five branches, read entry by entry: MB jumped"),
+]
+
 
 def parallel(kind: str, contexts: str) -> Claim:
     def change(who: str) -> Change:
@@ -325,6 +343,7 @@ SECTIONS = {
     "A cache that stays": CACHE,
     "Streaming": STREAMING + PROGRAMS,
     "The Event benchmark": EVENT,
+    "The layout of five branches": LAYOUT,
     "Parallel writing": PARALLEL,
     "Merging while others produce": MERGE,
     "Random access": RAC,

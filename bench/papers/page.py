@@ -30,6 +30,8 @@ PAGES = {
     "Streaming": "[member by member](../benchmarks.md#member-by-member-and-object-by-object), "
     "[compiled programs](../benchmarks.md#compiled-programs)",
     "The Event benchmark": "[all its rows](../benchmarks.md#the-event-benchmark-of-1997)",
+    "The layout of five branches": "[its pictures](layout.md), which the talk shows without numbers: baskets that do not begin "
+    "where the one before ended",
     "Parallel writing": "[filling one tree](parallel.md); the talk shows curves, and no numbers",
     "Merging while others produce": "[merging](incremental.md)",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
