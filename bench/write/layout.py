@@ -4,8 +4,7 @@ by offset and in rows of 1 MB; and write docs/benchmarks/layout.md.
 
     python -m bench.write.layout [--entries 1000] [--no-draw]
 
-Branches have 400, 2,500, 5,000, 7,500 and 10,000 bytes an entry, and buffers of 8,000 bytes. Everything here is
-counted: nothing depends on the machine.
+Everything here is counted: nothing depends on the machine.
 """
 
 from __future__ import annotations
