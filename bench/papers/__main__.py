@@ -23,7 +23,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "links": ("bench.remote.talk",),
     "layout": ("bench.write.layout",),
     "parallel": ("bench.write.parallel",),
-    "incremental": ("bench.write.incremental",),
+    "incremental": ("bench.write.incremental", "--scale", "{scale}"),
     "codecs": ("bench.compression.study",),
     "random_access": ("bench.compression.random_access", "--scale", "{scale}"),
     "packed": ("bench.read.packed",),

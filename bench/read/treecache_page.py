@@ -7,6 +7,7 @@ from typing import Any
 from bench.support.draw import table
 
 Answer = dict[str, Any]
+LISTS = {"root_entry_list": "TEntryList", "root_event_list": "TEventList"}
 NAMES = {"root": "ROOT", "rows": "rows", "arrays": "arrays"}
 
 
@@ -73,12 +74,12 @@ def of_layouts(rows: list[dict[str, Any]]) -> str:
 
 
 def lists(rows: list[dict[str, Any]]) -> str:
-    told = {"root_entry_list": "TEntryList", "root_event_list": "TEventList"}
-    names = {"root": "ROOT", **told, "rows": "rows", "arrays": "arrays"}
+    names = {"root": "ROOT", **LISTS, "rows": "rows", "arrays": "arrays"}
     body = []
     for row in of_table(rows, "lists"):
         of = [row["of"].get(reader, {}) for reader in names]
-        body.append([row["row"], *map(calls, of), *map(taken, of), mega(row["of"]["root_event_list"], "held")])
+        held = mega(row["of"]["root_event_list"], "held")
+        body.append([row["row"], *map(calls, of), *map(taken, of), held])
     head = [f"{what}: {name}" for what in ("calls", "MB read") for name in names.values()]
     return table(["", *head, "memory of ROOT's TEventList, MB"], body)
 
