@@ -325,6 +325,21 @@ PARALLEL = [
     for contexts in ("2", "64")
 ]
 
+
+def beside_files(kind: str, contexts: str) -> Claim:
+    """CPU seconds of as many files as threads, and of one tree."""
+
+    def change(*who: str) -> Change:
+        page, heading = "benchmarks/parallel-files.md", "One tree, and as many files"
+        return Change(*(Cell(page, heading, (kind, contexts), f"CPU, s: {one}") for one in who))
+
+    root, ours = change("ROOT, files", "TBufferMerger"), change("Sapwood, files", "Sapwood, one tree")
+    what = f"{kind} branches, {contexts} threads: as many files, and one tree"
+    return Claim(MERGER, what, "CPU s", Change(None, None), root, ours)
+
+
+PARALLEL += [beside_files(kind, contexts) for kind in ("flat 20", "flat 1,000") for contexts in ("8", "64")]
+
 def merging(row: str, paper: float) -> Claim:
     page, heading = "benchmarks/incremental.md", "Merging while others produce"
     root, ours = (
