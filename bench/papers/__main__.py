@@ -23,6 +23,8 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "links": ("bench.remote.talk",),
     "layout": ("bench.write.layout",),
     "parallel": ("bench.write.parallel",),
+    "files": ("bench.write.files",),
+    "cores": ("bench.write.cores",),
     "incremental": ("bench.write.incremental", "--scale", "{scale}"),
     "codecs": ("bench.compression.study",),
     "random_access": ("bench.compression.random_access", "--scale", "{scale}"),

@@ -34,7 +34,8 @@ PAGES = {
     "The Event benchmark": "[all its rows](../benchmarks.md#the-event-benchmark-of-1997)",
     "The layout of five branches": "[its pictures](layout.md), which the talk shows without numbers: baskets that do not begin "
     "where the one before ended",
-    "Parallel writing": "[filling one tree](parallel.md); the talk shows curves, and no numbers",
+    "Parallel writing": "[filling one tree](parallel.md) and [as many files](parallel-files.md); the talk shows curves up to "
+    "72 threads, and no numbers: beside them stands [a model](cores.md)",
     "Merging while others produce": "[merging](incremental.md): ratios of CPU seconds, for the clock had other work beside it; "
     "the talk's are estimates of time with disks of 50 MB/s",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
