@@ -4,9 +4,9 @@ on this machine; draws docs/benchmarks/cores.md.
 
     python -m bench.write.cores [--rounds 5] [--no-measure] [--no-draw]
 
-Costs are CPU seconds, which other work disturbs least; they are kept in `bench/write/cores.json`. The model itself
-has no chance in it and no clock. It is held against what `bench.write.files` measured with one and with two threads,
-whose page has to be there.
+Costs are CPU seconds, which other work disturbs least; they are kept in `bench/write/cores.json`. The model
+itself has no chance in it and no clock. It is held against what `bench.write.files` measured with one and
+with two threads, whose page has to be there.
 """
 
 from __future__ import annotations
@@ -191,7 +191,17 @@ def measure(rounds: int, out: Path) -> dict[str, Any]:
             one = ours(branches, rows, out, lock * 1e-6)
             found["ours"].append([one.fill, one.lock, one.write, one.end, one.bytes])
             path = str(out / "root.root")
-            command = [sys.executable, "-W", "ignore", "-c", ROOT, path, str(branches), str(rows), str(MEASURED)]
+            command = [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                ROOT,
+                path,
+                str(branches),
+                str(rows),
+                str(MEASURED),
+            ]
             done = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found["root"].append(json.loads(done.splitlines()[-1]))
             Path(path).unlink()
@@ -204,7 +214,9 @@ def measure(rounds: int, out: Path) -> dict[str, Any]:
 
 
 def known(name: str, contexts: str, column: str) -> float:
-    value = Cell("benchmarks/parallel-files.md", "One tree, and as many files", (name, contexts), column).value()
+    value = Cell(
+        "benchmarks/parallel-files.md", "One tree, and as many files", (name, contexts), column
+    ).value()
     return value or 0.0
 
 
@@ -219,13 +231,16 @@ def validation(costs: dict[str, tuple[Costs, RootCosts]]) -> Iterator[list[str]]
                 known(name, n, f"{what}: {who}") for n, what in (("1", "CPU, s"), ("1", "s"), ("2", "s"))
             )
             native = [
-                Cell("benchmarks/parallel.md", "Filling one tree from many threads", (name, n), column).value() or 0
+                Cell(
+                    "benchmarks/parallel.md", "Filling one tree from many threads", (name, n), column
+                ).value()
+                or 0
                 for column in ("Sapwood" if who.startswith("S") else who,)
                 for n in ("1", "2")
             ]
             yield [
-                name, who, f"{one:.2f}", f"{cpu:.2f}", f"{first:.2f}", f"{two:.2f}", f"{second:.2f}", f"{one / two:.2f}",
-                f"{first / second:.2f}", f"{native[0] / native[1]:.2f}",
+                name, who, f"{one:.2f}", f"{cpu:.2f}", f"{first:.2f}", f"{two:.2f}", f"{second:.2f}",
+                f"{one / two:.2f}", f"{first / second:.2f}", f"{native[0] / native[1]:.2f}",
             ]  # fmt: skip
 
 
@@ -240,7 +255,8 @@ def predictions(name: str, mine: Costs, root: RootCosts, making: float) -> Itera
         ]
         rate = CLUSTERS * mine.bytes / tree.seconds / 1e6
         yield [
-            name, str(threads), f"{first[0].seconds / tree.seconds:.1f}", f"{apart[0]:.1f}", f"{100 * tree.taken:.0f}", f"{rate:,.0f}",
+            name, str(threads), f"{first[0].seconds / tree.seconds:.1f}", f"{apart[0]:.1f}",
+            f"{100 * tree.taken:.0f}", f"{rate:,.0f}",
             f"{first[1].seconds / merged.seconds:.1f}", f"{apart[1]:.1f}", f"{100 * merged.taken:.0f}", f"{merged.queue:,}",
             f"{merged.seconds / tree.seconds:.1f}",
         ]  # fmt: skip
@@ -255,18 +271,60 @@ def rows_of(body: list[list[str]], words: int = 1) -> list[str]:
 def page(record: dict[str, Any]) -> str:
     of = record["machine"]
     costs = {name: (Costs(*both["ours"]), RootCosts(*both["root"])) for name, both in record["costs"].items()}
-    table = [["", "Sapwood: fill", "lock", "write", "close", "MB", "ROOT: fill", "merge", "copy", "from the queue", "close"]]
+    table = [
+        [
+            "",
+            "Sapwood: fill",
+            "lock",
+            "write",
+            "close",
+            "MB",
+            "ROOT: fill",
+            "merge",
+            "copy",
+            "from the queue",
+            "close",
+        ]
+    ]
     for name, (mine, root) in costs.items():
         numbers = [mine.fill, mine.lock, mine.write, mine.end]
         theirs = [root.fill, root.merge, root.copy, root.queued, root.end]
         table.append(
-            [name, *(f"{1e3 * x:.3g}" for x in numbers), f"{mine.bytes / 1e6:.2f}", *(f"{1e3 * x:.3g}" for x in theirs)]
+            [
+                name,
+                *(f"{1e3 * x:.3g}" for x in numbers),
+                f"{mine.bytes / 1e6:.2f}",
+                *(f"{1e3 * x:.3g}" for x in theirs),
+            ]
         )
     held = [
-        ["", "", "1: model", "CPU", "clock", "2: model", "clock", "gain: model", "measured", "native, on another day"],
+        [
+            "",
+            "",
+            "1: model",
+            "CPU",
+            "clock",
+            "2: model",
+            "clock",
+            "gain: model",
+            "measured",
+            "native, on another day",
+        ],
         *validation(costs),
     ]
-    head = ["", "threads", "Sapwood", "in files", "taken, %", "MB/s", "TBufferMerger", "in files", "taken, %", "queue", "ROOT's time to ours"]
+    head = [
+        "",
+        "threads",
+        "Sapwood",
+        "in files",
+        "taken, %",
+        "MB/s",
+        "TBufferMerger",
+        "in files",
+        "taken, %",
+        "queue",
+        "ROOT's time to ours",
+    ]
     memory, made = [head], [head]
     for name, (mine, root) in costs.items():
         memory += predictions(name, mine, root, 0.0)
@@ -295,7 +353,7 @@ def page(record: dict[str, Any]) -> str:
         *rows_of(held, 2),
         "",
         "Where the clock of one thread is that of its CPU, the model's seconds of one thread are within a tenth of what was measured, and its gain of two threads is up to a tenth above it:",
-        "two cores share memory and caches, which the model leaves out. What follows is as much too good.",
+        "two cores share memory and caches, which the model leaves out. So what follows is too good, and more so with more threads.",
         "",
         "## Values in memory",
         "",

@@ -4,8 +4,9 @@ for locks; draw docs/benchmarks/parallel-files.md.
 
     python -m bench.write.files [--clusters 32] [--rounds 5] [--only NAME] [--no-locks] [--no-draw]
 
-Values are in memory, and so had the data folder (`SAPWOOD_BENCH_DATA`) better be. Contenders take turns, each run
-in a process of its own. Locks are counted with `strace`, in runs of their own: each wait of a thread in the kernel.
+Values are in memory, and so had the data folder (`SAPWOOD_BENCH_DATA`) better be. Contenders take turns, each
+run in a process of its own. Locks are counted with `strace`, in runs of their own: each wait of a thread in
+the kernel.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ def traced(who: str, name: str, contexts: int, args: argparse.Namespace) -> dict
 
 def measured(args: argparse.Namespace) -> list[str]:
     lines = [
-        "| | contexts | " + " | ".join(f"{what}: {title}" for what in ("CPU, s", "s") for title in WHO.values()) + " |",
+        "| | contexts | "
+        + " | ".join(f"{what}: {title}" for what in ("CPU, s", "s") for title in WHO.values())
+        + " |",
         "|---|---:" + "|---:" * (2 * len(WHO)) + "|",
     ]
     for name in ROWS:

@@ -1,7 +1,8 @@
 """One run of `bench.write.files` in a process of its own: python -m bench.write.files_worker '{"who": .., "branches": .., ..}'
 
-Prints a line of JSON: seconds and CPU seconds from the first file that is opened to the last that is closed, and
-bytes. The system call `getsid` stands before and after, so that who traces the process finds what was measured.
+Prints a line of JSON: seconds and CPU seconds from the first file that is opened to the last that is closed,
+and bytes. The system call `getsid` stands before and after, so that who traces the process finds what was
+measured.
 """
 
 from __future__ import annotations
@@ -37,9 +38,7 @@ def columns(job: dict[str, Any]) -> dict[str, Any]:
 
 def shares(job: dict[str, Any]) -> list[int]:
     """How many clusters each thread fills."""
-    return [
-        len(range(thread, job["clusters"], job["contexts"])) for thread in range(job["contexts"])
-    ]
+    return [len(range(thread, job["clusters"], job["contexts"])) for thread in range(job["contexts"])]
 
 
 def in_threads(work: Callable[[int, int], None], job: dict[str, Any]) -> None:
