@@ -32,7 +32,10 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.streaming
 	$(BIN)/python -m bench.read.packed
 	$(BIN)/python -m bench.write.writing
+	$(BIN)/python -m bench.write.layout
 	$(BIN)/python -m bench.write.parallel
+	$(BIN)/python -m bench.write.files
+	$(BIN)/python -m bench.write.cores
 	$(BIN)/python -m bench.write.merging --command $(BIN)/sapwood
 	$(BIN)/python -m bench.write.incremental
 	$(BIN)/python -m bench.remote.remote

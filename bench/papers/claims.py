@@ -139,6 +139,16 @@ TREECACHE = [
         Change(645, 37),
         "ROOT reads the whole of a cluster that is larger than its cache, and held 38 MB; here 20 MB are the bound",
     ),
+    Claim(
+        TALK,
+        "the same with a window of 40 MB of ours: ROOT's cache of 20 MB held 38",
+        "calls",
+        Change(645, 37),
+        treecache(OTHERS, ("minbias", "20"), ("minbias flushed", "20"), "ROOT"),
+        treecache(OTHERS, ("minbias", "40"), ("minbias flushed", "40"), "rows"),
+        "75 calls before leave less to gain: 6 are left. While one window is decoded the next is on its way, so that up to two "
+        "may be held",
+    ),
     calls("CMS, cache 0 and 30 MB", OTHERS, (("cms", "0"), ("cms", "30")), Change(143_533, 996)),
     calls(
         "CMS, cache 0, and flushed with 60 MB",
@@ -146,6 +156,26 @@ TREECACHE = [
         (("cms", "0"), ("cms flushed", "60")),
         Change(143_533, 253),
     ),
+]
+
+
+def told(row: str) -> Claim:
+    """Part of the events, whose list the cache knows. ROOT at its best: with a TEventList, or without."""
+    heading = "A cache that knows the list"
+    of = {
+        who: Cell("benchmarks/treecache.md", heading, (row,), f"calls: {who}")
+        for who in ("ROOT", "TEventList", "rows")
+    }
+    without, told = (of[who].value() or 0 for who in ("ROOT", "TEventList"))
+    root = Change(of["ROOT"], of["TEventList"]) if told <= without else Change(None, of["ROOT"])
+    nothing, ours = Change(None, None), Change(None, of["rows"])
+    return Claim(TALK, f"a fifth of the events, {row}", "calls", nothing, root, ours)
+
+
+TOLD = [
+    told(f"{file}, {how}")
+    for how in ("in runs", "at random")
+    for file in ("interleaved", "reclustered", "unsplit")
 ]
 
 
@@ -306,6 +336,24 @@ EVENT = [
     for split, paper in (("unsplit", 48.7), ("split", 47.17))
 ]
 
+BUFFERS = "ROOT, buffers of 8,000 bytes, `SetAutoFlush(0)`"
+FLUSHED = "ROOT, the same with `SetAutoFlush(-1000000)`"
+WRITTEN = 'Sapwood, `mktree(auto_flush="1 MB")`'
+
+
+def five_branches(column: str, what: str) -> Claim:
+    def change(after: str) -> Change:
+        page, heading = "benchmarks/layout.md", "The layout of a tree of five branches"
+        return Change(*(Cell(page, heading, (form,), column) for form in (BUFFERS, after)))
+
+    return Claim(TALK, what, "", Change(None, None), change(FLUSHED), change(WRITTEN))
+
+
+LAYOUT = [
+    five_branches("seeks", "five branches, read entry by entry: seeks"),
+    five_branches("jumped, MB", "five branches, read entry by entry: MB jumped"),
+]
+
 
 def event(what: str, rows: tuple[str, str], column: str, unit: str, paper: Change, why: str = "") -> Claim:
     """A row of the page with the classes of ROOT's own test program: one column of a row, or two."""
@@ -370,25 +418,32 @@ PARALLEL = [
     for contexts in ("2", "64")
 ]
 
-MERGE = [
-    Claim(
-        TALK,
-        f"8 producers: {what}, to producing alone",
-        "ratio",
-        Change(None, paper),
-        None,
-        Change(
-            None,
-            Cell(
-                "benchmarks/incremental.md", "Merging while others produce", (row,), "against producing alone"
-            ),
-        ),
+
+def beside_files(kind: str, contexts: str) -> Claim:
+    """CPU seconds of as many files as threads, and of one tree."""
+
+    def change(*who: str) -> Change:
+        page, heading = "benchmarks/parallel-files.md", "One tree, and as many files"
+        return Change(*(Cell(page, heading, (kind, contexts), f"CPU, s: {one}") for one in who))
+
+    root, ours = change("ROOT, files", "TBufferMerger"), change("Sapwood, files", "Sapwood, one tree")
+    what = f"{kind} branches, {contexts} threads: as many files, and one tree"
+    return Claim(MERGER, what, "CPU s", Change(None, None), root, ours)
+
+
+PARALLEL += [beside_files(kind, contexts) for kind in ("flat 20", "flat 1,000") for contexts in ("8", "64")]
+
+def merging(row: str, paper: float) -> Claim:
+    page, heading = "benchmarks/incremental.md", "Merging while others produce"
+    root, ours = (
+        Change(None, Cell(page, heading, (row,), column))
+        for column in ("ROOT, CPU against producing alone", "CPU against producing alone")
     )
-    for what, row, paper in (
-        ("merged afterwards", "merged afterwards", (100 + 320) / 100),
-        ("merged while they produce", "merged while they produce", 160 / 100),
-    )
-]
+    what = f"8 producers: {row}, to producing alone"
+    return Claim(TALK, what, "CPU ratio", Change(None, paper), root, ours)
+
+
+MERGE = [merging("merged afterwards", (100 + 320) / 100), merging("merged while they produce", 160 / 100)]
 
 
 def random_access(events: str, column: str, what: str, paper: float, why: str = "") -> Claim:
@@ -414,10 +469,12 @@ RAC = [
 
 SECTIONS = {
     "The tree cache": TREECACHE,
+    "A cache that knows the list": TOLD,
     "Networks": LINKS,
     "A cache that stays": CACHE,
     "Streaming": STREAMING + PROGRAMS,
     "The Event benchmark": EVENT,
+    "The layout of five branches": LAYOUT,
     "Parallel writing": PARALLEL,
     "Merging while others produce": MERGE,
     "Random access": RAC,

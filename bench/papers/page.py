@@ -23,6 +23,8 @@ was measured, the section repeats it.
 PAGES = {
     "The tree cache": "[calls of files](treecache.md), `rows` of Sapwood; a call of ours is up to 16 ranges of bytes, whose "
     "number stands there, too",
+    "A cache that knows the list": "[calls of files](treecache.md#a-cache-that-knows-the-list): of ROOT without and with a TEventList "
+    "where that helps, of ours with `tree.rows(entries=...)`; the talk names such lists, and has no numbers of them",
     "Networks": "[its links](links.md), as many reads as the talk waited for; what would take long is computed "
     "from counted requests, as that page says",
     "A cache that stays": "[the cache of blocks](remote.md#the-cache-of-blocks) and [a file of 1 GB]"
@@ -31,8 +33,12 @@ PAGES = {
     "[tracks with hits](../benchmarks.md#member-by-member-and-object-by-object) are one more file",
     "The Event benchmark": "[the tracks as vectors](../benchmarks.md#the-event-benchmark-of-1997) and "
     "[its own classes](streaming.md#the-event-benchmark-of-1997-with-its-own-classes)",
-    "Parallel writing": "[filling one tree](parallel.md); the talk shows curves, and no numbers",
-    "Merging while others produce": "[merging](incremental.md)",
+    "The layout of five branches": "[its pictures](layout.md), which the talk shows without numbers: baskets that do not begin "
+    "where the one before ended",
+    "Parallel writing": "[filling one tree](parallel.md) and [as many files](parallel-files.md); the talk shows curves up to "
+    "72 threads, and no numbers: beside them stands [a model](cores.md)",
+    "Merging while others produce": "[merging](incremental.md): ratios of CPU seconds, for the clock had other work beside it; "
+    "the talk's are estimates of time with disks of 50 MB/s",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
 }
 

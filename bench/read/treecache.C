@@ -18,7 +18,7 @@ const int CACHE_BLOCKS = 203;
 void cache_write(const char *path, const char *kind, int trees, int branches, long entries, long flush, int compression,
                  int basket);
 std::vector<double> cache_read(const char *path, const std::vector<std::string> &trees, const std::vector<std::string> &names,
-                               const std::vector<long> &entries, long cache, long readahead);
+                               const std::vector<long> &entries, long cache, long readahead, int list);
 
 #ifndef __CLING__ // the interpreter only needs to know the names above
 
@@ -29,6 +29,8 @@ std::vector<double> cache_read(const char *path, const std::vector<std::string> 
 #include <memory>
 
 #include "TBranch.h"
+#include "TEntryList.h"
+#include "TEventList.h"
 #include "TFile.h"
 #include "TFileCacheRead.h"
 #include "TLeaf.h"
@@ -163,9 +165,10 @@ void cache_write(const char *path, const char *kind, int trees, int branches, lo
 
 // Reads these entries, or all, of trees in step. Branches are named to the cache; no names are all branches. Gives the sum of all values, that of
 // the first ones of each branch, seconds, CPU seconds, read calls, bytes of these, bytes that were read and not wanted, reads past the cache,
-// and the bytes of the caches' memory in the end.
+// and the bytes of the caches' memory in the end. `list`: the trees are told of the entries by a TEntryList (1), or a TEventList (2); otherwise
+// nobody is.
 std::vector<double> cache_read(const char *path, const std::vector<std::string> &names_of_trees, const std::vector<std::string> &names,
-                               const std::vector<long> &entries, long cache, long readahead)
+                               const std::vector<long> &entries, long cache, long readahead, int list)
 {
    const auto begin = std::chrono::steady_clock::now();
    const double cpu = cpu_seconds();
@@ -208,11 +211,25 @@ std::vector<double> cache_read(const char *path, const std::vector<std::string> 
          tree->StopCacheLearningPhase();
       }
    }
+   TEntryList entry_list;
+   TEventList event_list;
+   for (auto tree : trees) {
+      for (long entry : entries) {
+         if (list == 1)
+            entry_list.Enter(entry, tree);
+         else if (list == 2)
+            event_list.Enter(entry);
+      }
+      if (list == 1)
+         tree->SetEntryList(&entry_list);
+      else if (list == 2)
+         tree->SetEventList(&event_list);
+   }
    double sum = 0, first = 0;
    const long count = entries.empty() ? trees[0]->GetEntries() : entries.size();
    for (long i = 0; i < count; ++i) {
       for (size_t t = 0; t < trees.size(); ++t) {
-         trees[t]->GetEntry(entries.empty() ? i : entries[i]);
+         trees[t]->GetEntry(list ? trees[t]->GetEntryNumber(i) : entries.empty() ? i : entries[i]);
          for (auto &value : values[t]) {
             if (value->block) {
                sum += value->block->number;
@@ -234,6 +251,7 @@ std::vector<double> cache_read(const char *path, const std::vector<std::string> 
    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
    double misses = 0, held = 0;
    for (auto tree : trees) {
+      tree->SetEntryList(nullptr);
       if (auto read = file->GetCacheRead(tree)) {
          misses += read->GetNoCacheReadCalls();
          held += read->GetBufferSize();

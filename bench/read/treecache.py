@@ -35,6 +35,8 @@ RECORD = HERE / "read" / "treecache.json"
 MB = 1_000_000
 READAHEAD = 256_000
 READERS = ("root", "arrays", "rows")
+TOLD = ("root_entry_list", "root_event_list")
+"""ROOT whose tree is told of the entries."""
 BRANCHES = 9_705
 LIMIT_S = 120
 """A run that takes longer is given up."""
@@ -162,8 +164,11 @@ def cells(scale: float) -> Iterator[Cell]:
     for what, (columns, events) in uses.items():
         for layout, file in layouts_of.items():
             yield Cell("layouts", f"{what}; {layout}", 30, file, columns=columns, entries=events)
+    for what, events in (("in runs", some_runs(count)), ("at random", some_events(count))):
+        for name, row in layouts.items():
+            yield Cell("lists", f"{row}, {what}", 30, files[name], entries=events)
     for name in ("minbias", "minbias flushed", "cms", "cms flushed"):
-        for cache in (0, 20, 30, 60):
+        for cache in (0, 20, 30, *([40] if "minbias" in name else []), 60):
             yield Cell("kinds", name, cache, files[name])
     for size in (0, 256_000, 2 * MB):
         yield Cell(
@@ -305,7 +310,7 @@ def main() -> int:
             "program": str(program),
         }  # fmt: skip
         found = {}
-        for reader in READERS:
+        for reader in (*READERS, *(TOLD if cell.table == "lists" else ())):
             if cell.table == "readahead" and reader != "root" and cell.readahead != READAHEAD:
                 continue  # only ROOT has that setting
             found[reader] = ask({**job, "reader": reader})

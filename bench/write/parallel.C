@@ -1,7 +1,12 @@
 // ROOT's way to fill one file from many threads: `ROOT::TBufferMerger`, a tree a thread, merged cluster by cluster; and RDataFrame's
-// Snapshot of a file that has the values uncompressed.
+// Snapshot of a file that has the values uncompressed. `fill_files`: the same rows in as many files as threads. `fill_costs`: what the parts of
+// a cluster cost one thread.
+#include <vector>
+
 double fill(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression);
+double fill_files(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression);
 double snapshot(const char *source, const char *path, int threads, int compression);
+std::vector<double> fill_costs(const char *kind, const char *path, int branches, long rows, int clusters, int compression);
 
 #include "event.h"
 
@@ -15,7 +20,12 @@ double snapshot(const char *source, const char *path, int threads, int compressi
 #include <vector>
 
 #include "ROOT/RDataFrame.hxx"
+#include <time.h>
+
 #include "ROOT/TBufferMerger.hxx"
+#include "TBufferFile.h"
+#include "TFileMerger.h"
+#include "TMemFile.h"
 #include "TROOT.h"
 #include "TString.h"
 #include "TTree.h"
@@ -151,6 +161,85 @@ double fill(const char *kind, const char *path, int threads, int branches, long 
          worker.join();
    }
    return since(begin);
+}
+
+double fill_files(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression)
+{
+   ROOT::EnableThreadSafety();
+   Rows values(kind, branches, rows);
+   auto begin = Clock::now();
+   auto work = [&](int thread) {
+      TFile file(TString::Format("%s_%d.root", path, thread), "RECREATE", "", compression);
+      Rows::Filler filler(values);
+      for (int cluster = thread; cluster < clusters; cluster += threads)
+         filler.cluster();
+      file.Write();
+   };
+   std::vector<std::thread> workers;
+   for (int t = 0; t < threads; t++)
+      workers.emplace_back(work, t);
+   for (auto &worker : workers)
+      worker.join();
+   return since(begin);
+}
+
+// CPU seconds of one thread: a cluster filled and compressed; merged from the tree of its thread, as where nobody has the merger's lock; copied into
+// a buffer, as where somebody has; merged from such a buffer; and what is left for the end.
+std::vector<double> fill_costs(const char *kind, const char *path, int branches, long rows, int clusters, int compression)
+{
+   auto now = [] {
+      timespec t;
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+      return t.tv_sec + 1e-9 * t.tv_nsec;
+   };
+   ROOT::EnableThreadSafety();
+   Rows values(kind, branches, rows);
+   double filled = 0, merged = 0, copied = 0, queued = 0, ended = 0;
+   {
+      auto merger = std::make_unique<ROOT::TBufferMerger>(path, "RECREATE", compression);
+      {
+         auto file = merger->GetFile();
+         Rows::Filler filler(values);
+         for (int cluster = 0; cluster < clusters; ++cluster) {
+            const double begin = now();
+            filler.cluster();
+            filler.tree->FlushBaskets();
+            const double middle = now();
+            file->Write();
+            filled += middle - begin;
+            merged += now() - middle;
+         }
+      }
+      const double begin = now();
+      merger.reset();
+      ended = now() - begin;
+   }
+   {
+      TFileMerger merger(false, false);
+      merger.SetPrintLevel(0);
+      merger.OutputFile(path, "RECREATE", compression);
+      TMemFile file(path, "RECREATE", "", compression);
+      Rows::Filler filler(values);
+      for (int cluster = 0; cluster < clusters; ++cluster) {
+         filler.cluster();
+         filler.tree->FlushBaskets();
+         const double begin = now();
+         file.SetCompressionLevel(0);
+         file.Write();
+         file.SetCompressionSettings(compression);
+         auto buffer = std::make_unique<TBufferFile>(TBuffer::kWrite, file.GetSize());
+         file.CopyTo(*buffer);
+         buffer->SetReadMode();
+         file.ResetAfterMerge(nullptr);
+         const double middle = now();
+         merger.AddAdoptFile(new TMemFile(path, std::move(buffer)));
+         merger.PartialMerge(TFileMerger::kAll | TFileMerger::kIncremental | TFileMerger::kDelayWrite | TFileMerger::kKeepCompression);
+         merger.Reset();
+         copied += middle - begin;
+         queued += now() - middle;
+      }
+   }
+   return {filled / clusters, merged / clusters, copied / clusters, queued / clusters, ended};
 }
 
 double snapshot(const char *source, const char *path, int threads, int compression)
