@@ -158,12 +158,15 @@ class ProjectEvent:
 def test_root_compiles_the_classes_of_an_rntuple(tmp_path: Path) -> None:
     """Arrays and owning pointers need a header, and no word to rootcling."""
     pytest.importorskip("ROOT")
-    rows = [ProjectEvent([[1.0] * 3] * 3, ProjectHit(k) if k % 2 else None, [ProjectHit(9)]) for k in range(3)]
+    rows = [
+        ProjectEvent([[1.0] * 3] * 3, ProjectHit(k) if k % 2 else None, [ProjectHit(9)]) for k in range(3)
+    ]
     with sapwood.recreate(tmp_path / "new.root") as file:
         file.mkrntuple("t", {"event": ProjectEvent}).extend({"event": rows})
     header = tmp_path / "classes.h"
     header.write_text(sapwood.makeproject(tmp_path / "new.root", language="cpp"))
-    assert "#include <memory>" in header.read_text() and "class std::vector<ProjectHit>+" in header.read_text()
+    text = header.read_text()
+    assert "#include <memory>" in text and "class std::vector<ProjectHit>+" in text
     lines = """
 assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1
 def read():

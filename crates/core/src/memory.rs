@@ -117,10 +117,11 @@ impl Memory {
             return;
         }
         // A buffer was cut to what its last user asked for. If that was most of it, the rest is initialised here, while
-        // it is in the cache, so that sizes do not shrink from use to use. A large rest is an upper bound that was
-        // never touched, and stays so.
+        // it is in the cache, so that sizes do not shrink from use to use: an estimate is an eighth above what is used,
+        // and fresh memory up to an eighth above that. A large rest is an upper bound that was never touched, and stays
+        // so.
         let rest = full.capacity() - full.len();
-        if rest <= full.len() / 4 {
+        if rest <= full.len() / 3 {
             full.resize(full.capacity(), 0);
         }
         let dropped = self.idle().put(full, self.0.budget_bytes);

@@ -6,9 +6,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sapwood::column::Number;
-use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchKind, BranchSpec, Class, Column, FileWriter, TreeOptions, Type, Values, WriteOptions};
 use sapwood::{File, OpenOptions, Session, read};
 
 struct Counting;
@@ -114,4 +115,47 @@ fn a_tree_of_100_000_branches_opens_in_so_many_bytes_a_branch() {
     // No more for each of many branches than of few.
     let (few_peak, few_kept) = opening(10_000);
     assert!(peak < 11 * few_peak && kept < 11 * few_kept, "{peak} {few_peak} {kept} {few_kept}");
+}
+
+/// Bytes that a second read of lists of objects takes beyond what the first one gave back, and those of the answer.
+fn second_read(counts: &[usize]) -> (i64, i64) {
+    let path = sapwood_testkit::scratch("second-read.root");
+    let number = |number| Type::Number(number);
+    let hit = Class::new("Hit").member("x", number(Number::F32)).member("n", number(Number::I32));
+    let kind = Type::vector(Type::Object(Arc::new(hit)));
+    let items: usize = counts.iter().sum();
+    let ends = counts.iter().scan(0, |end, &count| {
+        *end += count as u64;
+        Some(*end)
+    });
+    let members = vec![Column::from(&vec![0.5_f32; items][..]), Column::from(&vec![7_i32; items][..])];
+    let hits = Column::Lists(ends.collect(), Box::new(Column::Record(items, members)));
+    let how = WriteOptions { session: Session::with_threads(1), ..WriteOptions::default() };
+    let mut file = FileWriter::recreate(&path, how).unwrap();
+    let specs = vec![BranchSpec::new("hits", BranchKind::Object(kind, 0))];
+    // A basket an entry.
+    let mut tree = file.tree("t", specs, TreeOptions { basket_bytes: 1, ..TreeOptions::default() }).unwrap();
+    tree.extend(&[("hits", Values::objects(&hits))]).unwrap();
+    tree.close().unwrap();
+    file.close().unwrap();
+    let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+    let tree = File::open_with(&path, options).unwrap().tree("t").unwrap();
+    let id = tree.branch("hits").unwrap().id;
+    let read = || read::columns(&tree, &[id], 0..counts.len() as u64).unwrap();
+    drop(read());
+    let before = LIVE.with(Cell::get);
+    PEAK.with(|peak| peak.set(before));
+    let columns = read();
+    let growth = PEAK.with(Cell::get) - before;
+    (growth, columns[0].memory_bytes() as i64)
+}
+
+#[test]
+fn an_answer_takes_the_memory_of_the_one_before() {
+    let growing: Vec<usize> = (0..400).map(|entry| 2_000 + 20 * entry).collect();
+    let shrinking: Vec<usize> = growing.iter().rev().copied().collect();
+    for counts in [growing, shrinking, vec![6_000; 400]] {
+        let (growth, answer) = second_read(&counts);
+        assert!(answer > 16 << 20 && growth < answer / 10, "{growth} of {answer} bytes, first {}", counts[0]);
+    }
 }

@@ -188,8 +188,8 @@ pub(super) type Places = Vec<(BytesMut, i64)>;
 /// The column of one branch while it is filled.
 pub(super) struct Answer {
     buffers: Vec<Growing>,
-    /// Rows of the whole column.
-    wanted: usize,
+    /// Bytes in baskets, before compression, of the rows that have no pieces yet.
+    undecoded: u64,
     /// Bytes that it may still use.
     left_bytes: u64,
     pub(super) rows: usize,
@@ -212,16 +212,15 @@ struct Growing {
 }
 
 impl Growing {
-    /// The next piece, for `rows` of `wanted` rows. It determines what is reserved for later ones, since baskets of a
-    /// branch are similar.
-    fn slot(&mut self, bytes: usize, rows: usize, wanted: usize) -> Result<BytesMut> {
+    /// The next piece, for `rows` rows. It determines what is reserved for later ones: `share` says how many bytes all
+    /// rows that are left take in baskets, and how many these do.
+    fn slot(&mut self, bytes: usize, rows: usize, (left, here): (u64, u64)) -> Result<BytesMut> {
         let (most, exact) = (self.most_bytes, self.is_exact);
-        let left = wanted.saturating_sub(self.handed) as u128;
         let expected = move || {
             if exact {
                 return most;
             }
-            let expected = bytes as u128 * left / (rows as u128).max(1);
+            let expected = bytes as u128 * u128::from(left) / u128::from(here).max(1);
             usize::try_from(expected + expected / 8 + 64).map_or(most, |bytes| bytes.min(most))
         };
         let piece = match (self.kind, self.handed) {
@@ -275,20 +274,27 @@ impl Answer {
         if total > limits.answer_bytes {
             return Err(Error::limit("the answer is larger than the limit", limits.answer_bytes, total));
         }
-        let (wanted, left_bytes) = (rows as usize, limits.answer_bytes);
-        Ok(Self { buffers, wanted, left_bytes, rows: 0, objects: Objects::default(), spare: Vec::new() })
+        let left_bytes = limits.answer_bytes;
+        Ok(Self { buffers, undecoded: share, left_bytes, rows: 0, objects: Objects::default(), spare: Vec::new() })
     }
 
-    /// The next piece of a buffer, as wide as `bytes`, for `rows` rows.
+    /// The next piece of a buffer, as wide as `bytes`, for `rows` rows that take `stored` bytes of a basket before
+    /// compression.
+    ///
     /// # Errors
     ///
     /// [`Limit`](crate::ErrorKind::Limit) if the result becomes too large.
-    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize) -> Result<BytesMut> {
+    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize, stored: u64) -> Result<BytesMut> {
         self.left_bytes = self
             .left_bytes
             .checked_sub(bytes as u64)
             .ok_or_else(|| Error::limit("the answer is larger than the limit", self.left_bytes, bytes as u64))?;
-        self.buffers[buffer as usize].slot(bytes, rows, self.wanted)
+        self.buffers[buffer as usize].slot(bytes, rows, (self.undecoded.max(stored), stored))
+    }
+
+    /// Notes that all buffers have their pieces for rows that take so many bytes of a basket.
+    pub(super) fn pass(&mut self, stored: u64) {
+        self.undecoded = self.undecoded.saturating_sub(stored);
     }
 
     /// Takes back a filled piece.
@@ -310,19 +316,20 @@ impl Answer {
     }
 
     /// Pieces for all buffers of a part, with the items before each.
-    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) -> Result<()> {
+    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places, stored: u64) -> Result<()> {
         for (id, kind) in kinds.iter().enumerate() {
             let (id, rows) = (id as BufferId, part.rows);
             slots.push(match kind {
-                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows)?, 0),
-                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows)?, 0),
+                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows, stored)?, 0),
+                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows, stored)?, 0),
                 BufferKind::Ends => {
                     let words = part.words(id);
                     let base = self.base(id, i64::from(ends::total(words)));
-                    (self.slot(id, 8 * words.len(), rows)?, base)
+                    (self.slot(id, 8 * words.len(), rows, stored)?, base)
                 }
             });
         }
+        self.pass(stored);
         Ok(())
     }
 
@@ -332,7 +339,7 @@ impl Answer {
         let objects = pointing.then(|| Arc::new(self.objects));
         let whole = |mut buffer: Growing| {
             if buffer.handed == 0 && buffer.kind == BufferKind::Ends {
-                let nothing = buffer.slot(0, 0, 0)?;
+                let nothing = buffer.slot(0, 0, (0, 0))?;
                 buffer.arena.fill(nothing);
             }
             Ok(buffer.arena.join())

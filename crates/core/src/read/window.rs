@@ -144,7 +144,8 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
             let (part, mut places) = (std::mem::take(part), std::mem::take(places));
             let kinds = &scans[task.segment.scan].interpretation.buffers;
             let scan = &scans[task.segment.scan];
-            let placed = answers[task.segment.scan].places(kinds, &part, &mut places);
+            let stored = stored_bytes(task.basket.as_ref(), part.rows);
+            let placed = answers[task.segment.scan].places(kinds, &part, &mut places, stored);
             placed.map_err(|error| scan.error(task.segment.basket, error))?;
             task.work = Work::Place(part, places);
         }
@@ -210,14 +211,15 @@ fn prepare(
         return Err(Error::malformed("a basket has fewer entries than its branch says")
             .wanted(end as u64, u64::from(basket.entries)));
     }
+    let stored = stored_bytes(basket.as_ref(), rows);
     let work = match (scan.shape, &basket) {
         (Shape::Fixed { prim, count }, _) => {
             let bytes = rows.checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
             match (bytes, &basket) {
-                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, rows)?),
+                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, rows, stored)?),
                 (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
-                    Work::Fixed(answer.slot(0, bytes, rows)?)
+                    Work::Fixed(answer.slot(0, bytes, rows, stored)?)
                 }
                 (_, basket) => {
                     let (entries, found) =
@@ -238,8 +240,10 @@ fn prepare(
         {
             let items = basket.data_bytes() / (prim.bytes() * per_item);
             let base = answer.base(1, items as i64);
-            let values = answer.slot(0, items * per_item * prim.number().bytes(), rows)?;
-            Work::List { values, ends: answer.slot(1, 8 * rows, rows)?, base }
+            let values = answer.slot(0, items * per_item * prim.number().bytes(), rows, stored)?;
+            let ends = answer.slot(1, 8 * rows, rows, stored)?;
+            answer.pass(stored);
+            Work::List { values, ends, base }
         }
         (Shape::List { .. }, _) => {
             // The header does not determine the size: decode here, in order, so that later pieces get their position.
@@ -255,6 +259,15 @@ fn prepare(
     Ok((basket, work))
 }
 
+/// Bytes that rows take in their basket, before compression.
+fn stored_bytes(basket: Option<&Basket>, rows: usize) -> u64 {
+    let share = |basket: &Basket| {
+        let all = u128::from(basket.key.objlen) * rows as u128 / u128::from(basket.entries).max(1);
+        u64::try_from(all).unwrap_or(u64::MAX)
+    };
+    basket.map_or(0, share)
+}
+
 /// Decodes a basket immediately, before later ones get their positions.
 fn in_order(
     scan: &Scan<'_>,
@@ -268,7 +281,8 @@ fn in_order(
     let from = scan.tree.file().perf().now();
     grow(scan, segment, basket.as_ref(), &mut workspace.workspaces.first(), &mut part, &mut answer.objects)?;
     note(scan, basket.as_ref(), from);
-    answer.places(kinds, &part, &mut places)?;
+    let stored = stored_bytes(basket.as_ref(), part.rows);
+    answer.places(kinds, &part, &mut places, stored)?;
     Ok((basket, Work::Place(part, places)))
 }
 

@@ -55,8 +55,8 @@ const ROOT_TEXT: i32 = 65;
 
 /// Whether a member of ours has the bytes that a description says.
 fn is_alike(registry: &Registry, own: &Element, described: &Element) -> bool {
-    /// `fType` by what it is on storage: `long` has 64 bits, a counter is an `int`, bits are an `unsigned int`, an object
-    /// with a dictionary is one without, a container is one.
+    /// `fType` by what it is on storage: `long` has 64 bits, a counter is an `int`, bits are an `unsigned int`, an
+    /// object with a dictionary is one without, a container is one.
     fn stored(code: i32) -> i32 {
         const ARRAY: i32 = 20;
         match code {
