@@ -1,8 +1,8 @@
 """What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that
 uproot's have.
 
-They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries
-where their keys can be ones.
+They are lists, tuples and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as
+dictionaries where their keys can be ones.
 """
 
 from __future__ import annotations
@@ -179,6 +179,8 @@ def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
     """Values of a type, whose containers and objects become those of this module.
 
     >>> hit = ("record", "Hit", [("x", False, ("number", 0, "float64"))])
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     >>> [type(one).__name__ for one in wrap_elements(("oneof", 1, [hit]), [{"x": 1.5}, None])]
     ['Record', 'NoneType']
     """
@@ -204,6 +206,11 @@ def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
         ]
     if sort in ("list", "fixed"):
         made = _inside(kind[-1], values)
+    if sort == "record" and kind[1] == "tuple":
+        # A tuple of Python, as what it holds has no names in C++.
+        of = [inner for _, inner in _members(kind)]
+        parts = [wrap_elements(inner, [value[at] for value in values]) for at, inner in enumerate(of)]
+        return list(zip(*parts)) if parts else values
         return [items if isinstance(items, np.ndarray) else STLVector(items) for items in made]
     return values
 
