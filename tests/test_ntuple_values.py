@@ -1,10 +1,11 @@
-"""Values of RNTuples in Python: tuples."""
+"""Values of RNTuples in Python: tuples and multisets."""
 
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Annotated, Any
 
+import numpy as np
 import pytest
 import sapwood
 
@@ -41,3 +42,21 @@ def test_tuples_are_tuples_of_python(library: str) -> None:
         assert [row.tolist() if hasattr(row, "tolist") else row for row in whole[name]] == expected
     lists = ntuple["x1"].array(library="np")
     assert isinstance(lists[0][0], tuple) and isinstance(lists[0], sapwood.STLVector)
+
+
+def test_multisets_keep_equal_values() -> None:
+    kept = [[3, 1, 1], [], [2, 2, 2], [5, 4]]
+    for kind, made in [("multiset", sorted), ("unordered_multiset", list), ("set", set)]:
+        declared: Any = set[np.int32] if kind == "set" else Annotated[list[np.int32], kind]
+        field = written(declared, [made(row) for row in kept])
+        assert kind in field.typename
+        rows = field.array(library="np")
+        assert all(isinstance(row, sapwood.STLSet) for row in rows)
+        if kind == "set":
+            assert [row.tolist() for row in rows] == [set(row) for row in kept]
+        else:  # a list, whether values are equal or not
+            assert [row.tolist() for row in rows] == field.array().tolist() == [made(row) for row in kept]
+    inside = written(list[Annotated[list[np.int32], "multiset"]], [[[1, 1], [2]], []])
+    assert inside.array(library="np")[0].tolist() == [[1, 1], [2]]
+    nested = written(dict[str, Annotated[list[np.int32], "multiset"]], [{"a": [1, 1], "b": [2]}])
+    assert nested.array(library="np")[0].tolist() == {"a": [1, 1], "b": [2]}
