@@ -1,8 +1,9 @@
-"""Values of RNTuples in Python: tuples and multisets."""
+"""Values of RNTuples in Python: tuples, multisets, and texts that are no UTF-8."""
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -60,3 +61,35 @@ def test_multisets_keep_equal_values() -> None:
     assert inside.array(library="np")[0].tolist() == [[1, 1], [2]]
     nested = written(dict[str, Annotated[list[np.int32], "multiset"]], [{"a": [1, 1], "b": [2]}])
     assert nested.array(library="np")[0].tolist() == {"a": [1, 1], "b": [2]}
+
+
+def test_texts_that_are_no_utf_8_are_written_as_they_were_read(tmp_path: Path) -> None:
+    texts = [b"a\xff\n".decode("utf-8", "surrogateescape"), "é", ""]
+    for kind, rows in [
+        ("string", texts),
+        ("?string", [None, *texts]),
+        ("var * string", [texts, []]),
+        ("{s: string, n: int8}", [{"s": text, "n": 1} for text in texts]),
+    ]:
+        for values in (rows, np.array([*rows, None], object)[:-1]):
+            field = written(kind, values)
+            assert field.array().tolist() == rows
+            assert written(kind, field.array(library="np")).array().tolist() == rows
+    with sapwood.recreate(tmp_path / "tree.root") as file:
+        file["t"] = {
+            "flat": texts,
+            "lists": [texts, [], texts[:1]],
+            "record": [{"s": text} for text in texts],
+        }
+    tree = sapwood.open(tmp_path / "tree.root")["t"]
+    assert [tree[name].array().tolist() for name in ("flat", "record_s")] == [texts, texts]
+    assert tree["lists"].array().tolist() == [texts, [], texts[:1]]
+
+
+@pytest.mark.parametrize("values", [["a", "\ud800"], [["a"], ["\ud800"]], [{"s": "a"}, {"s": "\ud800"}]])
+def test_surrogates_that_stand_for_no_byte_are_named(values: Any) -> None:
+    for format in ("ttree", "rntuple"):
+        with sapwood.recreate(io.BytesIO(), format=format) as file:
+            with pytest.raises(sapwood.errors.MismatchError, match=r"has no UTF-8.*\(row 1\)") as raised:
+                file["t"] = {"col": values}
+            assert "'col'" in str(raised.value)

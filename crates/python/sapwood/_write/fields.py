@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood._write import branch_types, classes, tables
-from sapwood._write.lossless import as_array, awkward, shown
+from sapwood._write.lossless import as_array, awkward, from_values, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
 Kind = tuple[Any, ...]
@@ -144,7 +144,7 @@ def _awkward(name: str, data: Any) -> Any:
         data = list(data)
     if data and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in data):
         return ak.from_numpy(as_array(data))
-    return ak.from_iter(data)
+    return from_values(data)
 
 
 def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
