@@ -59,11 +59,11 @@ _CONDITION = ""
 
 
 def used_aliases(over: HasBranches, aliases: Mapping[str, str] | None) -> dict[str, str]:
-    """Aliases, without those that have the name of a branch: the branch is meant, as in uproot, and a warning says
-    so."""
+    """Aliases, without those that have the name or the path of a branch: the branch is meant, as in uproot, and a
+    warning says so. The name alone of what is in another branch leads there only where no alias has it."""
     used = {}
     for name, text in (aliases or {}).items():
-        if over._find(name) is None:
+        if not over._is_exact(name):
             used[name] = text
             continue
         warnings.warn(
@@ -162,7 +162,7 @@ class Plan:
     def _output(self, text: Any) -> Output:
         if not isinstance(text, str):
             raise TypeError(f"an expression is a string, not {text!r}")
-        return Output(text, self.over._find(text))
+        return Output(text, None if text in self.aliases else self.over._find(text))
 
     def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
         """Branches with values, each under its own name; a group only where not all of what is below it
