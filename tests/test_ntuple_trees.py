@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import awkward as ak
@@ -65,3 +66,23 @@ def test_trees_come_back_from_rntuples(tmp_path: Path) -> None:
     for name, values in data.items():
         assert tree[name].array().to_list() == ak.Array(values).to_list(), name
         assert ak.type(tree[name].array()) == ak.type(sapwood.open(ntuple)["t"][name].array()), name
+
+
+@pytest.mark.parametrize("to", ["ttree", "rntuple"])
+def test_entries_that_go_with_what_is_dropped_are_said(tmp_path: Path, to: str) -> None:
+    source = tmp_path / "source.root"
+    with sapwood.recreate(source) as file:
+        if to == "ttree":
+            file.mkrntuple("t", {"u": "union[int32, string]"}).extend({"u": [1, "a", 2]})
+        else:
+            file["t"] = {"x": [1, 2, 3]}
+    target = tmp_path / "target.root"
+    if to == "rntuple":  # what is there says how many entries there are
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sapwood.rewrite(source, target, to=to, unsupported="drop")
+        assert sapwood.open(target)["t"].num_entries == 3
+        return
+    with pytest.warns(UserWarning, match="'t': .* so its 3 entries are gone, too"):
+        sapwood.rewrite(source, target, to=to, unsupported="drop")
+    assert sapwood.open(target)["t"].num_entries == 0
