@@ -211,3 +211,8 @@ def test_surrogates_that_stand_for_no_byte_are_named(values: Any) -> None:
             with pytest.raises(sapwood.errors.MismatchError, match=r"has no UTF-8.*\(row 1\)") as raised:
                 file["t"] = {"col": values}
             assert "'col'" in str(raised.value)
+
+
+def test_half_floats_are_refused_with_what_to_do() -> None:
+    with pytest.raises(sapwood.errors.UnsupportedError, match=r"float16 cannot .* to float32 first.*'x'"):
+        written("float32", np.array([1.5], "float16"))

@@ -225,7 +225,8 @@ def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
 def _numpy(array: np.ndarray[Any, Any], buffers: Buffers) -> Kind:
     is_held = array.dtype.kind in "biuf" and array.dtype.itemsize in (1, 2, 4, 8)
     if not is_held or array.dtype == np.float16:
-        message = f"an RNTuple cannot hold values of type {array.dtype}: convert them first"
+        to = "float32" if array.dtype == np.float16 else "another type"
+        message = f"values of type {array.dtype} cannot be in RNTuples: convert them to {to} first (astype)"
         raise UnsupportedError(message)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     kind: Kind = ("number", _add(buffers, native), native.dtype.name)
