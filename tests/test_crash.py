@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -206,3 +207,38 @@ answer([[tree.GetEntry(i) > 0 and tree.x, list(tree.y)[: tree.n], list(tree.v)] 
 """
     rows = root(lines, path)
     assert [row[0] for row in rows] == list(range(1000)) and rows[998][1] == [998.0] * (998 % 7)
+
+
+@pytest.mark.parametrize("kind", ["mktree", "mkrntuple"])
+def test_opening_says_that_there_is_more_or_less(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "killed.root"
+
+    def write(teller: Teller) -> None:
+        file = sapwood.recreate(path)
+        table = getattr(file, kind)("t", {"x": "f8"})
+        table.extend({"x": np.arange(5000.0)})
+        table.flush()
+        teller.say(0, 5000)
+        time.sleep(60)
+
+    killed_after(write, 1)
+    warning = sapwood.errors.IncompleteFileWarning
+    with pytest.warns(warning, match="killed.root goes on for .* bytes after the end.*recover") as told:
+        assert sapwood.open(path)["t"].num_entries == 0
+    assert told[0].filename == __file__
+    assert sapwood.recover(path).trees or kind == "mkrntuple"
+    whole = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", warning)
+        assert sapwood.open(path)["t"].num_entries == sapwood.open(whole)["t"].num_entries == 5000
+        with sapwood.update(path) as file:
+            file["u"] = {"x": [1, 2]}
+            assert file["t"].num_entries == 5000 and file["u"]["x"].array().tolist() == [1, 2]
+            file["u"].extend({"x": [3]}) if kind == "mktree" else None
+        sapwood.pack(path, tmp_path / "killed.root.zst")
+        assert sapwood.open(tmp_path / "killed.root.zst")["t"].num_entries == 5000
+    for cut in (len(whole) - 1, len(whole) - 10):
+        path.write_bytes(whole[:cut])
+        for source in (path, whole[:cut]):
+            with pytest.warns(warning, match=f"is cut off: .* {len(whole)} bytes, of which {cut} are there"):
+                sapwood.open(source)

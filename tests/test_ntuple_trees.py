@@ -132,3 +132,23 @@ tree = file.Get("new")
 answer([[tree.GetEntry(entry) > 0, list(tree.v)] for entry in range(2)])
 """
     assert root(lines, path) == [[True, [1, 2]], [True, [3]]]
+
+
+@pytest.mark.parametrize("to", ["ttree", "rntuple"])
+def test_entries_that_go_with_what_is_dropped_are_said(tmp_path: Path, to: str) -> None:
+    source = tmp_path / "source.root"
+    with sapwood.recreate(source) as file:
+        if to == "ttree":
+            file.mkrntuple("t", {"u": "union[int32, string]"}).extend({"u": [1, "a", 2]})
+        else:
+            file["t"] = {"x": [1, 2, 3]}
+    target = tmp_path / "target.root"
+    if to == "rntuple":  # what is there says how many entries there are
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sapwood.rewrite(source, target, to=to, unsupported="drop")
+        assert sapwood.open(target)["t"].num_entries == 3
+        return
+    with pytest.warns(UserWarning, match="'t': .* so its 3 entries are gone, too"):
+        sapwood.rewrite(source, target, to=to, unsupported="drop")
+    assert sapwood.open(target)["t"].num_entries == 0

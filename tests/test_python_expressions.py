@@ -51,6 +51,25 @@ def test_a_branch_goes_before_an_alias_of_its_name_as_in_uproot(tree: Any, their
         assert tree.points("x*1", aliases=aliases)[0][0].tolist() == tree["x"].array(library="np").tolist()
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_alias_goes_before_the_name_of_a_member() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        kinds = {"v": "{pt: float32, in: {q: int32}}", "w": "float32"}
+        file.mkrntuple("t", kinds).extend({"v": [{"pt": 1.5, "in": {"q": 3}}], "w": [10.0]})
+    ntuple = sapwood.open(memory)["t"]
+    aliases = {"pt": "w*2 + v.pt", "q": "w"}
+    assert ntuple.arrays(["pt", "q", "v.pt"], "pt > 20", aliases=aliases).tolist() == [
+        {"pt": 21.5, "q": 10.0, "v.pt": 1.5}
+    ]
+    assert ntuple.points("pt", aliases=aliases)[0][0].tolist() == [21.5]
+    assert ntuple.arrays(["pt"]).tolist() == [{"pt": 1.5}]
+    for name in ("w", "v.pt", "v/pt", "v.in.q"):  # these are exact
+        with pytest.warns(sapwood.errors.NameConflictWarning, match="has the name of a branch"):
+            found = ntuple.arrays([name], aliases={name: "100"})
+        assert found[name].tolist() == ntuple[name].array().tolist()
+
+
 @pytest.mark.parametrize(
     "text",
     [

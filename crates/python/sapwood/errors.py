@@ -60,6 +60,10 @@ class NameConflictWarning(UserWarning):
     """Something that was named is not used, since something else has its name."""
 
 
+class IncompleteFileWarning(UserWarning):
+    """A file was not closed, or its end is missing: there may be more than it shows."""
+
+
 class ExistsError(SapwoodError, FileExistsError):
     """There is one of that name."""
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, errors
 from sapwood._file import session
-from sapwood._file.file import check_options
-from sapwood._file.file import open as _open
+from sapwood._file.file import check_options, open_file
 from sapwood._file.sizes import as_bytes, every
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import urls
@@ -430,7 +429,8 @@ class WritableFile(WritableDirectory):
         """The file as readers see it, once all that was written is saved."""
         if not self._core.is_saved():
             self._core.save()
-        return _open(self._place if self._place is not None else self._core.content())
+        source = self._place if self._place is not None else self._core.content()
+        return open_file(source, is_being_written=True)
 
     def update_streamers(self, streamers: Any) -> None:
         """Describes classes in this file, though it need not hold an object of them: all that an open file

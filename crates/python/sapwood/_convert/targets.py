@@ -61,7 +61,8 @@ class RootWriter:
             except MismatchError as error:
                 if "missing values" not in str(error) or self._format == "ttree":
                     raise
-                raise MismatchError(f"{error}; or keep them (nullable=True, --nullable)") from None
+                words = str(error).replace("no branch", "no plain field")
+                raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
         if self._tree is None:
             begin = self._file.mktree if self._format == "ttree" else self._file.mkrntuple
             self._tree = begin(self._name, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import os
 import sys
@@ -19,7 +20,7 @@ from sapwood._remote import filesystems, network, paths, urls
 from sapwood._tree.ntuple import NTuple
 from sapwood._tree.tree import Tree
 from sapwood.compression import Compression, or_none
-from sapwood.errors import IOError, NotFoundError, not_found
+from sapwood.errors import IncompleteFileWarning, IOError, NotFoundError, not_found
 from sapwood.streamers import StreamerInfo, gather, with_dependencies
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class File(Directory):
         self._closed = False
         #: Which file was opened, where that is known: see `_check_unchanged`.
         self._state: tuple[int, ...] | None = None
+        #: Its bytes, where that is known.
+        self._size: int | None = None
         self._name: str = core.name
         super().__init__(None, "")
 
@@ -268,23 +271,70 @@ def open_file(
     object_limit: int | None = None,
     answer_limit: int | None = None,
     network: dict[str, Any] | None = None,
+    is_being_written: bool = False,
 ) -> File:
-    """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it."""
+    """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it. A warning says
+    that it is incomplete, but not of one that this process is writing."""
+    opened = _open_source(source, threads, object_limit, answer_limit, network)
+    words = None if is_being_written else _lacks(opened)
+    if words:
+        warnings.warn(words, IncompleteFileWarning, stacklevel=3)
+    return opened
+
+
+def _lacks(file: File) -> str | None:
+    """What a file may lack, by its header and its size, where that is known."""
+    end, size = int(file._core.header["fEND"]), file._size
+    if file.is_recovered and not file.was_closed:
+        return (
+            f"the file {file._name} was not closed: what was saved last is there, and its writer may have written "
+            "more, which sapwood.recover brings back"
+        )
+    if file.is_recovered or (size is not None and size < end):
+        found = "" if size is None else f", of which {size} are there"
+        return (
+            f"the file {file._name} is cut off: its header says {end} bytes{found}, and it shows what is left"
+        )
+    if size is not None and size > end + _SMALLEST_RECORD:
+        return (
+            f"the file {file._name} goes on for {size - end} bytes after the end that its header names: its writer was "
+            "killed, or is still at work, and sapwood.recover brings back what a killed one had committed"
+        )
+    return None
+
+
+_SMALLEST_RECORD = 64
+"""Fewer bytes after the end are no record: old versions of ROOT leave four there."""
+
+
+def _open_source(
+    source: Any,
+    threads: int,
+    object_limit: int | None,
+    answer_limit: int | None,
+    network: dict[str, Any] | None,
+) -> File:
     options = check_options(threads, object_limit, answer_limit)
     remote = filesystems.remote_of(source)
     if remote is not None:
         return _open_core(remote, remote.name, {**options, "network": network})
     if paths.is_bytes(source):
-        return File(_core.File.from_bytes(bytes(source), "<memory>", **options), None, options)
+        return _of_bytes(bytes(source), "<memory>", options)
     if paths.is_open_file(source):
         name = getattr(source, "name", None)
         content = paths.content(source)
         if isinstance(content, str):
             raise TypeError("the file object gives text; open it with mode 'rb'")
-        return File(_core.File.from_bytes(content, str(name or "<file object>"), **options), None, options)
+        return _of_bytes(content, str(name or "<file object>"), options)
     place = os.fspath(source)
     path = place if urls.is_url(place) else os.path.expanduser(place)
     return _open_core(path, path, {**options, "network": network})
+
+
+def _of_bytes(content: Any, name: str, options: dict[str, Any]) -> File:
+    opened = File(_core.File.from_bytes(content, name, **options), None, options)
+    opened._size = len(content)
+    return opened
 
 
 def as_directory(source: Any) -> Any:
@@ -315,7 +365,17 @@ def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     _warn(core)
     opened = File(core, place, options)
     opened._state = state
+    end = core.header["fEND"]
+    opened._size = None if state is None or (state[2] != end and not _is_plain(name)) else state[2]
     return opened
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a local file is one of ROOT itself, and not one that holds some."""
+    if paths.is_member(path):
+        return False
+    with builtins.open(path, "rb") as file:
+        return file.read(4) == b"root"
 
 
 def _state(place: Any) -> tuple[int, ...] | None:

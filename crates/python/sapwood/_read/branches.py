@@ -281,6 +281,15 @@ class HasBranches(HasRecord):
         # A branch directly below comes before all others of its name.
         return found if found is not None and found.parent == self else None
 
+    def _is_exact(self, name: str) -> bool:
+        """Whether a branch directly below has this name, or any this path."""
+        found = self._find(name)
+        return found is not None and (
+            found.parent == self
+            or found.path == name.strip("/").replace("/", self._separator)
+            or (found.name == name and "." in name)  # as ROOT names branches of split objects
+        )
+
     def _anywhere(self, name: str) -> Branch | None:
         found = self.tree._outline.meant(self._id).get(name)
         return None if found is None else self.tree._branch(found)

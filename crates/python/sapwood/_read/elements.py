@@ -1,8 +1,8 @@
 """What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that
 uproot's have.
 
-They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries
-where their keys can be ones.
+They are lists, tuples and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as
+dictionaries where their keys can be ones.
 """
 
 from __future__ import annotations
@@ -34,17 +34,34 @@ class STLSet(STLVector):
 
     >>> STLSet([1, 2]).tolist(), STLSet([1, 2])[0]
     ({1, 2}, 1)
+    >>> STLSet([1, 1]).tolist()
+    [1, 1]
     """
 
     __slots__ = ()
 
     def tolist(self) -> Any:
-        """As a set, or as a list where items are none that a set of Python holds."""
+        """As a set, or as a list where items come twice or are none that a set of Python holds."""
         items = [plain(item) for item in self]
         try:
-            return set(items)
+            found = set(items)
         except TypeError:
             return items
+        return found if len(found) == len(items) else items
+
+
+class STLMultiSet(STLSet):
+    """A ``std::multiset``: a list of its items in their order, equal ones, too.
+
+    >>> STLMultiSet([1, 2]).tolist()
+    [1, 2]
+    """
+
+    __slots__ = ()
+
+    def tolist(self) -> Any:
+        """As a plain list."""
+        return STLVector.tolist(self)
 
 
 class STLMap(STLVector):
@@ -162,6 +179,8 @@ def plain(value: Any) -> Any:
     >>> plain(STLVector([np.array([1, 2])]))
     [[1, 2]]
     """
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -187,6 +206,11 @@ def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
         # Of several types nothing here says which a value has.
         there = iter(wrap_elements(kind[2][0], [value for value in values if value is not None]))
         return [None if value is None else next(there) for value in values]
+    if sort == "record" and kind[1] == "tuple":
+        # A tuple of Python, as what it holds has no names in C++.
+        of = [inner for _, inner in _members(kind)]
+        parts = [wrap_elements(inner, [value[at] for value in values]) for at, inner in enumerate(of)]
+        return list(zip(*parts)) if parts else values
     if sort == "record":
         fields = [(name, wrap_elements(of, [value[name] for value in values])) for name, of in _members(kind)]
         columns = [column for _, column in fields]
@@ -198,14 +222,49 @@ def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
         keys = _inside(of[0], [[key for key, _ in pairs] for pairs in values])
         items = _inside(of[1], [[item for _, item in pairs] for pairs in values])
         return [STLMap(zip(*both)) for both in zip(keys, items)]
-    if sort == "list" and kind[2] == "set":
-        return [
-            STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)
-        ]
+    if sort == "list" and kind[2] in ("set", "multiset"):
+        made = STLSet if kind[2] == "set" else STLMultiSet
+        return [made(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)]
     if sort in ("list", "fixed"):
-        made = _inside(kind[-1], values)
-        return [items if isinstance(items, np.ndarray) else STLVector(items) for items in made]
+        lists = _inside(kind[-1], values)
+        return [items if isinstance(items, np.ndarray) else STLVector(items) for items in lists]
     return values
+
+
+def with_multisets(kind: tuple[Any, ...], typename: str) -> tuple[Any, ...]:
+    """A type that tells multisets from sets, as its name in C++ does. What members of classes are, that name does
+    not say.
+
+    >>> with_multisets(("list", 0, "set", ("number", 1, "int32")), "std::multiset<std::int32_t>")
+    ('list', 0, 'multiset', ('number', 1, 'int32'))
+    """
+    if "multiset<" not in typename:
+        return kind
+    name, _, rest = typename.partition("<")
+    of = _arguments(rest.rpartition(">")[0])
+    sort = kind[0]
+    if sort == "record" and kind[1] in ("pair", "tuple") and len(of) == len(kind[2]):
+        inner = [(*member[:2], with_multisets(member[2], one)) for member, one in zip(kind[2], of)]
+        return (*kind[:2], inner)
+    if sort == "oneof" and len(of) == len(kind[2]):
+        return (*kind[:2], [with_multisets(one, its) for one, its in zip(kind[2], of)])
+    if sort == "list" and kind[2] == "map" and len(of) > 1:
+        return (*kind[:3], with_multisets(kind[3], f"std::pair<{of[0]},{of[1]}>"))
+    if sort in ("list", "fixed") and of:
+        means = ("multiset",) if name.endswith("multiset") else kind[2:-1]
+        return (*kind[:2], *means, with_multisets(kind[-1], of[0]))
+    return kind
+
+
+def _arguments(text: str) -> list[str]:
+    """What stands between the commas of a template, but for those of templates in it."""
+    found, depth, start = [], 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "," and depth == 0:
+            found.append(text[start:at].strip())
+            start = at + 1
+    return [*found, text[start:].strip()]
 
 
 def _inside(kind: tuple[Any, ...], lists: list[Any]) -> list[Any]:

@@ -199,9 +199,9 @@ def places(tags: np.ndarray, types: int) -> np.ndarray:
     return rows
 
 
-def to_numpy(column: Any) -> np.ndarray:
+def to_numpy(column: Any, typename: str = "") -> np.ndarray:
     """The column as a NumPy array: plain where the type allows it, else an array of objects, as uproot gives
-    it."""
+    it. The name of its type in C++ tells what is a multiset."""
     kind, shape = column.kind, [len(column)]
     while kind[0] == "fixed":
         shape.append(kind[1])
@@ -224,7 +224,7 @@ def to_numpy(column: Any) -> np.ndarray:
                 out[name] = numbers(column, of[1], of[2]).reshape((len(column), *inner))
             return out
     out = np.empty(len(column), object)
-    out[:] = elements.wrap_elements(column.kind, to_objects(column))
+    out[:] = elements.wrap_elements(elements.with_multisets(column.kind, typename), to_objects(column))
     return out
 
 

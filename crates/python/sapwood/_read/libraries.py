@@ -17,16 +17,21 @@ class Loaded:
     """A branch that was read: a column, and which of its rows are wanted, in which order; ``None`` for
     all."""
 
-    __slots__ = ("column", "index", "mark")
+    __slots__ = ("column", "index", "typename")
 
-    def __init__(self, column: Any, index: np.ndarray[Any, Any] | None, mark: str | None = None) -> None:
+    def __init__(self, column: Any, index: np.ndarray[Any, Any] | None, typename: str = "") -> None:
         self.column, self.index = column, index
-        self.mark = mark
-        """What Awkward calls its lists, where that is not said by their type."""
+        self.typename = typename
+        """Its type in C++, which says more than that of the column."""
+
+    @property
+    def mark(self) -> str | None:
+        """What Awkward calls its lists, where that is not said by the column's type."""
+        return "bitset" if self.typename.startswith(("std::bitset<", "bitset<")) else None
 
     def taken(self, index: np.ndarray[Any, Any]) -> Loaded:
         """Only some of the rows."""
-        return Loaded(self.column, index if self.index is None else self.index[index], self.mark)
+        return Loaded(self.column, index if self.index is None else self.index[index], self.typename)
 
 
 def need(module: str, what: str, package: str | None = None) -> Any:
@@ -163,7 +168,7 @@ class NumPy(Library):
     name = "np"
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        array = layout.to_numpy(loaded.column)
+        array = layout.to_numpy(loaded.column, loaded.typename)
         return array if loaded.index is None else array[loaded.index]
 
     def convert(self, value: Any, selection: Selection) -> Any:

@@ -59,11 +59,11 @@ _CONDITION = ""
 
 
 def used_aliases(over: HasBranches, aliases: Mapping[str, str] | None) -> dict[str, str]:
-    """Aliases, without those that have the name of a branch: the branch is meant, as in uproot, and a warning says
-    so."""
+    """Aliases, without those that have the name or the path of a branch: the branch is meant, as in uproot, and a
+    warning says so. The name alone of what is in another branch leads there only where no alias has it."""
     used = {}
     for name, text in (aliases or {}).items():
-        if over._find(name) is None:
+        if not over._is_exact(name):
             used[name] = text
             continue
         warnings.warn(
@@ -162,7 +162,7 @@ class Plan:
     def _output(self, text: Any) -> Output:
         if not isinstance(text, str):
             raise TypeError(f"an expression is a string, not {text!r}")
-        return Output(text, self.over._find(text))
+        return Output(text, None if text in self.aliases else self.over._find(text))
 
     def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
         """Branches with values, each under its own name; a group only where not all of what is below it
@@ -287,10 +287,6 @@ def _check(branches: Iterable[Branch]) -> None:
             )
 
 
-def _mark(branch: Branch) -> str | None:
-    return "bitset" if branch.typename.startswith(("std::bitset<", "bitset<")) else None
-
-
 def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict[int, Loaded]:
     """Reads branches for the entries of a selection, in one plan of the engine."""
     _check(branches)
@@ -300,7 +296,7 @@ def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict
     ids = [branch._id for branch in branches]
     note = progress_bar.part(show, branches, selection)
     columns = branches[0]._tree._core.columns(ids, *selection.span, rows, note)
-    return {branch._id: Loaded(column, index, _mark(branch)) for branch, column in zip(branches, columns)}
+    return {branch._id: Loaded(column, index, branch.typename) for branch, column in zip(branches, columns)}
 
 
 def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: bool | None = None) -> Any:
@@ -370,7 +366,7 @@ def load_plan(
             wanted = np.isin(selection.rows, passed)
             selection = selection.narrow(wanted)
             index = np.searchsorted(passed, selection.rows) if selection.rows is not None else None
-    loaded = {branch._id: Loaded(column, index, _mark(branch)) for branch, column in zip(branches, plain)}
+    loaded = {branch._id: Loaded(column, index, branch.typename) for branch, column in zip(branches, plain)}
     names = [*plan._values, *([_CONDITION] if plan.cut_on_items else [])]
     return loaded, {name: Loaded(column, index) for name, column in zip(names, computed)}, selection
 

@@ -182,11 +182,17 @@ def rewrite(
             as_random_access(random_access),
             told,
         )
-    for path, _, _, reason, _, notes in made:
+    for path, before, after, reason, _, notes in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
         for note in notes:
             warnings.warn(f"{path!r}: {note}", stacklevel=2)
+        lost = Figures(*before).entries - Figures(*after).entries
+        if to is not None and lost and path not in entries:
+            warnings.warn(
+                f"{path!r}: nothing is left of what held values, so its {lost} entries are gone, too",
+                stacklevel=2,
+            )
     return {
         path: (Figures(*before), replace(Figures(*after), unread=unread))
         for path, before, after, _, unread, _ in made

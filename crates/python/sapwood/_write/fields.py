@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._write import branch_types, classes, tables
-from sapwood._write.lossless import as_array, awkward, shown
+from sapwood._read import layout
+from sapwood._write import branch_types, choices, classes, tables
+from sapwood._write.lossless import as_array, awkward, from_values, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
 Kind = tuple[Any, ...]
@@ -33,13 +34,26 @@ def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int
             return ("typed", classes.column_of(wanted[1], data)), len(data), []
         except MismatchError as error:
             raise MismatchError(f"field {name!r}: {error}{_first_row(wanted[1], data)}") from None
+    kind: Kind = ("unknown",)
     try:
         if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and not np.ma.isMaskedArray(data):
             kind, rows = _numpy(data, buffers), len(data)
         else:
-            layout = _awkward(name, data).layout
-            kind, rows = _layout(layout, buffers), len(layout)
-        return (_settled(kind, buffers) if wanted is None else _fit(wanted, kind, buffers)), rows, buffers
+            data = _plain(data)
+            rows = len(data)
+            if wanted is not None and isinstance(data, list) and layout.has_choice(wanted):
+                return _of_values(wanted, data, buffers), rows, buffers
+            kind = _layout(_awkward(data).layout, buffers)
+        if wanted is None:
+            return _settled(kind, buffers), rows, buffers
+        try:
+            return _fit(wanted, kind, buffers), rows, buffers
+        except _DiffersError:
+            if not layout.has_choice(wanted):
+                raise
+        # Types alone do not tell which of several is meant: values may.
+        buffers = []
+        return _of_values(wanted, data.tolist(), buffers), rows, buffers
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} (field {name!r})") from None
     except (TypeError, ValueError, RuntimeError) as error:  # of NumPy and Awkward
@@ -122,7 +136,8 @@ def are_types(given: Any) -> bool:
     )
 
 
-def _awkward(name: str, data: Any) -> Any:
+def _plain(data: Any) -> Any:
+    """What a column holds as an Awkward Array, or as a list of Python's values."""
     ak = awkward()
 
     if tables.is_awkward(data):
@@ -140,11 +155,66 @@ def _awkward(name: str, data: Any) -> Any:
         return ak.from_numpy(data)
     if isinstance(data, np.ndarray):
         data = data.tolist()
-    if not isinstance(data, (list, tuple, range)):
-        data = list(data)
+    return data if isinstance(data, list) else list(data)
+
+
+def _awkward(data: Any) -> Any:
+    """Awkward Arrays as they are, and lists of Python's values as such."""
+    ak = awkward()
+
+    if not isinstance(data, list):
+        return data
     if data and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in data):
         return ak.from_numpy(as_array(data))
-    return ak.from_iter(data)
+    return from_values(data)
+
+
+def _of_values(wanted: Kind, values: list[Any], buffers: Buffers) -> Kind:
+    """Values of Python as a type with several ones to choose from: each value is of that which suits it."""
+    if not layout.has_choice(wanted):
+        return _fit(wanted, _layout(_awkward(values).layout, buffers), buffers)
+    if wanted[0] == "oneof":
+        tags = np.empty(len(values), "int8")
+        for row, value in enumerate(values):
+            found = choices.tag_of(wanted[2], value)
+            if found is None:
+                raise _DiffersError(shown(value), row)
+            tags[row] = found
+        kinds = []
+        for tag, kind in enumerate(wanted[2]):
+            rows = np.flatnonzero(tags == tag).tolist()
+            with _within(rows.__getitem__):
+                kinds.append(_of_values(kind, [values[row] for row in rows], buffers))
+        return ("oneof", _add(buffers, tags), kinds)
+    if wanted[0] == "record":
+        return _of_records(wanted, values, buffers)
+    for row, value in enumerate(values):
+        if not isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+            raise _DiffersError(shown(value), row)
+        if wanted[0] == "fixed" and len(value) != wanted[1]:
+            raise _DiffersError(f"a list of {len(value)}", row)
+    offsets = np.zeros(len(values) + 1, "int64")
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    with _within(_list_of(offsets)):
+        inner = _of_values(wanted[-1], [item for value in values for item in value], buffers)
+    if wanted[0] == "fixed":
+        return ("fixed", wanted[1], inner)
+    return ("list", _add(buffers, offsets), wanted[2], inner)
+
+
+def _of_records(wanted: Kind, values: list[Any], buffers: Buffers) -> Kind:
+    """Mappings, or tuples where the type is one, as records."""
+    members = layout.members(wanted)
+    names = [name for name, _ in members]
+    rows = []
+    for row, value in enumerate(values):
+        if isinstance(value, tuple) and len(value) == len(names) and wanted[1] in ("pair", "tuple"):
+            value = dict(zip(names, value))
+        if not isinstance(value, dict) or set(value) != set(names):
+            raise _DiffersError(shown(value), row)
+        rows.append(value)
+    columns = [_of_values(kind, [value[name] for value in rows], buffers) for name, kind in members]
+    return _fit(wanted, ("record", "", _fields(names, columns)), buffers)
 
 
 def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
@@ -155,7 +225,8 @@ def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
 def _numpy(array: np.ndarray[Any, Any], buffers: Buffers) -> Kind:
     is_held = array.dtype.kind in "biuf" and array.dtype.itemsize in (1, 2, 4, 8)
     if not is_held or array.dtype == np.float16:
-        message = f"an RNTuple cannot hold values of type {array.dtype}: convert them first"
+        to = "float32" if array.dtype == np.float16 else "another type"
+        message = f"values of type {array.dtype} cannot be in RNTuples: convert them to {to} first (astype)"
         raise UnsupportedError(message)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     kind: Kind = ("number", _add(buffers, native), native.dtype.name)
@@ -321,6 +392,8 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
             at,
             [_fit(wanted[2][0], ("oneof", _add(buffers, tags[tags >= 0]), given[2]), buffers)],
         )
+    if wanted[0] == "oneof" and len(wanted[2]) > 1:
+        given = _in_order(wanted, given, buffers)
     if wanted[0] == "opaque" and given[0] == "text":
         # As the class's streamer wrote them.
         return ("opaque", *given[1:], wanted[3])
@@ -356,6 +429,35 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
         with _within(lambda item, rows_of=rows_of: int(rows_of[item])):  # type: ignore[misc]
             kinds.append(_fit(one, other, buffers))
     return ("oneof", given[1], kinds)
+
+
+def _in_order(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    """Values of one type, or of several, as those of a union: its types in their order, some of no values."""
+    is_one = given[0] != "oneof"
+    members = [given] if is_one else given[2]
+    places = [_place_in(wanted[2], kind) for kind in members]
+    if len(set(places)) < len(places):
+        raise _DiffersError
+    tags = np.zeros(_rows(given, buffers), "int8") if is_one else buffers[given[1]].view("int8")
+    at = _add(buffers, np.array([*places, -1], "int8")[tags])  # the last for those that are absent
+    kinds = [
+        members[places.index(tag)] if tag in places else _nothing(kind, buffers)
+        for tag, kind in enumerate(wanted[2])
+    ]
+    return ("oneof", at, kinds)
+
+
+def _place_in(members: list[Kind], given: Kind) -> int:
+    """The only one of several types that is the given one, or, where none is, the only one of its sort."""
+
+    def sort(kind: Kind) -> str:
+        return str(kind[0]) if kind[0] != "number" else np.dtype(kind[2]).kind.replace("u", "i")
+
+    same = [tag for tag, kind in enumerate(members) if shape(kind) == shape(given)]
+    same = same or [tag for tag, kind in enumerate(members) if sort(kind) == sort(given)]
+    if len(same) != 1:
+        raise _DiffersError
+    return same[0]
 
 
 def _fit_numbers(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:

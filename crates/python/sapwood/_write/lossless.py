@@ -78,7 +78,7 @@ def as_texts(texts: Collection[str | bytes]) -> Any:
     """
     ak = awkward()
 
-    parts = [encoded(text) for text in texts]
+    parts = [_encoded(text, row) for row, text in enumerate(texts)]
     offsets = np.zeros(len(parts) + 1, "i8")
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     letters = ak.contents.NumpyArray(np.frombuffer(b"".join(parts), "u1"), parameters={"__array__": "char"})
@@ -100,6 +100,44 @@ def encoded(value: Any) -> bytes:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise MismatchError(f"the text {value!r:.60} has no UTF-8: {error.reason}") from None
+
+
+def _encoded(value: str | bytes, row: int) -> bytes:
+    try:
+        return encoded(value)
+    except MismatchError as error:
+        raise MismatchError(f"{error} (row {row})") from None
+
+
+def from_values(data: Any) -> Any:
+    """An Awkward Array of Python's values; texts with surrogates are the bytes that these stand for.
+
+    >>> np.asarray(from_values(["a", "\udcff"]).layout.content.data).tolist()
+    [97, 255]
+
+    Raises :class:`~sapwood.errors.MismatchError` for texts with other surrogates, and what Awkward raises for
+    values that it cannot hold together.
+    """
+    ak = awkward()
+
+    try:
+        return ak.from_iter(data)
+    except (RuntimeError, UnicodeEncodeError):
+        # Awkward takes bytes of any kind, but those of all texts or of none.
+        texts = [_with_bytes(value, row) for row, value in enumerate(data)]
+    return ak.from_iter(texts)
+
+
+def _with_bytes(value: Any, row: int) -> Any:
+    """A value with bytes in place of texts."""
+    if isinstance(value, str):
+        return _encoded(value, row)
+    if isinstance(value, dict):
+        return {name: _with_bytes(one, row) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [_with_bytes(one, row) for one in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return value
 
 
 def unmasked(data: Any, what: str = "values", deepest: int = 64) -> Any:

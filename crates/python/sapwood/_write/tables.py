@@ -251,10 +251,8 @@ def _of_values(data: Any) -> Any:
     # Of empty lists NumPy would say that they hold floats.
     if array.dtype.kind not in "SUO" and (array.ndim == 1 or array.size):
         return array
-    ak = lossless.awkward()
-
     try:
-        return _without_options(ak.from_iter(data))
+        return _without_options(lossless.from_values(data))
     except errors.SapwoodError:
         raise
     except (RuntimeError, TypeError, ValueError):  # whole numbers above 2^63, or what Awkward does not know
