@@ -73,12 +73,12 @@ def rewrite(
     another writer has it. It may be a URL that :func:`recreate` takes. ``others`` are the arguments that
     :func:`open` takes for remote files, for the source and the target.
 
-    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most
-    branches; ``"branch"``, all baskets of a branch and then those of the next, good for reading few branches
-    over a link; ``"offset"``, as they stand in the source. With ``baskets="keep"``, and with
-    ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a copy, but
-    clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them
-    all the same, so that a damaged one is an error.
+    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading
+    most branches; ``"branch"``, all baskets of a branch and then those of the next, good for reading few
+    branches over a link (for RNTuples only with ``baskets="keep"``); ``"offset"``, as they stand in the
+    source. With ``baskets="keep"``, and with ``order="offset"``, baskets are moved as they are and
+    nothing is inflated: as fast as a copy, but clusters, basket sizes and compression stay, and entries
+    cannot be chosen; ``verify=True`` inflates them all the same, so that a damaged one is an error.
 
     What is said of trees, branches and baskets holds for RNTuples, fields and pages as well; clusters hold
     128 MB of compressed data there where ``auto_flush`` is not given. With ``to="rntuple"`` trees become

@@ -174,12 +174,11 @@ def _of_values(wanted: Kind, values: list[Any], buffers: Buffers) -> Kind:
     if not layout.has_choice(wanted):
         return _fit(wanted, _layout(_awkward(values).layout, buffers), buffers)
     if wanted[0] == "oneof":
-        tags = np.empty(len(values), "int8")
-        for row, value in enumerate(values):
-            found = choices.tag_of(wanted[2], value)
-            if found is None:
-                raise _DiffersError(shown(value), row)
-            tags[row] = found
+        tags = choices.tags_of(wanted[2], values)
+        others = tags == choices.NO_TYPE
+        if others.any():
+            row = int(others.argmax())
+            raise _DiffersError(shown(values[row]), row)
         kinds = []
         for tag, kind in enumerate(wanted[2]):
             rows = np.flatnonzero(tags == tag).tolist()

@@ -112,7 +112,8 @@ def _encoded(value: str | bytes, row: int) -> bytes:
 def from_values(data: Any) -> Any:
     """An Awkward Array of Python's values; texts with surrogates are the bytes that these stand for.
 
-    >>> np.asarray(from_values(["a", "\udcff"]).layout.content.data).tolist()
+    >>> text = bytes([255]).decode("utf-8", "surrogateescape")
+    >>> np.asarray(from_values(["a", text]).layout.content.data).tolist()
     [97, 255]
 
     Raises :class:`~sapwood.errors.MismatchError` for texts with other surrogates, and what Awkward raises for
