@@ -195,8 +195,8 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
         + table(["", *CALLS.values(), "cut / all"], calls)
         + "\n### What the first basket holds\n\n"
         "Four fifths of the events, from different ones on, in the file that is split once and not compressed: each basket holds "
-        "the tracks of one event. Sapwood reserves the memory of an answer by what its first basket has for each entry; where that "
-        "is not like the others, the memory is too small or too large, is not used again in the next read, and its pages come "
-        "from the kernel (4 KiB each, medians of reads after a first one).\n\n"
+        "the tracks of one event. Sapwood reserves the memory of an answer by "
+        "the bytes of its baskets before compression; what it needs beyond what the last answer gave back comes from the kernel in new pages "
+        "(4 KiB each, medians of reads after a first one).\n\n"
         + table(["tracks of the first event", "tracks", "new pages", "CPU seconds"], firsts)
     )
