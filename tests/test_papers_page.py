@@ -71,6 +71,7 @@ def test_what_is_worse_says_why() -> None:
     assert page.judge(claim(5, 5)) == "as ROOT, gains as much as the paper"
     assert page.judge(claim(5, 2.5)) == "2 times better than ROOT, gains as much as the paper"
     assert page.judge(claim(5, 8, "of a reason")).endswith("gains 0.62 of the paper's; of a reason")
+    assert page.judge(claim(5, 20, "of a reason")).endswith("loses a factor of 2 instead; of a reason")
     with pytest.raises(ValueError, match="does not say why"):
         page.judge(claim(5, 8))
     with pytest.raises(ValueError, match="says why it is not"):

@@ -511,3 +511,31 @@ def test_ends_of_lists_are_those_of_their_own_column() -> None:
     with sapwood.recreate(io.BytesIO()) as file:
         file.mktree("t", {name: "var * float64" for name in given}).extend(given)
         assert {name: file["t"][name].array().tolist() for name in given} == given
+
+
+def test_lists_that_are_all_empty_and_arrays_of_other_byte_orders() -> None:
+    """Awkward knows no type of what is in empty lists, and takes native numbers only."""
+    rows = ak.Array([{"x": 1.0, "lo": []}, {"x": 2.0, "lo": []}])
+    assert rows.layout.content("lo").content.is_unknown
+    unmasked = ak.Array(ak.contents.UnmaskedArray(ak.Array([{"x": 5.0, "lo": [{"a": 1}]}]).layout))
+    big = np.arange(6, dtype=">f8").reshape(2, 3)
+    with sapwood.recreate(io.BytesIO()) as file:
+        tree = file.mktree("t", {"k": Outer, "x": "var * float64"}, split_level=0)
+        tree.extend({"k": rows, "x": big})
+        tree.extend({"k": ak.Array([]), "x": []})
+        tree.extend({"k": unmasked, "x": [[7.0]]})
+        read = file["t"].arrays(library="ak")
+        assert read["x"].to_list() == [[0, 1, 2], [3, 4, 5], [7]]
+        assert file["t"]["k"].array()["x"].to_list() == [1, 2, 5]
+        assert ak.num(file["t"]["k"].array()["lo"]).to_list() == [0, 0, 1]
+
+
+@dataclasses.dataclass
+class Inner:
+    a: np.int32
+
+
+@dataclasses.dataclass
+class Outer:
+    x: float
+    lo: list[Inner]

@@ -115,9 +115,12 @@ def judge(claim: Claim) -> str:
     if paper is not None and gain is not None:
         is_worse |= gain < paper / NOISE
         share = gain / paper
-        words.append(
-            "gains as much as the paper" if share >= 1 / NOISE else f"gains {share:.2g} of the paper's"
-        )
+        if share >= 1 / NOISE:
+            words.append("gains as much as the paper")
+        elif gain < 1 / NOISE:
+            words.append(f"loses a factor of {1 / gain:.3g} instead")
+        else:
+            words.append(f"gains {share:.2g} of the paper's")
     elif paper is not None:
         is_worse = True
         words.append("the paper's gain is not measured")

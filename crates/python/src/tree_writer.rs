@@ -44,49 +44,48 @@ impl Filling {
 }
 
 /// Python's memory, which may change as soon as others run: it is copied while they do not.
-struct Held<'py> {
-    py: Python<'py>,
+struct Held<'py, 'c> {
     bytes: usize,
-    parts: Vec<PyBuffer<u8>>,
+    view: Bound<'py, PyMemoryView>,
     /// The copy of a part, which stays in the L2 cache.
-    copy: RefCell<Vec<u8>>,
+    copy: &'c RefCell<Vec<u8>>,
 }
 
-impl<'py> Held<'py> {
-    /// Bytes of a part.
+impl<'py, 'c> Held<'py, 'c> {
+    /// The most bytes of a part: a whole number of all numbers.
     const PART: usize = 128 << 10;
 
-    fn new(memory: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let (py, bytes) = (memory.py(), memory.len()?);
-        let view = PyMemoryView::from(memory)?;
-        let part = |start: usize| {
-            let end = bytes.min(start + Self::PART);
-            PyBuffer::get(&view.get_item(PySlice::new(py, start as isize, end as isize, 1))?)
-        };
-        let parts = (0..bytes).step_by(Self::PART).map(part).collect::<PyResult<_>>()?;
-        Ok(Self { py, bytes, parts, copy: RefCell::default() })
+    fn new(memory: &Bound<'py, PyAny>, copy: &'c RefCell<Vec<u8>>) -> PyResult<Self> {
+        Ok(Self { bytes: memory.len()?, view: PyMemoryView::from(memory)?, copy })
+    }
+
+    /// Copies a range.
+    fn copy(&self, range: &Range<usize>, into: &mut Vec<u8>) -> PyResult<()> {
+        let py = self.view.py();
+        let part = self.view.get_item(PySlice::new(py, range.start as isize, range.end as isize, 1))?;
+        let part = PyBuffer::<u8>::get(&part)?;
+        into.resize(part.item_count(), 0);
+        part.copy_to_slice(py, into)
     }
 }
 
-impl fmt::Debug for Held<'_> {
+impl fmt::Debug for Held<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Held").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
-impl Foreign for Held<'_> {
+impl Foreign for Held<'_, '_> {
     fn bytes(&self) -> usize {
         self.bytes
     }
 
     fn read(&self, range: Range<usize>, into: &mut dyn FnMut(&[u8])) -> sapwood::Result<()> {
-        let first = range.start / Self::PART;
-        for (index, part) in self.parts.iter().enumerate().take(range.end.div_ceil(Self::PART)).skip(first) {
-            let (start, mut copy) = (index * Self::PART, self.copy.borrow_mut());
-            copy.resize(part.item_count(), 0);
-            part.copy_to_slice(self.py, &mut copy).map_err(|error| lowered(self.py, error))?;
-            let within = range.start.saturating_sub(start)..copy.len().min(range.end - start);
-            into(copy.get(within).unwrap_or_default());
+        let mut copy = self.copy.borrow_mut();
+        for start in range.clone().step_by(Self::PART) {
+            let part = start..range.end.min(start + Self::PART);
+            self.copy(&part, &mut copy).map_err(|error| lowered(self.view.py(), error))?;
+            into(&copy);
         }
         Ok(())
     }
@@ -169,7 +168,9 @@ impl TreeWriter {
         let numbers: HashMap<&str, Option<Number>> =
             writer.branches().iter().map(|spec| (&*spec.name, spec.number_type())).collect();
         let number_of = |name: &str| numbers.get(name).copied().flatten();
-        let held: Vec<Held<'_>> = values.iter().map(|(_, _, memory, _)| Held::new(memory)).collect::<PyResult<_>>()?;
+        let copy = RefCell::default();
+        let held: Vec<Held<'_, '_>> =
+            values.iter().map(|(_, _, memory, _)| Held::new(memory, &copy)).collect::<PyResult<_>>()?;
         // Strings are looked at twice: what they are checked for must not change in between.
         let text = |(name, _, memory, _): &Given<'_>| match number_of(name) {
             Some(_) => Ok(Vec::new()),

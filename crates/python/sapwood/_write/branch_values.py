@@ -176,9 +176,9 @@ def _buffers(spec: Spec, array: Any, known: Ends) -> tuple[list[Array], Array]:
         if numbers is not None and numbers.ndim == 1 and (spec.kind == "vector" or not spec.dimensions):
             return levels, _native(spec, numbers, levels)
         levels.clear()
-    layout = ak.to_layout(
-        ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
-    )
+    if not is_awkward(array):
+        array = ak.from_numpy(array.astype(array.dtype.newbyteorder("=")), regulararray=True)
+    layout = ak.to_layout(ak.to_packed(array))
     for level in range(depth + is_text):
         if len(layout) == 0:  # nothing says what would be in it
             levels.append(np.empty(0, "i8"))

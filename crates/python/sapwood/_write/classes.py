@@ -287,6 +287,10 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
     ak = awkward()
 
     word, parameters = kind[0], layout.parameters
+    if type(layout) is ak.contents.UnmaskedArray:
+        return _as_it_lies(kind, layout.content, first, last)
+    if first == last and layout.is_unknown:  # nothing says what would be in it
+        return _of_objects(kind, [])
     if word in ("number", "array") and not parameters:
         numbers, shape, start, end = layout, [], first, last
         while type(numbers) is ak.contents.RegularArray and numbers.size and not numbers.parameters:
@@ -342,6 +346,8 @@ def _of_layout(kind: Type, layout: Any) -> Column:
             ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout))
         )
         return "lists", _ends(there), _of_layout(("object", kind[1]), present)
+    if layout.is_unknown and len(layout) == 0:
+        return _of_objects(kind, [])
     if layout.is_option:
         raise wrong()
     if word in ("number", "array"):

@@ -15,6 +15,10 @@ use crate::write::model::class::{Class, Type};
 /// [`Unsupported`](crate::ErrorKind::Unsupported) where the class is streamed by hand, or its description has other
 /// members: readers take the members of a version for those that are described.
 pub(crate) fn settle(registry: &Registry, class: &mut Class) -> Result<()> {
+    // A `std::array` as an item, which ROOT reads whole only.
+    if class.name.starts_with("array<") || class.name.starts_with("std::array<") {
+        return Err(Error::unsupported(format!("a tree does not hold {} as an object", class.name)));
+    }
     if is_custom(&class.name) || Registry::is_streamed_by_hand(&class.name) {
         return Err(Error::unsupported(format!(
             "a tree does not hold members of a {}, which ROOT streams by hand",
