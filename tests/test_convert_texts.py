@@ -190,3 +190,15 @@ def test_blanks_and_marks_before_whole_numbers_lose_no_digit(tmp_path: Path) -> 
         "\ufeff" + "".join(f'{{"a": {value}}}\n' for value in LARGE), encoding="utf-8"
     )
     assert column(tmp_path, "a.jsonl").tolist() == LARGE
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    text, binary = tmp_path / "twice.csv", tmp_path / "twice.parquet"
+    text.write_text("a,b,a\n1,2,3\n")
+    parquet.write_table(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), binary)
+    for path in (text, binary):
+        words = f"two columns of .*{path.name} have the name 'a'"
+        with pytest.raises(sapwood.errors.MismatchError, match=words):
+            sapwood.convert(path, tmp_path / "out.root")
+        assert not (tmp_path / "out.root").exists()

@@ -61,6 +61,7 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         raise paths.missing_file(path)
     with _Unreadable(path, format):
         rows = _READERS[format](path, wanted)
+    texts.check_once(rows.schema.names, path)
     rows = rows._replace(batches=_told(rows.batches, path, format))
     if wanted.columns is None:
         return rows

@@ -114,7 +114,20 @@ def _types(types: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
+def check_once(names: list[str], path: str) -> None:
+    """Columns have names of their own.
+
+    >>> check_once(["a", "b", "a"], "x.csv")
+    Traceback (most recent call last):
+    sapwood.errors.MismatchError: two columns of x.csv have the name 'a': rename one of them
+    """
+    if len(set(names)) < len(names):
+        first = next(name for place, name in enumerate(names) if name in names[:place])
+        raise MismatchError(f"two columns of {path} have the name {first!r}: rename one of them")
+
+
 def _check_names(said: Mapping[str, Any], schema: Any, path: str) -> None:
+    check_once(schema.names, path)
     for name in said:
         if name not in schema.names:
             raise not_found(f"there is no column {name!r} to have a type{near(name, schema.names)}", path)
