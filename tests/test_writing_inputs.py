@@ -394,15 +394,17 @@ def test_entries_after_an_interrupt_are_those_of_earlier_calls_and_what_was_writ
     tree.extend({"x": np.arange(10.0)})
     # A background process of a shell ignores interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    # Twelve million numbers take seconds to compress.
+    rows = np.random.default_rng(1).random(12_000_000)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         timer.start()
-        tree.extend({"x": np.random.default_rng(1).random(3_000_000)})
+        tree.extend({"x": rows})
         time.sleep(10)  # it arrives at the latest here
     file.close()
     with sapwood.open(tmp_path / "a.root") as there:
         found = there["t"].arrays(library="np")["x"]
-    assert tree.num_entries == len(found) < 3_000_010
+    assert tree.num_entries == len(found) < 12_000_010
     assert found[:10].tolist() == [*range(10)]
 
 
