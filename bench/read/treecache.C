@@ -166,7 +166,7 @@ void cache_write(const char *path, const char *kind, int trees, int branches, lo
 // Reads these entries, or all, of trees in step. Branches are named to the cache; no names are all branches. Gives the sum of all values, that of
 // the first ones of each branch, seconds, CPU seconds, read calls, bytes of these, bytes that were read and not wanted, reads past the cache,
 // and the bytes of the caches' memory in the end. `list`: the trees are told of the entries by a TEntryList (1), or a TEventList (2); otherwise
-// nobody is.
+// none is.
 std::vector<double> cache_read(const char *path, const std::vector<std::string> &names_of_trees, const std::vector<std::string> &names,
                                const std::vector<long> &entries, long cache, long readahead, int list)
 {

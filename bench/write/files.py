@@ -150,7 +150,7 @@ def page(given: str, clusters: int, rounds: int, table: list[str], waited: list[
         "It is an estimate: tracing makes each wait longer, and all threads take turns on two cores beside other work, so that a second of waiting for a core counts as well.",
         "",
         "How long a lock is held is another matter: a commit of Sapwood holds the file's lock for [26 to 69 µs](parallel.md), a merge of TBufferMerger its own for",
-        "[milliseconds](cores.md#costs). Nobody waits for that one: who finds it taken leaves a copy in a queue. But a merge holds other locks meanwhile, which all of ROOT's threads need:",
+        "[milliseconds](cores.md#costs). No thread waits for that one: one that finds it taken leaves a copy in a queue. But a merge holds other locks meanwhile, which all of ROOT's threads need:",
         "compare the mutexes of TBufferMerger with those of ROOT's files where there are many branches.",
         "",
     ]

@@ -137,6 +137,17 @@ struct Rows {
    };
 };
 
+// Runs `work` in so many threads, each with its number.
+template <class W>
+void in_threads(int threads, W work)
+{
+   std::vector<std::thread> workers;
+   for (int t = 0; t < threads; t++)
+      workers.emplace_back(work, t);
+   for (auto &worker : workers)
+      worker.join();
+}
+
 } // namespace
 
 double fill(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression)
@@ -154,11 +165,7 @@ double fill(const char *kind, const char *path, int threads, int branches, long 
             file->Write();
          }
       };
-      std::vector<std::thread> workers;
-      for (int t = 0; t < threads; t++)
-         workers.emplace_back(work, t);
-      for (auto &worker : workers)
-         worker.join();
+      in_threads(threads, work);
    }
    return since(begin);
 }
@@ -175,16 +182,12 @@ double fill_files(const char *kind, const char *path, int threads, int branches,
          filler.cluster();
       file.Write();
    };
-   std::vector<std::thread> workers;
-   for (int t = 0; t < threads; t++)
-      workers.emplace_back(work, t);
-   for (auto &worker : workers)
-      worker.join();
+   in_threads(threads, work);
    return since(begin);
 }
 
-// CPU seconds of one thread: a cluster filled and compressed; merged from the tree of its thread, as where nobody has the merger's lock; copied into
-// a buffer, as where somebody has; merged from such a buffer; and what is left for the end.
+// CPU seconds of one thread: a cluster filled and compressed; merged from the tree of its thread, as where no thread has the merger's lock; copied into
+// a buffer, as where one has; merged from such a buffer; and what is left for the end.
 std::vector<double> fill_costs(const char *kind, const char *path, int branches, long rows, int clusters, int compression)
 {
    auto now = [] {

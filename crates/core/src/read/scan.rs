@@ -212,8 +212,8 @@ struct Growing {
 }
 
 impl Growing {
-    /// The next piece, for `rows` rows. It determines what is reserved for later ones: `share` says how many bytes all
-    /// rows that are left take in baskets, and how many these do.
+    /// The next piece, for `rows` rows. It determines what is reserved for later ones, by the bytes that all rows which
+    /// are left take in baskets, and those that these take `here`.
     fn slot(&mut self, bytes: usize, rows: usize, (left, here): (u64, u64)) -> Result<BytesMut> {
         let (most, exact) = (self.most_bytes, self.is_exact);
         let expected = move || {

@@ -70,8 +70,6 @@ class File(Directory):
         self._closed = False
         #: Which file was opened, where that is known: see `_check_unchanged`.
         self._state: tuple[int, ...] | None = None
-        #: Its bytes, where that is known.
-        self._size: int | None = None
         self._name: str = core.name
         super().__init__(None, "")
 
@@ -275,16 +273,20 @@ def open_file(
 ) -> File:
     """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it. A warning says
     that it is incomplete, but not of one that this process is writing."""
-    opened = _open_source(source, threads, object_limit, answer_limit, network)
-    words = None if is_being_written else _lacks(opened)
+    opened, size = _open_source(source, threads, object_limit, answer_limit, network)
+    words = None if is_being_written else _lacks(opened, size)
     if words:
         warnings.warn(words, IncompleteFileWarning, stacklevel=3)
     return opened
 
 
-def _lacks(file: File) -> str | None:
+def _lacks(file: File, size: int | None) -> str | None:
     """What a file may lack, by its header and its size, where that is known."""
-    end, size = int(file._core.header["fEND"]), file._size
+    end = int(file._core.header["fEND"])
+    if size == end and not file.is_recovered:
+        return None
+    if file._state is not None and not _is_plain(file._source):
+        size = None  # that of the file which holds it
     if file.is_recovered and not file.was_closed:
         return (
             f"the file {file._name} was not closed: what was saved last is there, and its writer may have written "
@@ -313,7 +315,8 @@ def _open_source(
     object_limit: int | None,
     answer_limit: int | None,
     network: dict[str, Any] | None,
-) -> File:
+) -> tuple[File, int | None]:
+    """The file, and its bytes where that is known."""
     options = check_options(threads, object_limit, answer_limit)
     remote = filesystems.remote_of(source)
     if remote is not None:
@@ -331,10 +334,8 @@ def _open_source(
     return _open_core(path, path, {**options, "network": network})
 
 
-def _of_bytes(content: Any, name: str, options: dict[str, Any]) -> File:
-    opened = File(_core.File.from_bytes(content, name, **options), None, options)
-    opened._size = len(content)
-    return opened
+def _of_bytes(content: Any, name: str, options: dict[str, Any]) -> tuple[File, int]:
+    return File(_core.File.from_bytes(content, name, **options), None, options), len(content)
 
 
 def as_directory(source: Any) -> Any:
@@ -351,7 +352,7 @@ def as_file(source: Any) -> File:
     return as_directory(source).file
 
 
-def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
+def _open_core(place: Any, name: str, options: dict[str, Any]) -> tuple[File, int | None]:
     """Opens a path, a URL, or a file of fsspec's under this name."""
     state = _state(place)
     try:
@@ -365,9 +366,7 @@ def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     _warn(core)
     opened = File(core, place, options)
     opened._state = state
-    end = core.header["fEND"]
-    opened._size = None if state is None or (state[2] != end and not _is_plain(name)) else state[2]
-    return opened
+    return opened, None if state is None else state[2]
 
 
 def _is_plain(path: str) -> bool:

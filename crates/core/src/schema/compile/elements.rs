@@ -145,20 +145,13 @@ impl Compiler<'_> {
         if streamers::forwards(name) {
             return Ok((steps, field(kind)));
         }
-        let span = self.seal(steps);
-        let mut versions = self.versions(&info, span);
         // A class keeps its version when its base gets a new one: a file that was written by several programs describes
         // it once, with the base of the first.
-        let others: Vec<_> = self.registry.versions(name).iter().filter(|other| ***other != *info).cloned().collect();
-        for other in others {
-            if let Some(body) = self.other_version(&other, &kind, other.version == info.version)? {
-                versions.bodies = [&*versions.bodies, &[body]].concat().into();
-            }
-        }
+        let versions = self.versions(name, &info, steps, &kind)?;
         Ok((vec![Step::Class { versions, role: Role::Base }], field(kind)))
     }
 
-    pub(super) fn versions(&self, info: &StreamerInfo, span: Span) -> Versions {
+    pub(super) fn one_version(&self, info: &StreamerInfo, span: Span) -> Versions {
         let body = Body { version: info.version, checksum: info.checksum, span };
         Versions { class: Arc::clone(&info.name), bodies: Box::new([body]) }
     }

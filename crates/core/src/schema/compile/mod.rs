@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::info::{BARE, StreamerInfo};
-use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, Target, TextForm};
+use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, Target, TextForm, Versions};
 use super::registry::Registry;
 use super::streamers;
 use super::typename::TypeName;
@@ -224,25 +224,31 @@ impl Compiler<'_> {
         if streamers::forwards(class) {
             return Ok((steps, kind));
         }
+        let versions = self.versions(class, &info, steps, &kind)?;
+        Ok((vec![Step::Class { versions, role }], kind))
+    }
+
+    /// All versions of a class, of which one has these steps and columns.
+    fn versions(&mut self, class: &str, info: &Arc<StreamerInfo>, steps: Vec<Step>, kind: &Kind) -> Result<Versions> {
         let span = self.seal(steps);
-        let mut versions = self.versions(&info, span);
-        let others: Vec<_> = self.registry.versions(class).iter().filter(|other| ***other != *info).cloned().collect();
+        let mut versions = self.one_version(info, span);
+        let others: Vec<_> = self.registry.versions(class).iter().filter(|other| ***other != **info).cloned().collect();
         for other in others {
             // Where its columns cannot be these: a body that no object names, so that the one that is left is not taken
             // for all versions.
-            let body = self.other_version(&other, &kind, other.version == info.version)?.unwrap_or(Body {
+            let body = self.other_version(&other, kind, other.version == info.version)?.unwrap_or(Body {
                 version: NO_VERSION,
                 checksum: 0,
                 span,
             });
             versions.bodies = [&*versions.bodies, &[body]].concat().into();
         }
-        Ok((vec![Step::Class { versions, role }], kind))
+        Ok(versions)
     }
 
     /// A further version of a class whose columns exist already. Members that it has not become zero or empty; members
     /// that only it has are decoded into scratch buffers; numbers of another type are converted.
-    pub(super) fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
+    fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
         let (from, mark) = (self.steps.len(), self.buffers.len());
         let (mut steps, theirs) = self.members(info)?;
         let Some(fit) = Fit::new(&theirs, kind, tie) else {
@@ -278,7 +284,7 @@ impl Compiler<'_> {
                 Some(info) => {
                     let (steps, kind) = self.members(&info)?;
                     let span = self.seal(steps);
-                    let versions = self.versions(&info, span);
+                    let versions = self.one_version(&info, span);
                     (vec![Step::Class { versions, role: Role::Member }], kind)
                 }
                 None => return Err(Error::unsupported(format!("the file does not describe class {base}"))),

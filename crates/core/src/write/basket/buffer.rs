@@ -2,12 +2,12 @@
 
 use crate::column::{Prim, encode_numbers, ends};
 use crate::error::Result;
-use crate::write::basket::grown::Grown;
 use crate::write::basket::raw_entries::RawEntries;
+use crate::write::basket::reused_bytes::ReusedBytes;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::class::Type;
 use crate::write::model::columns::{Column, move_ends};
-use crate::write::model::values::{Memory, Values};
+use crate::write::model::values::{ValueMemory, Values};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
     /// Numbers as they are stored in baskets, or bytes of strings.
-    bytes: Grown,
+    bytes: ReusedBytes,
     /// For each level of lists, the end of each list, in items of the level below.
     levels: Vec<Vec<u64>>,
     /// Objects.
@@ -94,7 +94,7 @@ impl RowBuffer {
     }
 
     /// Appends numbers of a range of bytes.
-    fn append_numbers(&mut self, prim: Prim, from: &Memory<'_>, range: Range<usize>) -> Result<()> {
+    fn append_numbers(&mut self, prim: Prim, from: &ValueMemory<'_>, range: Range<usize>) -> Result<()> {
         /// Bytes that stay in the L1 cache where the memory is fresh, and filled with zeros first.
         const STEP: usize = 8 << 10;
         from.read(range, |bytes| {

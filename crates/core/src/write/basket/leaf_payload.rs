@@ -28,25 +28,31 @@ pub(crate) fn most(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) 
     }
 }
 
-/// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
+/// Appends entries in the format of a basket, but for their [`numbers`] where these stay in the rows; none if they
+/// exceed 32-bit offsets.
 pub(crate) fn payload(
     spec: &BranchSpec,
     pending: &RowBuffer,
     rows: &Range<usize>,
     keylen: usize,
+    numbers_stay: bool,
     into: &mut Vec<u8>,
 ) -> Option<Shape> {
     match &spec.kind {
-        BranchKind::Vector(..) => vectors(spec, pending, rows, keylen, into),
-        BranchKind::Leaves(class) => leaves(&spec.leaves_of(class), pending, rows, into),
-        _ => match numbers(spec, pending, rows) {
-            Some(numbers) => {
-                into.extend_from_slice(&pending.stored()[numbers.clone()]);
-                tail(spec, pending, rows, keylen, into)
-            }
-            None => texts(pending, rows, keylen, into),
-        },
+        BranchKind::Vector(..) => return vectors(spec, pending, rows, keylen, into),
+        BranchKind::Leaves(class) => return leaves(&spec.leaves_of(class), pending, rows, into),
+        _ => {}
     }
+    let Some(numbers) = numbers(spec, pending, rows) else { return texts(pending, rows, keylen, into) };
+    let (data_bytes, width) = (numbers.len(), spec.stored_width());
+    if !numbers_stay {
+        into.extend_from_slice(&pending.stored()[numbers]);
+    }
+    if matches!(spec.kind, BranchKind::Jagged(..)) {
+        let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
+        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
+    }
+    Some(Shape { data_bytes, width })
 }
 
 /// Where the numbers of entries lie in the buffered rows, as they are stored; none if entries are more than numbers.
@@ -58,22 +64,6 @@ pub(crate) fn numbers(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize
     };
     let width = spec.stored_width();
     Some(span.start * width..span.end * width)
-}
-
-/// Appends what follows the numbers of entries; none if they exceed 32-bit offsets.
-pub(crate) fn tail(
-    spec: &BranchSpec,
-    pending: &RowBuffer,
-    rows: &Range<usize>,
-    keylen: usize,
-    into: &mut Vec<u8>,
-) -> Option<Shape> {
-    let width = spec.stored_width();
-    if matches!(spec.kind, BranchKind::Jagged(..)) {
-        let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
-        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
-    }
-    Some(Shape { data_bytes: numbers(spec, pending, rows)?.len(), width })
 }
 
 /// The leaves of each entry, one after another.

@@ -4,12 +4,12 @@
 
 pub(crate) mod blocks;
 pub(crate) mod buffer;
-pub(crate) mod grown;
 pub(crate) mod leaf_payload;
 pub(crate) mod object_payload;
 pub(crate) mod offsets;
 pub(crate) mod raw_entries;
 pub(crate) mod recycle;
+pub(crate) mod reused_bytes;
 pub(crate) mod seal;
 
 use std::ops::Range;

@@ -18,6 +18,8 @@ pub(crate) fn stored(prim: Prim, from: &[u8], into: &mut Vec<u8>) {
     /// Bytes that stay in the L1 cache between filling and encoding.
     const STEP: usize = 8 << 10;
     let bytes_of = |memory: usize| memory / prim.number().bytes() * prim.bytes();
+    // Reserve exactly: the memory is reused for the next cluster.
+    into.reserve_exact(bytes_of(from.len()));
     for from in from.chunks(STEP) {
         let old = into.len();
         into.resize(old + bytes_of(from.len()), 0);

@@ -105,10 +105,9 @@ pub(crate) fn seal(
         _ => None,
     };
     let shape = match (layout, layout.split(), pending.objects()) {
-        (BranchLayout::Plain(spec), ..) if numbers.is_some() => {
-            leaf_payload::tail(spec, pending, rows, keylen, entries)
+        (BranchLayout::Plain(spec), ..) => {
+            leaf_payload::payload(spec, pending, rows, keylen, numbers.is_some(), entries)
         }
-        (BranchLayout::Plain(spec), ..) => leaf_payload::payload(spec, pending, rows, keylen, entries),
         (BranchLayout::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
         (BranchLayout::Split(plan, ..), Some(split), Some(column)) => {
             object_payload::payload(plan, split, column, rows, keylen, entries)

@@ -222,10 +222,10 @@ impl BranchSpec {
     /// How its numbers are stored: those of vectors as they are.
     pub(crate) fn prim(&self) -> Option<Prim> {
         let number = self.number_type()?;
-        Some(match (&self.packing, number, &self.kind) {
-            (_, _, BranchKind::Vector(..)) => Prim::Plain(number),
-            (Some(range), Number::F64, _) => Prim::double32(range),
-            (Some(range), Number::F32, _) => Prim::float16(range),
+        let packing = self.packing.as_ref().filter(|_| !matches!(self.kind, BranchKind::Vector(..)));
+        Some(match (packing, number) {
+            (Some(range), Number::F64) => Prim::double32(range),
+            (Some(range), Number::F32) => Prim::float16(range),
             _ => Prim::Plain(number),
         })
     }

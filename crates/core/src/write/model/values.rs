@@ -68,13 +68,13 @@ enum Ends<'a> {
 #[derive(Clone, Debug)]
 enum Items<'a> {
     /// Native-endian numbers.
-    Numbers(Number, Memory<'a>),
+    Numbers(Number, ValueMemory<'a>),
     /// Bytes of strings, whose ends are the innermost level.
-    Text(Memory<'a>),
+    Text(ValueMemory<'a>),
     Objects(&'a Column),
 }
 
-/// Memory of another language, for bindings: it may change while others run, so it is copied, part by part.
+/// ValueMemory of another language, for bindings: it may change while others run, so it is copied, part by part.
 #[doc(hidden)]
 pub trait Foreign: fmt::Debug {
     /// Its bytes.
@@ -90,12 +90,12 @@ pub trait Foreign: fmt::Debug {
 
 /// Where values lie.
 #[derive(Clone, Debug)]
-pub(crate) enum Memory<'a> {
+pub(crate) enum ValueMemory<'a> {
     Slice(Cow<'a, [u8]>),
     Foreign(&'a dyn Foreign),
 }
 
-impl Memory<'_> {
+impl ValueMemory<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Slice(bytes) => bytes.len(),
@@ -136,7 +136,7 @@ impl<'a, T: Native> From<&'a Vec<T>> for Values<'a> {
 
 impl<'a> Values<'a> {
     fn of<T: Native>(levels: Vec<Ends<'a>>, items: &'a [T]) -> Self {
-        Self { levels, items: Items::Numbers(T::NUMBER, Memory::Slice(Cow::Borrowed(T::memory(items)))) }
+        Self { levels, items: Items::Numbers(T::NUMBER, ValueMemory::Slice(Cow::Borrowed(T::memory(items)))) }
     }
 
     /// A list of numbers an entry, or of arrays as the branch's extents say: offsets, and the items of all lists.
@@ -192,7 +192,7 @@ impl<'a> Values<'a> {
         }
         let lists = levels.iter().map(|offsets| Ends::Offsets(Cow::Borrowed(offsets)));
         let levels = lists.chain([Ends::Offsets(Cow::Owned(offsets))]).collect();
-        Self { levels, items: Items::Text(Memory::Slice(Cow::Owned(text))) }
+        Self { levels, items: Items::Text(ValueMemory::Slice(Cow::Owned(text))) }
     }
 
     /// An object an entry: a column for each member.
@@ -214,7 +214,7 @@ impl<'a> Values<'a> {
     #[doc(hidden)]
     pub fn from_memory(number: Option<Number>, levels: &[&'a [i64]], memory: &'a [u8]) -> Self {
         let levels = levels.iter().map(|&ends| Ends::Plain(ends)).collect();
-        let memory = Memory::Slice(Cow::Borrowed(memory));
+        let memory = ValueMemory::Slice(Cow::Borrowed(memory));
         let items = match number {
             Some(number) => Items::Numbers(number, memory),
             None => Items::Text(memory),
@@ -226,18 +226,18 @@ impl<'a> Values<'a> {
     #[doc(hidden)]
     pub fn from_foreign(number: Number, levels: &[&'a [i64]], memory: &'a dyn Foreign) -> Self {
         let levels = levels.iter().map(|&ends| Ends::Plain(ends)).collect();
-        Self { levels, items: Items::Numbers(number, Memory::Foreign(memory)) }
+        Self { levels, items: Items::Numbers(number, ValueMemory::Foreign(memory)) }
     }
 
     /// Numbers in native-endian memory: the offsets of each level of lists, from the outermost on.
     pub(crate) fn from_numbers(number: Number, levels: Vec<Cow<'a, [i64]>>, memory: Cow<'a, [u8]>) -> Self {
-        let items = Items::Numbers(number, Memory::Slice(memory));
+        let items = Items::Numbers(number, ValueMemory::Slice(memory));
         Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items }
     }
 
     /// Strings, whose offsets are the last level.
     pub(crate) fn from_text(levels: Vec<Cow<'a, [i64]>>, text: Cow<'a, [u8]>) -> Self {
-        let items = Items::Text(Memory::Slice(text));
+        let items = Items::Text(ValueMemory::Slice(text));
         Self { levels: levels.into_iter().map(Ends::Offsets).collect(), items }
     }
 
@@ -256,8 +256,8 @@ impl<'a> Values<'a> {
     }
 
     /// Native-endian numbers, or the bytes of strings.
-    pub(crate) fn memory(&self) -> &Memory<'a> {
-        const NONE: &Memory<'static> = &Memory::Slice(Cow::Borrowed(&[]));
+    pub(crate) fn memory(&self) -> &ValueMemory<'a> {
+        const NONE: &ValueMemory<'static> = &ValueMemory::Slice(Cow::Borrowed(&[]));
         match &self.items {
             Items::Numbers(_, memory) | Items::Text(memory) => memory,
             Items::Objects(_) => NONE,

@@ -13,7 +13,7 @@ use crate::write::model::branch::{BranchKind, BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type, pair};
 use crate::write::model::columns::Column;
 use crate::write::model::values::Values;
-use crate::write::rewrite::class_in_tree::settle;
+use crate::write::rewrite::class_in_tree::fit_description;
 
 /// A branch that is made of the values of a top-level field, or of a member of it.
 #[derive(Debug)]
@@ -319,10 +319,7 @@ impl<'a> Branches<'a> {
                     let name = if member.base { class_name(&child.type_name) } else { member.name.to_string() };
                     class.members.push(Member { name: name.into(), kind, is_base: member.base, was: Vec::new() });
                 }
-                let left_out = "leave the field out (`--drop`, or `drop=` in Python)";
-                settle(&self.registry, &mut class).map_err(|error| {
-                    Error::unsupported(format!("{}: {left_out}", error.message())).in_object(&outer.path)
-                })?;
+                fit_description(&self.registry, &mut class).map_err(|what| refused(&what))?;
                 Type::Object(Arc::new(class))
             }
             Kind::OneOf { of, .. } if of.len() == 1 => return Err(refused("values that may be absent")),

@@ -3,7 +3,6 @@
 //! Source: `TStreamerInfo::Compile`.
 
 use crate::column::{Number, Prim};
-use crate::error::{Error, Result};
 use crate::schema::{Element, Registry, TypeName, is_custom};
 use crate::write::model::class::{Class, Type};
 
@@ -12,18 +11,15 @@ use crate::write::model::class::{Class, Type};
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) where the class is streamed by hand, or its description has other
-/// members: readers take the members of a version for those that are described.
-pub(crate) fn settle(registry: &Registry, class: &mut Class) -> Result<()> {
+/// What a tree does not hold, where the class is streamed by hand, or its description has other members: readers take
+/// the members of a version for those that are described.
+pub(crate) fn fit_description(registry: &Registry, class: &mut Class) -> Result<(), String> {
     // A `std::array` as an item, which ROOT reads whole only.
     if class.name.starts_with("array<") || class.name.starts_with("std::array<") {
-        return Err(Error::unsupported(format!("a tree does not hold {} as an object", class.name)));
+        return Err(format!("{} as an object", class.name));
     }
     if is_custom(&class.name) || Registry::is_streamed_by_hand(&class.name) {
-        return Err(Error::unsupported(format!(
-            "a tree does not hold members of a {}, which ROOT streams by hand",
-            class.name
-        )));
+        return Err(format!("members of a {}, which ROOT streams by hand", class.name));
     }
     let known = registry.info(&class.name, Some(class.info_version()), class.known_checksum);
     let Some(info) = known.filter(|info| info.version == class.info_version()) else { return Ok(()) };
@@ -35,23 +31,18 @@ pub(crate) fn settle(registry: &Registry, class: &mut Class) -> Result<()> {
     }
     let own = class.info().elements;
     let differs = |(own, described): &(&Element, &Element)| !is_alike(registry, own, described);
-    let other = match own.iter().zip(&info.elements).find(differs) {
-        Some((_, described)) => described,
-        None if own.len() == info.elements.len() => return Ok(()),
-        None => match info.elements.get(own.len()) {
-            Some(described) => described,
-            None => {
-                let words =
-                    format!("class {} has more members than its StreamerInfo (version {})", info.name, info.version);
-                return Err(Error::unsupported(words));
-            }
-        },
-    };
-    let words = format!(
-        "class {} (version {}) has a member {} of type {} in trees, which is stored otherwise",
-        info.name, info.version, other.name, other.type_name
-    );
-    Err(Error::unsupported(words))
+    let other = own.iter().zip(&info.elements).find(differs).map(|(_, described)| described);
+    match other.or_else(|| info.elements.get(own.len())) {
+        Some(other) => {
+            let (class, version, member, of) = (&info.name, info.version, &other.name, &other.type_name);
+            let otherwise = "otherwise than its StreamerInfo has them";
+            Err(format!("members of class {class} (version {version}) {otherwise} ({member} is {of} there)"))
+        }
+        None if own.len() > info.elements.len() => {
+            Err(format!("more members of class {} (version {}) than its StreamerInfo has", info.name, info.version))
+        }
+        None => Ok(()),
+    }
 }
 
 /// `fType` of a `TString`.

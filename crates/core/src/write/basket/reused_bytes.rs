@@ -2,13 +2,13 @@
 
 /// Like a `Vec<u8>`, but that memory which was filled once is not filled with zeros again.
 #[derive(Debug, Default)]
-pub(crate) struct Grown {
+pub(crate) struct ReusedBytes {
     /// Initialised as far as it ever was in use.
     memory: Vec<u8>,
     len: usize,
 }
 
-impl Grown {
+impl ReusedBytes {
     /// The bytes in use.
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.memory[..self.len]
@@ -40,16 +40,16 @@ mod tests {
 
     #[test]
     fn bytes_are_those_that_were_added_last() {
-        let (mut grown, mut plain) = (Grown::default(), Vec::new());
+        let (mut reused, mut plain) = (ReusedBytes::default(), Vec::new());
         for (kept, more) in [(0, 5), (3, 9), (12, 0), (1, 2), (0, 20), (99, 1)] {
-            grown.truncate(kept);
+            reused.truncate(kept);
             plain.truncate(kept);
             let bytes: Vec<u8> = (0..more).map(|byte| byte + kept as u8).collect();
             let (first, rest) = bytes.split_at(bytes.len() / 2);
-            grown.extend_from_slice(first);
-            grown.grow(rest.len()).copy_from_slice(rest);
+            reused.extend_from_slice(first);
+            reused.grow(rest.len()).copy_from_slice(rest);
             plain.extend_from_slice(&bytes);
-            assert_eq!(grown.as_slice(), plain);
+            assert_eq!(reused.as_slice(), plain);
         }
     }
 }
