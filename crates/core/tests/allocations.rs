@@ -117,19 +117,25 @@ fn a_tree_of_100_000_branches_opens_in_so_many_bytes_a_branch() {
     assert!(peak < 11 * few_peak && kept < 11 * few_kept, "{peak} {few_peak} {kept} {few_kept}");
 }
 
-/// Bytes that a second read of lists of objects takes beyond what the first one gave back, and those of the answer.
-fn second_read(counts: &[usize]) -> (i64, i64) {
+/// Bytes that a second read of lists of objects, or of pointers to them, takes beyond what the first one gave back, and
+/// those of the answer.
+fn second_read(counts: &[usize], pointers: bool) -> (i64, i64) {
     let path = sapwood_testkit::scratch("second-read.root");
     let number = |number| Type::Number(number);
     let hit = Class::new("Hit").member("x", number(Number::F32)).member("n", number(Number::I32));
-    let kind = Type::vector(Type::Object(Arc::new(hit)));
+    let hit = Arc::new(hit);
+    let kind = Type::vector(if pointers { Type::Pointer(hit) } else { Type::Object(hit) });
     let items: usize = counts.iter().sum();
     let ends = counts.iter().scan(0, |end, &count| {
         *end += count as u64;
         Some(*end)
     });
     let members = vec![Column::from(&vec![0.5_f32; items][..]), Column::from(&vec![7_i32; items][..])];
-    let hits = Column::Lists(ends.collect(), Box::new(Column::Record(items, members)));
+    let mut hits = Column::Record(items, members);
+    if pointers {
+        hits = Column::Lists((1..=items as u64).collect(), Box::new(hits));
+    }
+    let hits = Column::Lists(ends.collect(), Box::new(hits));
     let how = WriteOptions { session: Session::with_threads(1), ..WriteOptions::default() };
     let mut file = FileWriter::recreate(&path, how).unwrap();
     let specs = vec![BranchSpec::new("hits", BranchKind::Object(kind, 0))];
@@ -141,13 +147,13 @@ fn second_read(counts: &[usize]) -> (i64, i64) {
     let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
     let tree = File::open_with(&path, options).unwrap().tree("t").unwrap();
     let id = tree.branch("hits").unwrap().id;
-    let read = || read::columns(&tree, &[id], 0..counts.len() as u64).unwrap();
+    let read = || read::columns(&tree, &[id], 0..counts.len() as u64).unwrap().remove(0).followed().unwrap();
     drop(read());
     let before = LIVE.with(Cell::get);
     PEAK.with(|peak| peak.set(before));
-    let columns = read();
+    let column = read();
     let growth = PEAK.with(Cell::get) - before;
-    (growth, columns[0].memory_bytes() as i64)
+    (growth, column.memory_bytes() as i64)
 }
 
 #[test]
@@ -155,7 +161,15 @@ fn an_answer_takes_the_memory_of_the_one_before() {
     let growing: Vec<usize> = (0..400).map(|entry| 2_000 + 20 * entry).collect();
     let shrinking: Vec<usize> = growing.iter().rev().copied().collect();
     for counts in [growing, shrinking, vec![6_000; 400]] {
-        let (growth, answer) = second_read(&counts);
+        let (growth, answer) = second_read(&counts, false);
         assert!(answer > 16 << 20 && growth < answer / 10, "{growth} of {answer} bytes, first {}", counts[0]);
     }
+}
+
+#[test]
+fn objects_behind_pointers_are_decoded_where_they_stay() {
+    let (growth, answer) = second_read(&vec![4_000; 400], true);
+    // What is new: their numbers, and the ends of lists and tags of pointers.
+    println!("{growth} of {answer} bytes");
+    assert!(answer > 12 << 20 && growth < 3 * answer, "{growth} of {answer} bytes");
 }

@@ -1,7 +1,12 @@
 //! Columns while they grow: what a program decodes into.
 
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
 use super::{BufferId, Number, Prim, decode_numbers, ends};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::wire::Reader;
 
 /// What a buffer holds.
@@ -24,6 +29,8 @@ pub enum Growing {
     Bytes(Vec<u8>),
     /// Ends of lists, or numbers of objects.
     Words(Vec<u32>),
+    /// Numbers or bytes that grow no more and may be shared.
+    Whole(Bytes),
 }
 
 /// Rows of a column, or of a class, decoded so far. Recycled: clearing keeps the memory.
@@ -69,7 +76,77 @@ impl Part {
             match buffer {
                 Growing::Bytes(bytes) => bytes.clear(),
                 Growing::Words(words) => words.clear(),
+                Growing::Whole(_) => *buffer = Growing::Bytes(Vec::new()),
             }
+        }
+    }
+
+    /// Forgets rows, ends and numbers of objects; numbers and texts stay, and those of further rows follow them.
+    pub(crate) fn keep_bytes(&mut self) {
+        self.rows = 0;
+        self.absent_bytes = 0;
+        for buffer in &mut self.buffers {
+            if let Growing::Words(words) = buffer {
+                words.clear();
+            }
+        }
+    }
+
+    /// Moves numbers or texts into memory of so many bytes, where more of them follow.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) where the system has no such memory.
+    pub(crate) fn reserve(&mut self, id: BufferId, memory: &Memory, bytes: usize) -> Result<()> {
+        let into = self.bytes_mut(id);
+        if bytes > into.capacity() {
+            let mut room = memory.try_take(bytes)?;
+            room.clear();
+            let mut room = Vec::from(room);
+            room.extend_from_slice(into);
+            *into = room;
+        }
+        Ok(())
+    }
+
+    /// Moves all numbers and texts into larger memory, where `expected` says of their bytes how many there will be.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) where the system has no such memory.
+    pub(crate) fn reserve_all(&mut self, memory: &Memory, expected: impl Fn(usize) -> usize) -> Result<()> {
+        for id in 0..self.buffers.len() as BufferId {
+            if let Some(Growing::Bytes(bytes)) = self.buffers.get(id as usize) {
+                self.reserve(id, memory, expected(bytes.len()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all numbers or texts out, in the memory that they lie in.
+    pub(crate) fn take_bytes(&mut self, id: BufferId) -> BytesMut {
+        BytesMut::from(Bytes::from(std::mem::take(self.bytes_mut(id))))
+    }
+
+    /// Makes what is large readable by many: no more rows follow.
+    pub(crate) fn share(&mut self, memory: &Memory) {
+        const LARGE: usize = 64 << 10;
+        for buffer in &mut self.buffers {
+            if let Growing::Bytes(bytes) = buffer
+                && bytes.len() >= LARGE
+            {
+                *buffer = Growing::Whole(memory.lend(BytesMut::from(Bytes::from(std::mem::take(bytes)))));
+            }
+        }
+    }
+
+    /// Bytes of a buffer without a copy, if it can be shared and most of it is meant: a slice holds all of its memory.
+    pub(crate) fn shared(&self, id: BufferId, range: Range<usize>) -> Option<Bytes> {
+        match self.buffers.get(id as usize) {
+            Some(Growing::Whole(bytes)) if range.len() >= bytes.len() / 2 && range.end <= bytes.len() => {
+                Some(bytes.slice(range))
+            }
+            _ => None,
         }
     }
 
@@ -78,6 +155,7 @@ impl Part {
     pub fn bytes(&self, id: BufferId) -> &[u8] {
         match self.buffers.get(id as usize) {
             Some(Growing::Bytes(bytes)) => bytes,
+            Some(Growing::Whole(bytes)) => bytes,
             _ => &[],
         }
     }
@@ -101,6 +179,7 @@ impl Part {
         let used = self.buffers.iter().map(|buffer| match buffer {
             Growing::Bytes(bytes) => bytes.len(),
             Growing::Words(words) => 4 * words.len(),
+            Growing::Whole(bytes) => bytes.len(),
         });
         used.sum()
     }
@@ -109,7 +188,9 @@ impl Part {
     pub(crate) fn bytes_mut(&mut self, id: BufferId) -> &mut Vec<u8> {
         match &mut self.buffers[id as usize] {
             Growing::Bytes(bytes) => bytes,
-            Growing::Words(_) => unreachable!("a program writes numbers only where its buffers are declared so"),
+            Growing::Words(_) | Growing::Whole(_) => {
+                unreachable!("a program writes numbers only where its buffers are declared so")
+            }
         }
     }
 
@@ -117,7 +198,9 @@ impl Part {
     pub(crate) fn words_mut(&mut self, id: BufferId) -> &mut Vec<u32> {
         match &mut self.buffers[id as usize] {
             Growing::Words(words) => words,
-            Growing::Bytes(_) => unreachable!("a program writes words only where its buffers are declared so"),
+            Growing::Bytes(_) | Growing::Whole(_) => {
+                unreachable!("a program writes words only where its buffers are declared so")
+            }
         }
     }
 
@@ -199,6 +282,9 @@ impl Part {
         stride: usize,
     ) {
         let into = self.bytes_mut(id);
+        if rows == 1 && count == 1 {
+            return append_one(into, prim, from);
+        }
         if stride == count * prim.bytes() || rows == 1 {
             return append(into, prim, &from[..rows * count * prim.bytes()]);
         }
@@ -241,13 +327,44 @@ fn append_strided<const W: usize>(into: &mut Vec<u8>, from: &[u8], rows: usize, 
     }
 }
 
+/// Appends the number that `from` begins with: members of single objects are so short that a call for each counts.
+#[inline]
+fn append_one(into: &mut Vec<u8>, prim: Prim, from: &[u8]) {
+    fn push<const W: usize>(into: &mut Vec<u8>, from: &[u8]) -> Option<()> {
+        let mut value = *from.first_chunk::<W>()?;
+        if cfg!(target_endian = "little") {
+            value.reverse();
+        }
+        into.extend_from_slice(&value);
+        Some(())
+    }
+    let done = match prim {
+        Prim::Plain(Number::Bool) => None,
+        Prim::Plain(number) => match number.bytes() {
+            1 => push::<1>(into, from),
+            2 => push::<2>(into, from),
+            4 => push::<4>(into, from),
+            _ => push::<8>(into, from),
+        },
+        _ => None,
+    };
+    if done.is_none() {
+        append(into, prim, &from[..prim.bytes()]);
+    }
+}
+
 /// Appends consecutive numbers of a file in memory format.
 #[inline]
 fn append(into: &mut Vec<u8>, prim: Prim, from: &[u8]) {
-    let old = into.len();
-    let items = from.len() / prim.bytes();
-    into.resize(old + items * prim.number().bytes(), 0);
-    decode_numbers(prim, from, &mut into[old..]);
+    /// What is cleared first is still in the nearest cache when it is written; whole numbers of any width.
+    const PIECE_BYTES: usize = 12 << 10;
+    into.reserve(from.len() / prim.bytes() * prim.number().bytes());
+    for from in from.chunks(PIECE_BYTES) {
+        let old = into.len();
+        let items = from.len() / prim.bytes();
+        into.resize(old + items * prim.number().bytes(), 0);
+        decode_numbers(prim, from, &mut into[old..]);
+    }
 }
 
 /// Big-endian numbers that are where they should be, to native ones.

@@ -3,7 +3,6 @@
 //! Why so: `docs/decisions/columns-with-pointers.md`. Objects behind pointers are rows of tables already; here the rows
 //! that a column points at are gathered, in the order of the pointers, into further buffers of the column.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use bytes::Bytes;
 use super::Column;
 use crate::column::{BufferId, Field, Kind, ListOf, Part};
 use crate::error::{Error, Result};
-use crate::schema::{Detail, Objects, Registry, Target};
+use crate::schema::{Detail, NumberMap, Objects, Registry, Target};
 
 /// The most objects nested through pointers.
 const DEEPEST: usize = 64;
@@ -120,14 +119,21 @@ struct Follow<'a> {
 
 impl<'a> Follow<'a> {
     fn buffer(&mut self, bytes: Vec<u8>) -> BufferId {
-        self.buffers.push(bytes.into());
+        self.shared(bytes.into())
+    }
+
+    fn shared(&mut self, bytes: Bytes) -> BufferId {
+        self.buffers.push(bytes);
         (self.buffers.len() - 1) as BufferId
     }
 
     /// A buffer of offsets: 0, then all ends.
     fn offsets(&mut self, ends: &[i64]) -> BufferId {
-        let all = std::iter::once(0).chain(ends.iter().copied());
-        self.buffer(all.flat_map(i64::to_ne_bytes).collect())
+        let mut bytes = vec![0; 8 * (ends.len() + 1)];
+        for (out, end) in bytes.as_chunks_mut().0.iter_mut().skip(1).zip(ends) {
+            *out = end.to_ne_bytes();
+        }
+        self.buffer(bytes)
     }
 
     /// Reserves memory.
@@ -178,7 +184,7 @@ impl<'a> Follow<'a> {
         let objects = self.objects;
         let mut groups: Vec<Group<'a>> = Vec::new();
         // Group and source of each table.
-        let mut places: HashMap<u32, (usize, usize)> = HashMap::new();
+        let mut places: NumberMap<u32, (usize, usize)> = NumberMap::default();
         let mut tags = Vec::with_capacity(ids.len());
         let mut back: Vec<(usize, &Arc<str>)> = Vec::new();
         for (position, &id) in ids.iter().enumerate() {
@@ -200,8 +206,10 @@ impl<'a> Follow<'a> {
                     };
                     let group = groups.iter().position(is_same_group).unwrap_or(groups.len());
                     if group == groups.len() {
-                        let (sources, runs) = (Vec::new(), Vec::new());
-                        groups.push(Group { class, sources, runs, ids: Vec::new(), positions: Vec::new() });
+                        // Most often all pointers lead to one class.
+                        let most = if group == 0 { ids.len() - position } else { 0 };
+                        let (ids, positions) = (Vec::with_capacity(most), Vec::with_capacity(most));
+                        groups.push(Group { class, sources: Vec::new(), runs: Vec::new(), ids, positions });
                     }
                     let source = groups[group].sources.len();
                     groups[group].sources.push(Source { kind, part });
@@ -322,6 +330,12 @@ impl<'a> Follow<'a> {
             Kind::Number { number, .. } => {
                 let wide = number.bytes();
                 self.take(rows.saturating_mul(wide))?;
+                if let [run] = runs
+                    && let Source { kind: Kind::Number { buffer, .. }, part } = &from[run.source]
+                    && let Some(bytes) = part.shared(*buffer, run.start * wide..(run.start + run.len) * wide)
+                {
+                    return Ok(Kind::Number { buffer: self.shared(bytes), number: *number });
+                }
                 let mut out = Vec::with_capacity(rows * wide);
                 for run in runs {
                     let Kind::Number { buffer, .. } = from[run.source].kind else { return Err(differs()) };
@@ -332,7 +346,7 @@ impl<'a> Follow<'a> {
                 Ok(Kind::Number { buffer: self.buffer(out), number: *number })
             }
             Kind::Text { .. } | Kind::Opaque { .. } => {
-                let (mut ends, mut text) = (Vec::with_capacity(rows), Vec::new());
+                let (mut ends, mut text, mut whole) = (Vec::with_capacity(rows), Vec::new(), None);
                 self.take(8 * rows)?;
                 for run in runs {
                     let (Kind::Text { offsets, bytes } | Kind::Opaque { offsets, bytes, .. }) = from[run.source].kind
@@ -342,9 +356,16 @@ impl<'a> Follow<'a> {
                     let part = from[run.source].part;
                     let span = lists(part, *offsets, run, text.len() as i64, &mut ends)?;
                     self.take(span.len())?;
+                    if runs.len() == 1 {
+                        whole = part.shared(*bytes, span.clone());
+                    }
+                    if whole.is_some() {
+                        break;
+                    }
                     text.extend_from_slice(part.bytes(*bytes).get(span).ok_or_else(short)?);
                 }
-                let (offsets, bytes) = (self.offsets(&ends), self.buffer(text));
+                let offsets = self.offsets(&ends);
+                let bytes = self.shared(whole.unwrap_or_else(|| text.into()));
                 Ok(match first.kind {
                     Kind::Opaque { class, .. } => Kind::Opaque { offsets, bytes, class: Arc::clone(class) },
                     _ => Kind::Text { offsets, bytes },

@@ -182,6 +182,12 @@ fn shape(interpretation: &Interpretation) -> Shape {
     }
 }
 
+/// Bytes of all rows that are left, with a margin, by those of some which take `here` of the `left` bytes in baskets.
+fn expected(bytes: usize, (left, here): (u64, u64)) -> usize {
+    let expected = bytes as u128 * u128::from(left) / u128::from(here).max(1);
+    usize::try_from(expected + expected / 8 + 64).unwrap_or(usize::MAX)
+}
+
 /// A piece of each buffer of a result, with the number of items before it.
 pub(super) type Places = Vec<(BytesMut, i64)>;
 
@@ -194,6 +200,12 @@ pub(super) struct Answer {
     left_bytes: u64,
     pub(super) rows: usize,
     pub(super) objects: Objects,
+    memory: Memory,
+    /// The rows of baskets that are decoded one after another: its numbers and texts are those of the column.
+    growing: Option<Part>,
+    /// Whether there is memory for the objects behind pointers, and the most that is reserved for a member of theirs.
+    is_sized: bool,
+    most_bytes: usize,
     /// Parts to reuse, with capacity for their pieces.
     pub(super) spare: Vec<(Part, Places)>,
 }
@@ -209,29 +221,29 @@ struct Growing {
     handed: usize,
     /// Items so far, for a buffer of ends.
     items: i64,
+    /// Bytes so far, where they stay in a part.
+    kept_bytes: usize,
 }
 
 impl Growing {
+    /// Bytes to reserve, by those of the last piece.
+    fn expected(&self, bytes: usize, shares: (u64, u64)) -> usize {
+        if self.is_exact { self.most_bytes } else { expected(bytes, shares).min(self.most_bytes) }
+    }
+
     /// The next piece, for `rows` rows. It determines what is reserved for later ones, by the bytes that all rows which
     /// are left take in baskets, and those that these take `here`.
-    fn slot(&mut self, bytes: usize, rows: usize, (left, here): (u64, u64)) -> Result<BytesMut> {
-        let (most, exact) = (self.most_bytes, self.is_exact);
-        let expected = move || {
-            if exact {
-                return most;
-            }
-            let expected = bytes as u128 * u128::from(left) / u128::from(here).max(1);
-            usize::try_from(expected + expected / 8 + 64).map_or(most, |bytes| bytes.min(most))
-        };
+    fn slot(&mut self, bytes: usize, rows: usize, shares: (u64, u64)) -> Result<BytesMut> {
+        let expected = self.expected(bytes, shares);
         let piece = match (self.kind, self.handed) {
             (BufferKind::Ends, 0) => {
                 // Offsets begin with 0.
-                let mut zero = self.arena.slot(8, || expected().max(bytes + 8))?;
+                let mut zero = self.arena.slot(8, || expected.max(bytes + 8))?;
                 zero.fill(0);
                 self.arena.fill(zero);
                 self.arena.slot(bytes, || bytes)?
             }
-            _ => self.arena.slot(bytes, expected)?,
+            _ => self.arena.slot(bytes, || expected)?,
         };
         self.handed += rows;
         Ok(piece)
@@ -268,14 +280,27 @@ impl Answer {
             };
             total = total.max(if is_exact { most } else { 0 });
             let (arena, most_bytes) = (Arena::new(memory), usize::try_from(most).unwrap_or(usize::MAX));
-            Growing { arena, kind, most_bytes, is_exact, handed: 0, items: 0 }
+            Growing { arena, kind, most_bytes, is_exact, handed: 0, items: 0, kept_bytes: 0 }
         });
         let buffers: Vec<Growing> = buffers.collect();
         if total > limits.answer_bytes {
             return Err(Error::limit("the answer is larger than the limit", limits.answer_bytes, total));
         }
         let left_bytes = limits.answer_bytes;
-        Ok(Self { buffers, undecoded: share, left_bytes, rows: 0, objects: Objects::default(), spare: Vec::new() })
+        let (memory, objects) = (memory.clone(), Objects::default());
+        let most_bytes = usize::try_from(bound.saturating_mul(2)).unwrap_or(usize::MAX);
+        Ok(Self {
+            buffers,
+            undecoded: share,
+            left_bytes,
+            rows: 0,
+            objects,
+            memory,
+            growing: None,
+            is_sized: false,
+            most_bytes,
+            spare: Vec::new(),
+        })
     }
 
     /// The next piece of a buffer, as wide as `bytes`, for `rows` rows that take `stored` bytes of a basket before
@@ -285,11 +310,14 @@ impl Answer {
     ///
     /// [`Limit`](crate::ErrorKind::Limit) if the result becomes too large.
     pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize, stored: u64) -> Result<BytesMut> {
-        self.left_bytes = self
-            .left_bytes
-            .checked_sub(bytes as u64)
-            .ok_or_else(|| Error::limit("the answer is larger than the limit", self.left_bytes, bytes as u64))?;
+        self.spend(bytes)?;
         self.buffers[buffer as usize].slot(bytes, rows, (self.undecoded.max(stored), stored))
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        let too_large = || Error::limit("the answer is larger than the limit", self.left_bytes, bytes as u64);
+        self.left_bytes = self.left_bytes.checked_sub(bytes as u64).ok_or_else(too_large)?;
+        Ok(())
     }
 
     /// Notes that all buffers have their pieces for rows that take so many bytes of a basket.
@@ -333,18 +361,73 @@ impl Answer {
         Ok(())
     }
 
+    /// The part that baskets are decoded into one after another; [`keep`](Self::keep) takes it back after each.
+    pub(super) fn growing(&mut self, kinds: &[BufferKind]) -> Part {
+        self.growing.take().unwrap_or_else(|| Part::new(kinds))
+    }
+
+    /// Takes back the part with the rows of one more basket. Its numbers and texts stay; the rest is copied, since it
+    /// counts from the basket's first row.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) if the result becomes too large.
+    pub(super) fn keep(&mut self, kinds: &[BufferKind], mut part: Part, stored: u64) -> Result<()> {
+        let shares = (self.undecoded.max(stored), stored);
+        for (id, kind) in kinds.iter().enumerate() {
+            let id = id as BufferId;
+            if matches!(kind, BufferKind::Ends | BufferKind::Objects) {
+                let words = part.words(id);
+                let (wide, items) = match kind {
+                    BufferKind::Ends => (8, i64::from(ends::total(words))),
+                    _ => (4, 0),
+                };
+                let base = self.base(id, items);
+                let mut slot = self.slot(id, wide * words.len(), part.rows, stored)?;
+                place_words(*kind, words, base, &mut slot);
+                self.fill(id, slot);
+                continue;
+            }
+            let buffer = &mut self.buffers[id as usize];
+            let (before, now) = (buffer.kept_bytes, part.bytes(id).len());
+            if before == 0 && shares.0 > shares.1 {
+                // The first rows tell how many bytes there will be.
+                part.reserve(id, &self.memory, buffer.expected(now, shares))?;
+            }
+            buffer.kept_bytes = now;
+            self.spend(now - before)?;
+        }
+        if !self.is_sized && shares.0 > shares.1 {
+            let expected = |bytes| expected(bytes, shares).min(self.most_bytes);
+            self.objects.reserve(&self.memory, expected)?;
+            self.is_sized = true;
+        }
+        self.pass(stored);
+        part.keep_bytes();
+        self.growing = Some(part);
+        Ok(())
+    }
+
     /// The whole column.
-    pub(super) fn finish(self, scan: &Scan<'_>) -> Result<Column> {
+    pub(super) fn finish(mut self, scan: &Scan<'_>) -> Result<Column> {
         let pointing = scan.shape == Shape::Pointing;
-        let objects = pointing.then(|| Arc::new(self.objects));
-        let whole = |mut buffer: Growing| {
+        let objects = pointing.then(|| {
+            self.objects.share(&self.memory);
+            Arc::new(self.objects)
+        });
+        let mut kept = self.growing.take();
+        let memory = self.memory;
+        let whole = |(id, mut buffer): (usize, Growing)| {
+            if let (Some(part), BufferKind::Numbers(_) | BufferKind::Bytes) = (&mut kept, buffer.kind) {
+                return Ok(memory.lend(part.take_bytes(id as BufferId)));
+            }
             if buffer.handed == 0 && buffer.kind == BufferKind::Ends {
                 let nothing = buffer.slot(0, 0, (0, 0))?;
                 buffer.arena.fill(nothing);
             }
             Ok(buffer.arena.join())
         };
-        let buffers = self.buffers.into_iter().map(whole).collect::<Result<_>>()?;
+        let buffers = self.buffers.into_iter().enumerate().map(whole).collect::<Result<_>>()?;
         let registry = pointing.then(|| scan.tree.registry());
         let column = Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects).described(registry);
         column.check(scan.selection.len()).map_err(|error| scan.name(error))?;
@@ -358,16 +441,20 @@ pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut Places) {
         let id = id as BufferId;
         match kind {
             BufferKind::Numbers(_) | BufferKind::Bytes => slot.copy_from_slice(part.bytes(id)),
-            BufferKind::Ends => {
-                for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(part.words(id)) {
-                    *out = (*base + i64::from(*end)).to_ne_bytes();
-                }
-            }
-            BufferKind::Objects => {
-                for (out, object) in slot.as_chunks_mut::<4>().0.iter_mut().zip(part.words(id)) {
-                    *out = object.to_ne_bytes();
-                }
-            }
+            BufferKind::Ends | BufferKind::Objects => place_words(*kind, part.words(id), *base, slot),
         }
+    }
+}
+
+/// Copies ends, which count from `base` on, or numbers of objects.
+fn place_words(kind: BufferKind, words: &[u32], base: i64, slot: &mut [u8]) {
+    if kind == BufferKind::Objects {
+        for (out, object) in slot.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *out = object.to_ne_bytes();
+        }
+        return;
+    }
+    for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *out = (base + i64::from(*end)).to_ne_bytes();
     }
 }

@@ -91,6 +91,10 @@ enum Work {
     Part(Part, Places),
     /// A part to its final position.
     Place(Part, Places),
+    /// Rows behind those of the baskets before.
+    Grow(Part),
+    /// Rows that were decoded in order, and are where they stay.
+    Done,
 }
 
 /// Decodes a window into the results.
@@ -116,7 +120,7 @@ pub(super) fn decode(
             let from = scan.tree.file().perf().now();
             let outcome = run(scan, task, workspace);
             // Baskets that were decoded in order are already recorded.
-            if !matches!(task.work, Work::Place(..)) {
+            if !matches!(task.work, Work::Place(..) | Work::Done) {
                 note(scan, task.basket.as_ref(), from);
             }
             task.outcome = outcome.map_err(|error| scan.error(task.segment.basket, error));
@@ -148,6 +152,11 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
             let placed = answers[task.segment.scan].places(kinds, &part, &mut places, stored);
             placed.map_err(|error| scan.error(task.segment.basket, error))?;
             task.work = Work::Place(part, places);
+        } else if let Work::Grow(part) = &mut task.work {
+            let (part, scan) = (std::mem::take(part), &scans[task.segment.scan]);
+            let stored = stored_bytes(task.basket.as_ref(), part.rows);
+            let kept = answers[task.segment.scan].keep(&scan.interpretation.buffers, part, stored);
+            kept.map_err(|error| scan.error(task.segment.basket, error))?;
         }
         grown |= matches!(task.work, Work::Place(..));
     }
@@ -174,7 +183,7 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
                 part.clear();
                 answer.spare.push((part, places));
             }
-            Work::Part(..) => {}
+            Work::Part(..) | Work::Grow(_) | Work::Done => {}
         }
     }
     Ok(())
@@ -247,10 +256,26 @@ fn prepare(
         }
         (Shape::List { .. }, _) => {
             // The header does not determine the size: decode here, in order, so that later pieces get their position.
-            return in_order(scan, answer, segment, basket, workspace);
+            let kinds = &scan.interpretation.buffers;
+            let (mut part, mut places) = answer.part(kinds);
+            in_order(scan, answer, segment, basket.as_ref(), workspace, &mut part)?;
+            let stored = stored_bytes(basket.as_ref(), part.rows);
+            answer.places(kinds, &part, &mut places, stored)?;
+            Work::Place(part, places)
         }
         // Objects get their numbers in the order of entries.
-        (Shape::Pointing, _) => return in_order(scan, answer, segment, basket, workspace),
+        (Shape::Pointing, _) => {
+            let kinds = &scan.interpretation.buffers;
+            let mut part = answer.growing(kinds);
+            in_order(scan, answer, segment, basket.as_ref(), workspace, &mut part)?;
+            let stored = stored_bytes(basket.as_ref(), part.rows);
+            answer.keep(kinds, part, stored)?;
+            Work::Done
+        }
+        // One basket at a time: its rows are decoded to where they stay.
+        (Shape::Grown, _) if workspace.workspaces.threads() == 1 => {
+            Work::Grow(answer.growing(&scan.interpretation.buffers))
+        }
         (Shape::Grown, _) => {
             let (part, places) = answer.part(&scan.interpretation.buffers);
             Work::Part(part, places)
@@ -273,17 +298,14 @@ fn in_order(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
-    basket: Option<Basket>,
+    basket: Option<&Basket>,
     workspace: &Workbench<'_>,
-) -> Result<(Option<Basket>, Work)> {
-    let kinds = &scan.interpretation.buffers;
-    let (mut part, mut places) = answer.part(kinds);
+    part: &mut Part,
+) -> Result<()> {
     let from = scan.tree.file().perf().now();
-    grow(scan, segment, basket.as_ref(), &mut workspace.workspaces.first(), &mut part, &mut answer.objects)?;
-    note(scan, basket.as_ref(), from);
-    let stored = stored_bytes(basket.as_ref(), part.rows);
-    answer.places(kinds, &part, &mut places, stored)?;
-    Ok((basket, Work::Place(part, places)))
+    grow(scan, segment, basket, &mut workspace.workspaces.first(), part, &mut answer.objects)?;
+    note(scan, basket, from);
+    Ok(())
 }
 
 /// Decodes one basket to the target of its task.
@@ -292,14 +314,6 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
         (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
             let wanted = scan.wanted(&scan.pieces[task.segment.position]);
             let sizes = (count * prim.bytes(), count * prim.number().bytes());
-            let raw =
-                task.basket.as_ref().filter(|basket| !basket.key.is_compressed()).map(|basket| &basket.sealed()[..]);
-            if let Some(raw) = raw
-                && let Some(last) = wanted.clone().next_back()
-                && last.end * sizes.0 <= raw.len()
-            {
-                return fixed(prim, raw, wanted, sizes, slot);
-            }
             let unsealed = match &task.basket {
                 Some(basket) => basket.unseal_entries(
                     wanted.clone(),
@@ -319,11 +333,11 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
             decode_numbers(prim, unsealed.data, values);
             Ok(())
         }
-        (Work::Part(part, _), _) => {
+        (Work::Part(part, _) | Work::Grow(part), _) => {
             grow(scan, task.segment, task.basket.as_ref(), workspace, part, &mut Objects::default())
         }
         // Was decoded earlier, in order.
-        (Work::Place(..), _) => Ok(()),
+        (Work::Place(..) | Work::Done, _) => Ok(()),
         // Not Ok: the piece would keep old bytes of reused memory, and they would be returned as values.
         (Work::Fixed(_) | Work::List { .. }, _) => Err(Error::internal("a basket is of another shape than its branch")),
     }

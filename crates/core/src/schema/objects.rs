@@ -11,6 +11,7 @@ use super::registry::Registry;
 use super::streamers;
 use crate::column::{Kind, Part, check};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::Memory;
 use crate::wire::Reader;
 
 /// All objects of one record, or of one part of a branch. Object 0 is null.
@@ -178,6 +179,20 @@ impl Objects {
     /// Bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
         self.tables.iter().map(|table| table.part.memory_bytes()).sum::<usize>() + 8 * self.rows.len()
+    }
+
+    /// Reserves memory for what follows: of so many bytes so many are expected in all.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](ErrorKind::Limit) where the system has no such memory.
+    pub(crate) fn reserve(&mut self, memory: &Memory, expected: impl Fn(usize) -> usize) -> Result<()> {
+        self.tables.iter_mut().try_for_each(|table| table.part.reserve_all(memory, &expected))
+    }
+
+    /// Makes large values readable by many: no more objects follow.
+    pub(crate) fn share(&mut self, memory: &Memory) {
+        self.tables.iter_mut().for_each(|table| table.part.share(memory));
     }
 
     /// The object at a position, which may come later.

@@ -104,32 +104,29 @@ impl Basket {
         &self.payload
     }
 
-    /// Inflates the payload into `memory`, which is reused from basket to basket.
-    pub fn unseal<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
+    /// Inflates the payload into `memory`, which is reused from basket to basket; one that is not compressed is read
+    /// where it lies.
+    pub fn unseal<'m>(&'m self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
         let at = self.key.payload_at();
         self.open(self.inflate(memory, scratch)?).map_err(|error| error.at(at))
     }
 
     /// The inflated payload, not interpreted.
-    pub(crate) fn inflate<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
+    pub(crate) fn inflate<'m>(&'m self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
         let at = self.key.payload_at();
         let bytes = self.key.objlen as usize;
+        if !self.key.is_compressed() {
+            let too_short = || Error::malformed("a raw basket is too short");
+            return self
+                .payload
+                .get(..bytes)
+                .ok_or_else(|| too_short().at(at).wanted(bytes as u64, self.payload.len() as u64));
+        }
         if memory.len() < bytes {
             memory.resize(bytes, 0);
         }
         let inflated = &mut memory[..bytes];
-        if self.key.is_compressed() {
-            codec::inflate(&self.payload, inflated, scratch).map_err(|error| error.behind(at))?;
-        } else {
-            match self.payload.get(..bytes) {
-                Some(raw) => inflated.copy_from_slice(raw),
-                None => {
-                    return Err(Error::malformed("a raw basket is too short")
-                        .at(at)
-                        .wanted(bytes as u64, self.payload.len() as u64));
-                }
-            }
-        }
+        codec::inflate(&self.payload, inflated, scratch).map_err(|error| error.behind(at))?;
         Ok(inflated)
     }
 

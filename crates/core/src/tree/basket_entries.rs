@@ -64,7 +64,7 @@ impl Basket {
     ///
     /// Those of [`unseal`](Self::unseal), as far as the wanted entries meet them.
     pub(crate) fn unseal_entries<'m>(
-        &self,
+        &'m self,
         wanted: impl Iterator<Item = Range<usize>> + Clone,
         width: Option<usize>,
         memory: &'m mut Vec<u8>,
