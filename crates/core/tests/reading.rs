@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood::io::{LocalFile, MemoryStore, Recorded};
+use sapwood::column::Number;
+use sapwood::io::{LocalFile, MemorySink, MemoryStore, Recorded};
+use sapwood::read::Selection;
+use sapwood::write::{
+    BranchKind, BranchSpec, Class, Column, FileWriter, Item, TreeOptions, Type, Values, WriteOptions,
+};
 use sapwood::{ErrorKind, File, OpenOptions, Session, read};
 
 fn data(name: &str) -> PathBuf {
@@ -153,5 +158,102 @@ fn no_flipped_bit_does_harm() {
         let mut broken = whole.clone();
         broken[position] ^= 0x40;
         try_all(broken);
+    }
+}
+
+fn texts(all: impl Iterator<Item = String>) -> Column {
+    let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+    for text in all {
+        bytes.extend_from_slice(text.as_bytes());
+        ends.push(bytes.len() as u64);
+    }
+    Column::Lists(ends, Box::new(Column::from(&bytes[..])))
+}
+
+/// A tree of numbers, lists and objects whose baskets take some megabytes, in memory: uncompressed, so that a test
+/// finds bytes in it.
+fn large() -> sapwood::Result<Vec<u8>> {
+    const ENTRIES: usize = 20_000;
+    let hit = Class::new("Hit").member("x", Type::Number(Number::F32)).member("name", Type::Text);
+    let specs = vec![
+        BranchSpec::number("n", Number::I64),
+        BranchSpec::vector("v", Item::Number(Number::F64), 1),
+        BranchSpec::new("hits", BranchKind::Object(Type::vector(Type::Object(Arc::new(hit))), 0)),
+    ];
+    let numbers: Vec<i64> = (0..ENTRIES as i64).collect();
+    let ends: Vec<u64> = (1..=ENTRIES as u64).scan(0, |end, entry| Some((*end += entry % 7, *end).1)).collect();
+    let items = *ends.last().unwrap_or(&0) as usize;
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends.iter().map(|&end| end as i64)).collect();
+    let values: Vec<f64> = (0..items).map(|item| item as f64 / 4.0).collect();
+    let members = vec![
+        Column::from(&values.iter().map(|&value| value as f32).collect::<Vec<_>>()[..]),
+        texts((0..items).map(|item| format!("hit {item}"))),
+    ];
+    let hits = Column::Lists(ends, Box::new(Column::Record(items, members)));
+    let sink = Arc::new(MemorySink::default());
+    let how = WriteOptions { compression: Some("none".parse()?), ..WriteOptions::default() };
+    let mut file = FileWriter::to_sink(sink.clone(), "large.root", how)?;
+    let options = TreeOptions { basket_bytes: 4_000, ..TreeOptions::default() };
+    let mut tree = file.tree("t", specs, options)?;
+    let columns = [
+        ("n", Values::from(&numbers[..])),
+        ("v", Values::lists(&offsets, &values[..])),
+        ("hits", Values::objects(&hits)),
+    ];
+    tree.extend(&columns)?;
+    tree.close()?;
+    file.close()?;
+    Ok(sink.to_bytes().to_vec())
+}
+
+#[test]
+fn baskets_of_many_threads_come_in_the_order_of_entries() {
+    let bytes = large().unwrap();
+    let read = |threads: usize, entries: &Selection| {
+        let file = File::from_store(Arc::new(MemoryStore::new("large.root", bytes.clone())), options(threads)).unwrap();
+        let tree = file.tree("t").unwrap();
+        let ids: Vec<_> = ["n", "v", "hits"].iter().map(|name| tree.branch(name).unwrap().id).collect();
+        read::columns(&tree, &ids, entries.clone()).unwrap()
+    };
+    let ranges = (0..100).map(|number| 200 * number + 3..200 * number + 150);
+    for entries in [Selection::try_from(0..20_000).unwrap(), Selection::of_ranges(ranges).unwrap()] {
+        let alone = read(1, &entries);
+        let first = entries.span().start as i64;
+        assert_eq!(alone[0].as_slice::<i64>().unwrap()[..2], [first, first + 1]);
+        for threads in [2, 8] {
+            for (a, b) in alone.iter().zip(read(threads, &entries)) {
+                assert_eq!((a.len, a.buffers()), (b.len, b.buffers()), "{threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_broken_basket_is_the_error_whatever_the_number_of_threads() {
+    let bytes = large().unwrap();
+    for (branch, what) in [("n", "fixed"), ("hits", "grown")] {
+        let tree = File::from_store(Arc::new(MemoryStore::new("large.root", bytes.clone())), options(1))
+            .unwrap()
+            .tree("t")
+            .unwrap();
+        let id = tree.branch(branch).unwrap().id;
+        let baskets = tree.branches()[id].baskets();
+        assert!(baskets.len() > 30, "{}", baskets.len());
+        let mut broken = bytes.clone();
+        for number in [21, 25, baskets.len() - 1] {
+            let sapwood::tree::BasketBytes::Stored { seek, .. } = baskets[number].bytes else { panic!("it is stored") };
+            // The key's length.
+            broken[seek as usize + 14..seek as usize + 16].fill(0xff);
+        }
+        for threads in [1, 2, 8] {
+            let store = Arc::new(MemoryStore::new("large.root", broken.clone()));
+            let tree = File::from_store(store, options(threads)).unwrap().tree("t").unwrap();
+            let error = read::columns(&tree, &[id], 0..20_000).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.place().basket),
+                (ErrorKind::Malformed, Some(21)),
+                "{what}, {threads}: {error}"
+            );
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! READING: which baskets, in which order, and from their bytes to columns.
 //!
 //! A scan is cut into windows of baskets that belong to the same entries. While one window is decoded, the bytes of the
-//! next are in flight. In a window, sizes are determined first (from entries, from headers, or by decoding); then any
-//! free thread fills each piece of the result in its final position.
+//! next are in flight. Sizes are determined in order (from entries, from headers, or by decoding); any free thread
+//! fills each piece of the result in its final position.
 
 pub mod arrow;
 mod batch;
@@ -16,12 +16,13 @@ mod reader;
 mod row_prefetch;
 mod row_source;
 pub(crate) use embedded::{embedded, is_displaced};
+mod pipeline;
 mod plan;
 mod raw_basket;
 mod scan;
 pub(crate) mod selection;
 mod steps;
-mod window;
+mod task;
 mod windows;
 mod workspaces;
 

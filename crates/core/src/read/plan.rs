@@ -5,9 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::decode::Counts;
-use super::scan::{Answer, Scan};
-use super::window::{self, Segment, Workbench};
+use super::pipeline::Pipeline;
+use super::scan::Scan;
+use super::task::{self, Segment, Workspace};
 use super::windows::Windows;
+use super::workspaces::Workspaces;
 use super::{Column, Selection};
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -197,20 +199,22 @@ impl<'t> Plan<'t> {
     fn read_scans(&self, note: &mut dyn FnMut(u64) -> Result<()>) -> Result<Vec<Column>> {
         let Self { tree, scans, .. } = self;
         let session = &tree.file().options().session;
-        let start = |scan| Answer::new(scan, session.memory()).map_err(|error| scan.name(error));
-        let mut answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
         let pieces = self.segments.iter().map(|segment| {
             let scan = &scans[segment.scan];
             (scan.stored_bytes(segment.basket), scan.place(segment.basket).entries.start)
         });
         let mut windows = Windows::new(tree.file(), tree.cache(), pieces, tree.cluster_borders());
-        let mut bench = Workbench::new(session);
-        let origin = |index: usize| window::origin(scans, &self.segments[index]);
-        while let Some((window, records)) = windows.next(origin, |error| tree.place(error))? {
-            let window = &self.segments[window];
-            window::decode(scans, &mut answers, window, records, &mut bench)?;
-            note(window.iter().map(|segment| self.bytes(segment)).sum())?;
-        }
+        let origin = |index: usize| task::origin(scans, &self.segments[index]);
+        let workspaces = Workspaces::new(session, || Workspace::new(session));
+        let all_bytes = self.segments.iter().map(|segment| self.bytes(segment)).fold(0, u64::saturating_add);
+        let answers = Pipeline::scoped(session, scans, &workspaces, all_bytes, |mut pipeline| {
+            while let Some((window, records)) = windows.next(origin, |error| tree.place(error))? {
+                let window = &self.segments[window];
+                pipeline.push(window, records)?;
+                note(window.iter().map(|segment| self.bytes(segment)).sum())?;
+            }
+            pipeline.finish()
+        })?;
         answers.into_iter().zip(scans).map(|(answer, scan)| answer.finish(scan)).collect()
     }
 }

@@ -17,6 +17,9 @@ const FAR_NS: u64 = 1_000_000;
 /// processor's cache when they are decoded.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 
+/// The same for each of several threads, where the store is near.
+const NEAR_WINDOW_BYTES: u64 = 2 << 20;
+
 /// Pieces that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote
 /// store, a request for each costs more (`TTreeCache` reads whole clusters then, of any size).
 const TOGETHER_BYTES: u64 = 256 << 10;
@@ -45,12 +48,18 @@ impl<'f> Windows<'f> {
         borders: &[u64],
     ) -> Self {
         let mut is_ahead = is_ahead(file, cache);
-        let most = if is_ahead { cache.budget() } else { cache.budget().min(INLINE_WINDOW_BYTES) };
+        let is_far = file.store().profile().latency_ns > FAR_NS;
+        let most = match is_ahead {
+            true if is_far => u64::MAX,
+            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.threads().max(2) as u64),
+            false => INLINE_WINDOW_BYTES,
+        };
+        let most = most.min(cache.budget());
         let mut bytes = 0_u64;
         let pieces = pieces.inspect(|(more, _)| bytes = bytes.saturating_add(*more));
         let windows = cut_windows(pieces, most, borders);
         // There is nothing to decode meanwhile, and another thread takes longer to wake up than these take to read.
-        if windows.len() == 1 && bytes <= TOGETHER_BYTES && file.store().profile().latency_ns <= FAR_NS {
+        if windows.len() == 1 && bytes <= TOGETHER_BYTES && !is_far {
             is_ahead = false;
         }
         Self { file, cache, is_ahead, windows: windows.into_iter(), requested: None }

@@ -22,9 +22,9 @@ impl<'s, W: Send> Workspaces<'s, W> {
         self.session.threads()
     }
 
-    /// The first thread's workspace, for what is decoded in order.
-    pub(crate) fn first(&self) -> MutexGuard<'_, W> {
-        self.of(0)
+    /// Works with the workspace of this thread.
+    pub(crate) fn with_own(&self, work: impl FnOnce(&mut W)) {
+        work(&mut self.of(rayon::current_thread_index().unwrap_or(0)));
     }
 
     fn of(&self, thread: usize) -> MutexGuard<'_, W> {
@@ -34,7 +34,7 @@ impl<'s, W: Send> Workspaces<'s, W> {
 
     /// Works on all tasks: here, or on the pool.
     pub(crate) fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut W) + Sync) {
-        let with_own = |task: &mut T| work(task, &mut self.of(rayon::current_thread_index().unwrap_or(0)));
+        let with_own = |task: &mut T| self.with_own(|own| work(task, own));
         match self.session.pool() {
             Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_own)),
             _ => tasks.iter_mut().for_each(with_own),

@@ -1,4 +1,4 @@
-//! A window of baskets: decoded in parallel, placed in order.
+//! One basket: what its header tells, how it is decoded, and where its values go.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -9,7 +9,6 @@ use super::decode;
 use super::embedded::embedded;
 use super::in_flight::Origin;
 use super::scan::{Answer, Places, Scan, Shape, place};
-use super::workspaces::Workspaces;
 use crate::codec::LentScratch;
 use crate::column::{Part, Prim, decode_numbers};
 use crate::error::{Error, Result};
@@ -43,42 +42,26 @@ pub(super) fn origin(scans: &[Scan<'_>], segment: &Segment) -> Result<Origin> {
 }
 
 /// The workspace that a thread keeps from basket to basket.
-struct Workspace {
+pub(super) struct Workspace {
     scratch: LentScratch,
     memory: Vec<u8>,
     starts: Vec<u32>,
 }
 
-/// The workspaces of all threads, and the memory of the list of tasks.
-pub(super) struct Workbench<'s> {
-    workspaces: Workspaces<'s, Workspace>,
-    tasks: Vec<Task>,
-}
-
-impl<'s> Workbench<'s> {
-    pub(super) fn new(session: &'s Session) -> Self {
-        let make = || Workspace { scratch: session.scratches().take(), memory: Vec::new(), starts: Vec::new() };
-        Self { workspaces: Workspaces::new(session, make), tasks: Vec::new() }
-    }
-
-    /// The number of baskets in work together: baskets decoded to their final position need no batches; parts are
-    /// copied there at the end of a batch, while they are in the cache.
-    fn batch(&self, scans: &[Scan<'_>], window: &[Segment]) -> usize {
-        let grows = |segment: &Segment| matches!(scans[segment.scan].shape, Shape::Grown | Shape::Pointing);
-        match self.workspaces.threads() {
-            1 => 1,
-            threads if window.iter().any(grows) => 16 * threads,
-            _ => window.len().max(1),
-        }
+impl Workspace {
+    pub(super) fn new(session: &Session) -> Self {
+        Self { scratch: session.scratches().take(), memory: Vec::new(), starts: Vec::new() }
     }
 }
 
 /// One basket to decode.
-struct Task {
+pub(super) struct Task {
     segment: Segment,
     /// Key and header, if the basket is a record.
     basket: Option<Basket>,
     work: Work,
+    /// Whether nothing is left to do.
+    is_done: bool,
     outcome: Result<()>,
 }
 
@@ -94,83 +77,71 @@ enum Work {
     /// Rows behind those of the baskets before.
     Grow(Part),
     /// Rows that were decoded in order, and are where they stay.
-    Done,
+    Kept,
 }
 
-/// Decodes a window into the results.
-pub(super) fn decode(
-    scans: &[Scan<'_>],
-    answers: &mut [Answer],
-    window: &[Segment],
-    records: Vec<Bytes>,
-    workspace: &mut Workbench<'_>,
-) -> Result<()> {
-    let mut records = records.into_iter();
-    // A few at a time: decoded parts are copied while they are still in the cache, and their memory is reused.
-    for batch in window.chunks(workspace.batch(scans, window)) {
-        let mut tasks = std::mem::take(&mut workspace.tasks);
-        for (&segment, record) in batch.iter().zip(records.by_ref()) {
-            let scan = &scans[segment.scan];
-            let prepared = prepare(scan, &mut answers[segment.scan], segment, record, workspace);
-            let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
-            tasks.push(Task { segment, basket, work, outcome: Ok(()) });
+impl Task {
+    /// Reads a basket's header and assigns the positions that are known before it is inflated. Of tasks that are
+    /// `alone`, each is settled before the next one is made.
+    pub(super) fn new(
+        scan: &Scan<'_>,
+        answer: &mut Answer,
+        segment: Segment,
+        record: Bytes,
+        workspace: &mut Workspace,
+        alone: bool,
+    ) -> Result<Self> {
+        let (basket, work) = prepare(scan, answer, segment, record, workspace, alone)
+            .map_err(|error| scan.error(segment.basket, error))?;
+        let is_done = matches!(work, Work::Kept);
+        Ok(Self { segment, basket, work, is_done, outcome: Ok(()) })
+    }
+
+    /// Does what is left to do. An error is there for [`assign`](Self::assign).
+    pub(super) fn run(&mut self, scans: &[Scan<'_>], workspace: &mut Workspace) {
+        if self.is_done {
+            return;
         }
-        workspace.workspaces.each(&mut tasks, |task, workspace| {
-            let scan = &scans[task.segment.scan];
-            let from = scan.tree.file().perf().now();
-            let outcome = run(scan, task, workspace);
-            // Baskets that were decoded in order are already recorded.
-            if !matches!(task.work, Work::Place(..) | Work::Done) {
-                note(scan, task.basket.as_ref(), from);
-            }
-            task.outcome = outcome.map_err(|error| scan.error(task.segment.basket, error));
-        });
-        settle(scans, answers, &mut tasks, workspace)?;
-        workspace.tasks = tasks;
+        let scan = &scans[self.segment.scan];
+        let from = scan.tree.file().perf().now();
+        let outcome = run(scan, self, workspace);
+        // Baskets of parts are already recorded.
+        if !matches!(self.work, Work::Place(..)) {
+            note(scan, self.basket.as_ref(), from);
+        }
+        self.outcome = outcome.map_err(|error| scan.error(self.segment.basket, error));
+        self.is_done = true;
     }
-    Ok(())
-}
 
-/// Records that a basket was decoded, if recording is on.
-fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
-    if let (Some(from), Some(Basket { key, .. })) = (from, basket) {
-        let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
-        scan.tree.file().perf().note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
-    }
-}
-
-/// Assigns positions in entry order, now that all sizes are known, fills them, and joins the pieces.
-fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, workspace: &Workbench<'_>) -> Result<()> {
-    let mut grown = false;
-    for task in tasks.iter_mut() {
-        std::mem::replace(&mut task.outcome, Ok(()))?;
-        if let Work::Part(part, places) = &mut task.work {
+    /// Assigns positions in entry order, once its size is known: then it has to be [`run`](Self::run) again, if this
+    /// says so.
+    ///
+    /// # Errors
+    ///
+    /// Those of decoding; [`Limit`](crate::ErrorKind::Limit) if the answer becomes too large.
+    pub(super) fn assign(&mut self, scans: &[Scan<'_>], answers: &mut [Answer]) -> Result<bool> {
+        std::mem::replace(&mut self.outcome, Ok(()))?;
+        if let Work::Part(part, places) = &mut self.work {
             let (part, mut places) = (std::mem::take(part), std::mem::take(places));
-            let kinds = &scans[task.segment.scan].interpretation.buffers;
-            let scan = &scans[task.segment.scan];
-            let stored = stored_bytes(task.basket.as_ref(), part.rows);
-            let placed = answers[task.segment.scan].places(kinds, &part, &mut places, stored);
-            placed.map_err(|error| scan.error(task.segment.basket, error))?;
-            task.work = Work::Place(part, places);
-        } else if let Work::Grow(part) = &mut task.work {
-            let (part, scan) = (std::mem::take(part), &scans[task.segment.scan]);
-            let stored = stored_bytes(task.basket.as_ref(), part.rows);
-            let kept = answers[task.segment.scan].keep(&scan.interpretation.buffers, part, stored);
-            kept.map_err(|error| scan.error(task.segment.basket, error))?;
+            let scan = &scans[self.segment.scan];
+            let stored = stored_bytes(self.basket.as_ref(), part.rows);
+            let placed = answers[self.segment.scan].places(&scan.interpretation.buffers, &part, &mut places, stored);
+            placed.map_err(|error| scan.error(self.segment.basket, error))?;
+            self.work = Work::Place(part, places);
+            self.is_done = false;
         }
-        grown |= matches!(task.work, Work::Place(..));
+        Ok(!self.is_done)
     }
-    if grown {
-        workspace.workspaces.each(tasks, |task, _| {
-            if let Work::Place(part, slots) = &mut task.work {
-                place(&scans[task.segment.scan].interpretation.buffers, part, slots);
-            }
-        });
-    }
-    for task in tasks.drain(..) {
-        let answer = &mut answers[task.segment.scan];
-        answer.rows += scans[task.segment.scan].pieces[task.segment.position].rows;
-        match task.work {
+
+    /// Joins its values with those of the baskets before.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) if the answer becomes too large.
+    pub(super) fn settle(self, scans: &[Scan<'_>], answers: &mut [Answer]) -> Result<()> {
+        let (scan, answer) = (&scans[self.segment.scan], &mut answers[self.segment.scan]);
+        answer.rows += scan.pieces[self.segment.position].rows;
+        match self.work {
             Work::Fixed(slot) => answer.fill(0, slot),
             Work::List { values, ends, .. } => {
                 answer.fill(0, values);
@@ -183,19 +154,33 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
                 part.clear();
                 answer.spare.push((part, places));
             }
-            Work::Part(..) | Work::Grow(_) | Work::Done => {}
+            Work::Grow(part) => {
+                let stored = stored_bytes(self.basket.as_ref(), part.rows);
+                let kept = answer.keep(&scan.interpretation.buffers, part, stored);
+                kept.map_err(|error| scan.error(self.segment.basket, error))?;
+            }
+            Work::Part(..) => return Err(Error::internal("a basket was decoded and has no position")),
+            Work::Kept => {}
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// Reads a basket's header and assigns the positions that are known before it is inflated.
+/// Records that a basket was decoded, if recording is on.
+fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
+    if let (Some(from), Some(Basket { key, .. })) = (from, basket) {
+        let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
+        scan.tree.file().perf().note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
+    }
+}
+
 fn prepare(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
     record: Bytes,
-    workspace: &Workbench<'_>,
+    workspace: &mut Workspace,
+    alone: bool,
 ) -> Result<(Option<Basket>, Work)> {
     let piece = &scan.pieces[segment.position];
     let rows = piece.rows;
@@ -270,12 +255,10 @@ fn prepare(
             in_order(scan, answer, segment, basket.as_ref(), workspace, &mut part)?;
             let stored = stored_bytes(basket.as_ref(), part.rows);
             answer.keep(kinds, part, stored)?;
-            Work::Done
+            Work::Kept
         }
         // One basket at a time: its rows are decoded to where they stay.
-        (Shape::Grown, _) if workspace.workspaces.threads() == 1 => {
-            Work::Grow(answer.growing(&scan.interpretation.buffers))
-        }
+        (Shape::Grown, _) if alone => Work::Grow(answer.growing(&scan.interpretation.buffers)),
         (Shape::Grown, _) => {
             let (part, places) = answer.part(&scan.interpretation.buffers);
             Work::Part(part, places)
@@ -299,11 +282,11 @@ fn in_order(
     answer: &mut Answer,
     segment: Segment,
     basket: Option<&Basket>,
-    workspace: &Workbench<'_>,
+    workspace: &mut Workspace,
     part: &mut Part,
 ) -> Result<()> {
     let from = scan.tree.file().perf().now();
-    grow(scan, segment, basket, &mut workspace.workspaces.first(), part, &mut answer.objects)?;
+    grow(scan, segment, basket, workspace, part, &mut answer.objects)?;
     note(scan, basket, from);
     Ok(())
 }
@@ -336,8 +319,11 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
         (Work::Part(part, _) | Work::Grow(part), _) => {
             grow(scan, task.segment, task.basket.as_ref(), workspace, part, &mut Objects::default())
         }
-        // Was decoded earlier, in order.
-        (Work::Place(..) | Work::Done, _) => Ok(()),
+        (Work::Place(part, places), _) => {
+            place(&scan.interpretation.buffers, part, places);
+            Ok(())
+        }
+        (Work::Kept, _) => Ok(()),
         // Not Ok: the piece would keep old bytes of reused memory, and they would be returned as values.
         (Work::Fixed(_) | Work::List { .. }, _) => Err(Error::internal("a basket is of another shape than its branch")),
     }
