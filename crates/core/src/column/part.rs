@@ -268,6 +268,49 @@ impl Part {
         Ok(())
     }
 
+    /// Appends the bytes of so many numbers, which [`order_gathered`](Self::order_gathered) puts in order: for many
+    /// short lists at once that is faster. None if there are not just so many: then nothing is appended.
+    #[inline]
+    pub(crate) fn gather(&mut self, (values, prim): (BufferId, Prim), count: usize, from: &[u8]) -> Option<()> {
+        if count.checked_mul(prim.bytes()) != Some(from.len()) {
+            return None;
+        }
+        match prim {
+            Prim::Plain(_) => self.bytes_mut(values).extend_from_slice(from),
+            _ => self.push_numbers(values, prim, from, 1, count, from.len()),
+        }
+        Some(())
+    }
+
+    /// The same for so many lists, each with its count in front. None if they do not end where `from` does: then some
+    /// may be appended.
+    pub(crate) fn gather_lists(
+        &mut self,
+        (values, prim): (BufferId, Prim),
+        ends: BufferId,
+        lists: usize,
+        mut from: &[u8],
+    ) -> Option<()> {
+        for _ in 0..lists {
+            let (count, rest) = from.split_first_chunk::<4>()?;
+            let count = u32::from_be_bytes(*count) as usize;
+            let (items, rest) = rest.split_at_checked(count.checked_mul(prim.bytes())?)?;
+            self.gather((values, prim), count, items)?;
+            self.end_list(ends, count).ok()?;
+            from = rest;
+        }
+        from.is_empty().then_some(())
+    }
+
+    /// Puts the numbers from a byte on, whose bytes were [gathered](Self::gather), into this machine's order.
+    pub(crate) fn order_gathered(&mut self, values: BufferId, prim: Prim, first_byte: usize) {
+        if let Prim::Plain(number) = prim
+            && let Some(numbers) = self.bytes_mut(values).get_mut(first_byte..)
+        {
+            swap_in_place(number, numbers);
+        }
+    }
+
     /// Appends `rows` times `count` numbers: row `i` begins at byte `i * stride` of `from`.
     ///
     /// The caller has checked that `from` holds `(rows - 1) * stride + count * prim.bytes()` bytes.
@@ -415,6 +458,35 @@ mod tests {
         let expected: Vec<u8> = [0x0102_u16, 0x0304, 0x0506].iter().flat_map(|value| value.to_ne_bytes()).collect();
         assert_eq!((part.bytes(0), part.words(1)), (&expected[..], &[2, 2, 3][..]));
         assert!(part.push_lists((0, Prim::Plain(Number::U16), 1), 1, 1, &mut reader).is_err(), "no count follows");
+    }
+
+    #[test]
+    fn gathered_lists_end_where_their_bytes_do() {
+        let kinds = [BufferKind::Numbers(Number::U16), BufferKind::Ends];
+        let bytes = [0, 0, 0, 2, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1, 5, 6];
+        let into = (0, Prim::Plain(Number::U16));
+        let mut part = Part::new(&kinds);
+        part.gather_lists(into, 1, 3, &bytes).unwrap();
+        part.order_gathered(0, into.1, 0);
+        let expected: Vec<u8> = [0x0102_u16, 0x0304, 0x0506].iter().flat_map(|value| value.to_ne_bytes()).collect();
+        assert_eq!((part.bytes(0), part.words(1)), (&expected[..], &[2, 2, 3][..]));
+        for (lists, bytes) in [(2, &bytes[..]), (4, &bytes[..]), (3, &bytes[..17]), (1, &[0xff, 0xff, 0xff, 0xff])] {
+            assert!(Part::new(&kinds).gather_lists(into, 1, lists, bytes).is_none(), "{lists}");
+        }
+        assert!(part.gather(into, 2, &bytes[..3]).is_none() && part.bytes(0).len() == 6);
+    }
+
+    #[test]
+    fn what_grows_no_more_is_shared_if_most_of_it_is_meant() {
+        let mut part = Part::new(&[BufferKind::Numbers(Number::U8), BufferKind::Bytes]);
+        part.bytes_mut(0).extend(std::iter::repeat_n(7, 100_000));
+        part.bytes_mut(1).extend([1; 100]);
+        part.share(&Memory::new(1 << 20));
+        assert_eq!(part.bytes(0).len(), 100_000);
+        let most = part.shared(0, 10..90_000).unwrap();
+        assert_eq!(most.as_ptr(), part.bytes(0)[10..].as_ptr());
+        assert!(part.shared(0, 0..100).is_none(), "a few would keep all of it");
+        assert!(part.shared(0, 50_000..100_001).is_none() && part.shared(1, 0..100).is_none());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Selection;
 use crate::column::{BufferId, Part, Prim, ends as column_ends};
 use crate::error::{Error, Result};
-use crate::schema::{Machine, Objects, Order, Registry};
+use crate::schema::{Machine, Objects, Order, Registry, VectorOfNumbers};
 use crate::tree::{Form, Interpretation, Unsealed};
 use crate::wire::{BYTE_COUNT, Limits, Reader};
 
@@ -203,34 +203,47 @@ fn entry_by_entry(
     Ok(())
 }
 
-/// A fast path for entries that are each one framed `std::vector` of numbers, the most common branch besides plain
-/// arrays. Returns whether it applied: other branches, and entries framed in another way, leave the part unchanged.
+/// A fast path for entries that are each one framed `std::vector` of numbers, or of such vectors, the most common
+/// branches besides plain arrays. Returns whether it applied: other branches, and entries framed in another way, leave
+/// the part unchanged.
 fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut Part) -> Result<bool> {
-    const HEAD: usize = 10;
-    let Some((prim, values, ends)) = how.interpretation.program.vector_of_numbers() else { return Ok(false) };
-    let wide = prim.bytes();
-    let (rows, items, old_bytes) = (part.rows, part.words(ends).len(), part.bytes(values).len());
-    let mut total = column_ends::total(part.words(ends)) as usize;
-    for pair in starts.windows(2) {
-        let entry = &basket.data[pair[0] as usize..pair[1] as usize];
-        let head = entry.first_chunk::<HEAD>();
-        let count = head.map_or(0, |head| u32::from_be_bytes([head[6], head[7], head[8], head[9]]) as usize);
-        let plain = head.is_some_and(|head| {
-            let byte_count = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
-            byte_count == BYTE_COUNT | (entry.len() - 4) as u32 && head[4] & 0x40 == 0
+    let Some(VectorOfNumbers { prim, values, inner, ends }) = how.interpretation.program.vector_of_numbers() else {
+        return Ok(false);
+    };
+    let (items, old_bytes) = (part.words(ends).len(), part.bytes(values).len());
+    let inner_items = inner.map(|inner| (inner, part.words(inner).len()));
+    let mut all = starts.windows(2);
+    let is_done = all.all(|pair| {
+        let entry = framed_items(&basket.data[pair[0] as usize..pair[1] as usize]);
+        let added = entry.and_then(|(count, bytes)| {
+            match inner {
+                Some(inner) => part.gather_lists((values, prim), inner, count, bytes)?,
+                None => part.gather((values, prim), count, bytes)?,
+            }
+            part.end_list(ends, count).ok()
         });
-        if !plain || count.checked_mul(wide) != Some(entry.len() - HEAD) || total + count > u32::MAX as usize {
-            part.cut(values, old_bytes);
-            part.cut_words(ends, items);
-            part.rows = rows;
-            return Ok(false);
+        added.is_some()
+    });
+    if !is_done {
+        part.cut(values, old_bytes);
+        part.cut_words(ends, items);
+        if let Some((inner, items)) = inner_items {
+            part.cut_words(inner, items);
         }
-        total += count;
-        part.push_numbers(values, prim, &entry[HEAD..], 1, count, count * wide);
-        part.words_mut(ends).push(total as u32);
+        return Ok(false);
     }
+    part.order_gathered(values, prim, old_bytes);
     part.rows += starts.len() - 1;
     Ok(true)
+}
+
+/// The number of items of an entry that is one plain frame with a count, and their bytes.
+fn framed_items(entry: &[u8]) -> Option<(usize, &[u8])> {
+    let (head, items) = entry.split_first_chunk::<10>()?;
+    let byte_count = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
+    let count = u32::from_be_bytes([head[6], head[7], head[8], head[9]]) as usize;
+    let is_plain = byte_count == BYTE_COUNT | (entry.len() - 4) as u32 && head[4] & 0x40 == 0;
+    is_plain.then_some((count, items))
 }
 
 fn machine<'a>(how: &Decoding<'a>, objects: &'a mut Objects, outside: &'a [i64]) -> Machine<'a> {

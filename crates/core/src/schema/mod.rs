@@ -35,7 +35,7 @@ pub(crate) use info::{read_infos_and_rules, write_info_list};
 pub(crate) use numbers::NumberMap;
 #[doc(hidden)]
 pub use objects::{ObjectRow, Objects};
-pub(crate) use program::{Counter, Step, TextForm};
+pub(crate) use program::{Counter, Step, TextForm, VectorOfNumbers};
 #[doc(hidden)]
 pub use program::{Program, Target};
 pub(crate) use registries::{Description, Registries};

@@ -112,6 +112,16 @@ pub enum TextForm {
     CharStar,
 }
 
+/// A framed container of numbers, or of containers of them: the most common branches besides plain arrays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorOfNumbers {
+    pub(crate) prim: Prim,
+    pub(crate) values: BufferId,
+    /// Ends of the containers in it.
+    pub(crate) inner: Option<BufferId>,
+    pub(crate) ends: BufferId,
+}
+
 /// Whether a class stands as a member or as a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -377,12 +387,19 @@ impl Program {
         &self.steps[self.root.start as usize..self.root.end as usize]
     }
 
-    /// Numbers, buffer of the values and buffer of the ends, if a row is one framed container of numbers.
-    pub(crate) fn vector_of_numbers(&self) -> Option<(Prim, BufferId, BufferId)> {
+    /// What a row holds if it is one framed container of numbers, or of such containers.
+    pub(crate) fn vector_of_numbers(&self) -> Option<VectorOfNumbers> {
         let [Step::Collection { framed: true, array: 1, item, ends, .. }] = self.root_steps() else { return None };
-        match self.steps.get(item.start as usize..item.end as usize)? {
+        let body = |span: &Span| self.steps.get(span.start as usize..span.end as usize);
+        let (item, inner) = match body(item)? {
+            [Step::Collection { framed: false, array: 1, item, ends, .. }] => (body(item)?, Some(*ends)),
+            numbers => (numbers, None),
+        };
+        match item {
             [Step::Run { fields, .. }] => match &**fields {
-                [field] if field.count == 1 => Some((field.prim, field.buffer, *ends)),
+                [field] if field.count == 1 => {
+                    Some(VectorOfNumbers { prim: field.prim, values: field.buffer, inner, ends: *ends })
+                }
                 _ => None,
             },
             _ => None,
