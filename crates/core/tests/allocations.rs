@@ -170,6 +170,5 @@ fn an_answer_takes_the_memory_of_the_one_before() {
 fn objects_behind_pointers_are_decoded_where_they_stay() {
     let (growth, answer) = second_read(&vec![4_000; 400], true);
     // What is new: their numbers, and the ends of lists and tags of pointers.
-    println!("{growth} of {answer} bytes");
     assert!(answer > 12 << 20 && growth < 3 * answer, "{growth} of {answer} bytes");
 }

@@ -240,10 +240,15 @@ fn the_first_broken_basket_is_the_error_whatever_the_number_of_threads() {
         let baskets = tree.branches()[id].baskets();
         assert!(baskets.len() > 30, "{}", baskets.len());
         let mut broken = bytes.clone();
-        for number in [21, 25, baskets.len() - 1] {
+        for (number, in_content) in [(21, branch == "hits"), (25, false), (baskets.len() - 1, false)] {
             let sapwood::tree::BasketBytes::Stored { seek, .. } = baskets[number].bytes else { panic!("it is stored") };
-            // The key's length.
-            broken[seek as usize + 14..seek as usize + 16].fill(0xff);
+            let seek = seek as usize;
+            let key_bytes = u16::from_be_bytes([broken[seek + 14], broken[seek + 15]]);
+            match in_content {
+                // The length of the first entry's frame, which is seen later than what is wrong with a key.
+                true => broken[seek + usize::from(key_bytes)..][..4].copy_from_slice(&[0x40, 0, 0, 1]),
+                false => broken[seek + 14..seek + 16].fill(0xff),
+            }
         }
         for threads in [1, 2, 8] {
             let store = Arc::new(MemoryStore::new("large.root", broken.clone()));

@@ -13,12 +13,17 @@ use super::scan::{Answer, Scan};
 use super::task::{Segment, Task, Workspace};
 use super::workspaces::Workspaces;
 use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::interrupt::{self, Stop};
 use crate::session::Session;
 
-/// Stored bytes that one thread decodes at once: to hand them over costs little beside it.
-const GROUP_BYTES: usize = 128 << 10;
-/// Groups for each thread that are decoded or wait for it.
+/// A group ends with so many stored bytes, or so many inflated ones, at least: to hand it over costs little beside it,
+/// and what is decoded is still in the cache when it is copied. Of a small read each thread has some.
+const GROUP_BYTES: u64 = 128 << 10;
+const GROUP_UNPACKED_BYTES: u64 = 1 << 20;
+const SMALLEST_GROUP_BYTES: u64 = 8 << 10;
+/// What takes no longer than to wake a thread.
+const LITTLE_BYTES: u64 = 32 << 10;
+/// Groups for each thread between the first that is not decoded and the last that is begun.
 const AHEAD: usize = 4;
 
 /// Some baskets for one thread.
@@ -31,6 +36,9 @@ pub(super) struct Pipeline<'p, 's> {
     /// For what this thread decodes itself.
     own: Workspace,
     threads: Option<Threads<'p, 's>>,
+    group_bytes: u64,
+    /// Stored bytes of baskets that are settled and not told yet.
+    done_bytes: u64,
     /// Lists of tasks to use again.
     spare: Vec<Group>,
 }
@@ -47,8 +55,14 @@ struct Threads<'p, 's> {
     first: usize,
     /// The number of the first whose values have no positions yet.
     unassigned: usize,
-    /// How many a thread has.
-    busy: usize,
+    /// Ends what is begun and not needed any more.
+    stop: Stop,
+}
+
+impl Drop for Threads<'_, '_> {
+    fn drop(&mut self) {
+        self.stop.set();
+    }
 }
 
 /// Gives a group back, also where its thread panics: then there is none.
@@ -60,52 +74,69 @@ struct Handed {
 
 impl Drop for Handed {
     fn drop(&mut self) {
-        // Nobody receives it where an error has ended the read.
+        // No one receives it where an error has ended the read.
         let _ = self.sender.send((self.number, self.group.take()));
     }
 }
 
-impl<'p, 's> Pipeline<'p, 's> {
-    /// A pipeline for some scans, whose threads `work` may use. Where the session has one thread, or there is little to
-    /// do, this thread does all.
-    pub(super) fn scoped<T>(
-        session: &'s Session,
-        scans: &'s [Scan<'s>],
-        workspaces: &'s Workspaces<'s, Workspace>,
-        stored_bytes: u64,
-        work: impl FnOnce(Pipeline<'_, 's>) -> Result<T>,
-    ) -> Result<T> {
-        let start = |scan| Answer::new(scan, session.memory()).map_err(|error| Scan::name(scan, error));
-        let answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
-        let own = Workspace::new(session);
-        let is_little = stored_bytes <= GROUP_BYTES as u64;
-        // A thread of the pool must not wait for others of it.
-        let pool = session.pool().filter(|pool| !is_little && pool.current_thread_index().is_none());
-        match pool {
-            None => work(Pipeline { scans, answers, own, threads: None, spare: Vec::new() }),
-            Some(pool) => pool.in_place_scope(|scope| {
-                let (sender, receiver) = channel();
-                let queue = VecDeque::new();
-                let threads = Threads { scope, workspaces, sender, receiver, queue, first: 0, unassigned: 0, busy: 0 };
-                work(Pipeline { scans, answers, own, threads: Some(threads), spare: Vec::new() })
-            }),
-        }
-    }
+/// Does `work` with a pipeline for some scans. Where the session has one thread, or there is little to do, this thread
+/// decodes all.
+pub(super) fn pipelined<T>(
+    session: &Session,
+    scans: &[Scan<'_>],
+    stored_bytes: u64,
+    work: impl FnOnce(Pipeline<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let start = |scan| Answer::new(scan, session.memory()).map_err(|error| Scan::name(scan, error));
+    let answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
+    // Before those of other threads: it has the context that was used last.
+    let own = Workspace::new(session);
+    // A thread of the pool must not wait for others of it.
+    let is_free = |pool: &&rayon::ThreadPool| stored_bytes > LITTLE_BYTES && pool.current_thread_index().is_none();
+    let group_bytes =
+        (stored_bytes / (AHEAD * session.threads()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES);
+    let (done_bytes, spare) = (0, Vec::new());
+    let Some(pool) = session.pool().filter(is_free) else {
+        return work(Pipeline { scans, answers, own, threads: None, group_bytes, done_bytes, spare });
+    };
+    let workspaces = Workspaces::new(session, || Workspace::new(session));
+    let (scans, workspaces) = (scans, &workspaces);
+    pool.in_place_scope(|scope| {
+        let (sender, receiver) = channel();
+        let (queue, stop) = (VecDeque::new(), Stop::default());
+        let threads = Threads { scope, workspaces, sender, receiver, queue, first: 0, unassigned: 0, stop };
+        work(Pipeline { scans, answers, own, threads: Some(threads), group_bytes, done_bytes, spare })
+    })
+}
 
+impl Pipeline<'_, '_> {
     /// Takes up the baskets of a window. Returns while the last ones may still be in work.
     ///
     /// # Errors
     ///
     /// Those of decoding, also of earlier baskets; those of [`interrupt::check`].
     pub(super) fn push(&mut self, window: &[Segment], records: Vec<Bytes>) -> Result<()> {
-        let (mut group, mut bytes) = (self.spare.pop().unwrap_or_default(), 0);
+        let mut group = self.spare.pop().unwrap_or_default();
+        let (mut stored, mut unpacked) = (0, 0);
         for (&segment, record) in window.iter().zip(records) {
-            bytes += record.len();
+            stored += record.len() as u64;
             let (scan, answer) = (&self.scans[segment.scan], &mut self.answers[segment.scan]);
-            group.push(Task::new(scan, answer, segment, record, &mut self.own, self.threads.is_none())?);
-            if self.threads.is_none() || bytes >= GROUP_BYTES {
+            match Task::new(scan, answer, segment, record, &mut self.own, self.threads.is_none()) {
+                Ok(task) => {
+                    unpacked += task.unpacked_bytes();
+                    group.push(task);
+                }
+                Err(error) => {
+                    // The first error is that of the first basket.
+                    self.begin(group)?;
+                    self.drain()?;
+                    return Err(error);
+                }
+            }
+            if self.threads.is_none() || stored >= self.group_bytes || unpacked >= GROUP_UNPACKED_BYTES {
                 self.begin(group)?;
-                (group, bytes) = (self.spare.pop().unwrap_or_default(), 0);
+                (stored, unpacked) = (0, 0);
+                group = self.spare.pop().unwrap_or_default();
             }
         }
         match group.is_empty() {
@@ -117,54 +148,77 @@ impl<'p, 's> Pipeline<'p, 's> {
         self.wait(ahead)
     }
 
-    /// The columns so far, once all is decoded.
+    /// Waits until all that was taken up is decoded.
     ///
     /// # Errors
     ///
     /// Those of [`push`](Self::push).
-    pub(super) fn finish(mut self) -> Result<Vec<Answer>> {
-        self.wait(0)?;
-        Ok(self.answers)
+    pub(super) fn drain(&mut self) -> Result<()> {
+        self.wait(0)
+    }
+
+    /// Stored bytes of baskets whose values were taken since this was asked last.
+    pub(super) fn done_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.done_bytes)
+    }
+
+    /// The columns, once all is decoded.
+    pub(super) fn answers(self) -> Vec<Answer> {
+        self.answers
     }
 
     fn begin(&mut self, mut group: Group) -> Result<()> {
         if let Some(threads) = &self.threads {
-            // No further ahead: what is decoded is still in the cache when it is copied.
             self.wait(AHEAD * threads.workspaces.threads())?;
         }
         if let Some(threads) = &mut self.threads {
             threads.queue.push_back(None);
-            threads.hand_over(threads.first + threads.queue.len() - 1, group, self.scans);
-            return Ok(());
+            let number = threads.first + threads.queue.len() - 1;
+            if !group.iter().all(Task::is_done) {
+                threads.hand_over(number, group, self.scans);
+                return Ok(());
+            }
+            threads.put(number, group)?;
+            return self.advance();
         }
-        let mut again = true;
-        while again {
-            again = false;
-            for task in &mut group {
-                task.run(self.scans, &mut self.own);
-                again |= task.assign(self.scans, &mut self.answers)?;
+        interrupt::check_if_due()?;
+        for task in &mut group {
+            task.run(self.scans, &mut self.own);
+            if task.assign(self.scans, &mut self.answers)? {
+                return Err(Error::internal("a basket that is decoded alone has no position"));
             }
         }
         self.settle(group)
     }
 
     fn settle(&mut self, mut group: Group) -> Result<()> {
-        group.drain(..).try_for_each(|task| task.settle(self.scans, &mut self.answers))?;
+        for task in group.drain(..) {
+            self.done_bytes = self.done_bytes.saturating_add(task.stored_bytes(self.scans));
+            task.settle(self.scans, &mut self.answers)?;
+        }
         self.spare.push(group);
         Ok(())
     }
 
-    /// Takes values in order, until threads have no more than `left` groups.
+    /// Gives positions to what is decoded, and takes what is there, in order.
+    fn advance(&mut self) -> Result<()> {
+        let Some(threads) = &mut self.threads else { return Ok(()) };
+        threads.assign(self.scans, &mut self.answers)?;
+        while let Some(group) = self.threads.as_mut().and_then(Threads::pop) {
+            self.settle(group)?;
+        }
+        Ok(())
+    }
+
+    /// Takes values in order, until there are no more than `left` groups whose values are not taken. The first of these
+    /// is always with a thread.
     fn wait(&mut self, left: usize) -> Result<()> {
         let lost = || Error::internal("a thread that decodes ended early");
-        while let Some(threads) = self.threads.as_mut().filter(|threads| threads.busy > left) {
+        while let Some(threads) = self.threads.as_mut().filter(|threads| threads.queue.len() > left) {
+            interrupt::check_if_due()?;
             let (number, group) = interrupt::receive(&threads.receiver)?.ok_or_else(lost)?;
-            threads.busy -= 1;
-            threads.put(number, group.ok_or_else(lost)?);
-            threads.assign(self.scans, &mut self.answers)?;
-            while let Some(group) = self.threads.as_mut().and_then(Threads::pop) {
-                self.settle(group)?;
-            }
+            threads.put(number, group.ok_or_else(lost)?)?;
+            self.advance()?;
         }
         Ok(())
     }
@@ -173,19 +227,22 @@ impl<'p, 's> Pipeline<'p, 's> {
 impl<'s> Threads<'_, 's> {
     /// Has a thread do what is left of some tasks.
     fn hand_over(&mut self, number: usize, mut group: Group, scans: &'s [Scan<'s>]) {
-        let (workspaces, sender) = (self.workspaces, self.sender.clone());
-        self.busy += 1;
+        let (workspaces, sender, stop) = (self.workspaces, self.sender.clone(), self.stop.clone());
         self.scope.spawn(move |_| {
             let mut handed = Handed { number, group: None, sender };
-            workspaces.with_own(|workspace| group.iter_mut().for_each(|task| task.run(scans, workspace)));
+            workspaces.with_own(|workspace| {
+                for task in group.iter_mut().take_while(|_| !stop.is_set()) {
+                    task.run(scans, workspace);
+                }
+            });
             handed.group = Some(group);
         });
     }
 
-    fn put(&mut self, number: usize, group: Group) {
-        if let Some(place) = number.checked_sub(self.first).and_then(|at| self.queue.get_mut(at)) {
-            *place = Some(group);
-        }
+    fn put(&mut self, number: usize, group: Group) -> Result<()> {
+        let place = number.checked_sub(self.first).and_then(|at| self.queue.get_mut(at));
+        *place.ok_or_else(|| Error::internal("baskets were decoded that are not waited for"))? = Some(group);
+        Ok(())
     }
 
     /// Gives positions to the values of all groups up to the first that is not decoded.
@@ -199,7 +256,7 @@ impl<'s> Threads<'_, 's> {
             }
             match again {
                 true => self.hand_over(self.unassigned, group, scans),
-                false => self.put(self.unassigned, group),
+                false => self.put(self.unassigned, group)?,
             }
             self.unassigned += 1;
         }

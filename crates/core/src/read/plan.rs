@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::decode::Counts;
-use super::pipeline::Pipeline;
+use super::pipeline::pipelined;
 use super::scan::Scan;
-use super::task::{self, Segment, Workspace};
+use super::task::{self, Segment};
 use super::windows::Windows;
-use super::workspaces::Workspaces;
 use super::{Column, Selection};
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -205,15 +204,19 @@ impl<'t> Plan<'t> {
         });
         let mut windows = Windows::new(tree.file(), tree.cache(), pieces, tree.cluster_borders());
         let origin = |index: usize| task::origin(scans, &self.segments[index]);
-        let workspaces = Workspaces::new(session, || Workspace::new(session));
         let all_bytes = self.segments.iter().map(|segment| self.bytes(segment)).fold(0, u64::saturating_add);
-        let answers = Pipeline::scoped(session, scans, &workspaces, all_bytes, |mut pipeline| {
-            while let Some((window, records)) = windows.next(origin, |error| tree.place(error))? {
-                let window = &self.segments[window];
-                pipeline.push(window, records)?;
-                note(window.iter().map(|segment| self.bytes(segment)).sum())?;
+        let answers = pipelined(session, scans, all_bytes, |mut pipeline| {
+            loop {
+                let next = windows.next(origin, |error| tree.place(error));
+                if !matches!(next, Ok(Some(_))) {
+                    // Also before an error: those of earlier baskets come first.
+                    pipeline.drain()?;
+                    note(pipeline.done_bytes())?;
+                }
+                let Some((window, records)) = next? else { return Ok(pipeline.answers()) };
+                pipeline.push(&self.segments[window], records)?;
+                note(pipeline.done_bytes())?;
             }
-            pipeline.finish()
         })?;
         answers.into_iter().zip(scans).map(|(answer, scan)| answer.finish(scan)).collect()
     }

@@ -388,19 +388,22 @@ impl Answer {
                 self.fill(id, slot);
                 continue;
             }
+            let most = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
             let buffer = &mut self.buffers[id as usize];
             let (before, now) = (buffer.kept_bytes, part.bytes(id).len());
             if before == 0 && shares.0 > shares.1 {
                 // The first rows tell how many bytes there will be.
-                part.reserve(id, &self.memory, buffer.expected(now, shares))?;
+                part.reserve(id, &self.memory, buffer.expected(now, shares).min(most))?;
             }
             buffer.kept_bytes = now;
-            self.spend(now - before)?;
+            let added = now.checked_sub(before).ok_or_else(|| Error::internal("a column lost values that it had"))?;
+            self.spend(added)?;
         }
         if !self.is_sized && shares.0 > shares.1 {
-            let expected = |bytes| expected(bytes, shares).min(self.most_bytes);
-            self.objects.reserve(&self.memory, expected)?;
-            self.is_sized = true;
+            let most = self.most_bytes.min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
+            self.objects.reserve(&self.memory, |bytes| expected(bytes, shares).min(most))?;
+            // Pointers may be null at first.
+            self.is_sized = !self.objects.is_empty();
         }
         self.pass(stored);
         part.keep_bytes();

@@ -111,6 +111,25 @@ impl Task {
         }
         self.outcome = outcome.map_err(|error| scan.error(self.segment.basket, error));
         self.is_done = true;
+        // The bytes are not needed while others are waited for.
+        if let Some(basket) = &mut self.basket {
+            basket.forget_payload();
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Bytes of its basket, as stored; none for one in the tree's own record.
+    pub(super) fn stored_bytes(&self, scans: &[Scan<'_>]) -> u64 {
+        scans[self.segment.scan].stored_bytes(self.segment.basket)
+    }
+
+    /// Bytes of its basket once it is inflated.
+    pub(super) fn unpacked_bytes(&self) -> u64 {
+        self.basket.as_ref().map_or(0, |basket| basket.key.objlen.into())
     }
 
     /// Assigns positions in entry order, once its size is known: then it has to be [`run`](Self::run) again, if this

@@ -36,6 +36,8 @@ pub(crate) struct Windows<'f> {
     is_ahead: bool,
     windows: std::vec::IntoIter<Range<usize>>,
     requested: Option<(Range<usize>, InFlight)>,
+    /// Why the next window could not be requested: told once those before it were used.
+    failed: Option<Error>,
 }
 
 impl<'f> Windows<'f> {
@@ -51,7 +53,7 @@ impl<'f> Windows<'f> {
         let is_far = file.store().profile().latency_ns > FAR_NS;
         let most = match is_ahead {
             true if is_far => u64::MAX,
-            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.threads().max(2) as u64),
+            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.threads() as u64),
             false => INLINE_WINDOW_BYTES,
         };
         let most = most.min(cache.budget());
@@ -62,7 +64,7 @@ impl<'f> Windows<'f> {
         if windows.len() == 1 && bytes <= TOGETHER_BYTES && !is_far {
             is_ahead = false;
         }
-        Self { file, cache, is_ahead, windows: windows.into_iter(), requested: None }
+        Self { file, cache, is_ahead, windows: windows.into_iter(), requested: None, failed: None }
     }
 
     /// Waits for the bytes of the next window, and requests those of the one after it. `origin` says where the bytes of
@@ -76,15 +78,19 @@ impl<'f> Windows<'f> {
         origin: impl Fn(usize) -> Result<Origin>,
         place: impl Fn(Error) -> Error,
     ) -> Result<Option<(Range<usize>, Vec<Bytes>)>> {
-        let Some((window, coming)) = (match self.requested.take() {
-            Some(requested) => Some(requested),
-            None => self.request(&origin, &place)?,
+        let Some((window, coming)) = (match (self.requested.take(), self.failed.take()) {
+            (_, Some(error)) => return Err(error),
+            (Some(requested), _) => Some(requested),
+            (None, None) => self.request(&origin, &place)?,
         }) else {
             return Ok(None);
         };
         let pieces = coming.take(self.file).map_err(&place)?;
         if self.is_ahead {
-            self.requested = self.request(&origin, &place)?;
+            match self.request(&origin, &place) {
+                Ok(requested) => self.requested = requested,
+                Err(error) => self.failed = Some(error),
+            }
         }
         Ok(Some((window, pieces)))
     }

@@ -99,6 +99,11 @@ impl Basket {
         self.key.objlen as usize > self.data_bytes() && self.entries > 0
     }
 
+    /// Drops the sealed payload, and with it the memory that it is a part of.
+    pub(crate) fn forget_payload(&mut self) {
+        self.payload = Bytes::new();
+    }
+
     /// The sealed payload.
     pub fn sealed(&self) -> &Bytes {
         &self.payload
