@@ -2,8 +2,9 @@
 
     python -m bench.read.fresh_memory [--pieces GB]
 
-The C library gives the advice for what it maps where GLIBC_TUNABLES says so (glibc 2.35 and later). `--pieces` fills so
-much memory with small pages and gives every other one back, so that no two free pages are side by side.
+The C library gives the advice for what it maps where GLIBC_TUNABLES says so (glibc 2.35 and later).
+`--pieces` fills so much memory with small pages and gives every other one back, so that no two free pages are
+side by side.
 """
 
 from __future__ import annotations
@@ -71,9 +72,8 @@ def main() -> None:
         for name, tunables in ADVICE.items():
             found = free_huge_pages()
             line = [sys.executable, "-m", "bench.read.fresh_memory", "--read", str(path)]
-            done = subprocess.run(
-                line, env={**os.environ, "GLIBC_TUNABLES": tunables}, check=True, capture_output=True, text=True
-            )
+            env = {**os.environ, "GLIBC_TUNABLES": tunables}
+            done = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
             times = [float(x) for x in done.stdout.split()]
             rows.append([name, f"{found:,}", *(f"{x:.3f}" for x in (min(times), statistics.median(times)))])
     if kept is not None:
