@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::column::{BufferId, Kind, Native, Number, Part, ends};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, ObjectRow, Objects, Registry};
@@ -125,10 +127,33 @@ impl Object {
     /// Decodes an object of `class` from the payload of its record, with everything that it points at.
     #[doc(hidden)]
     pub fn read(registry: &Registry, class: &str, payload: &[u8], keylen: usize, limits: &Limits) -> Result<Self> {
-        let mut objects = Objects::default();
+        Self::read_into(Objects::default(), registry, class, payload, keylen, limits)
+    }
+
+    /// The same for a record of which most is lists of numbers that nobody may ask for: the baskets of a tree. They
+    /// stay in the payload until then.
+    pub(crate) fn read_kept(
+        registry: &Registry,
+        class: &str,
+        payload: &Bytes,
+        keylen: usize,
+        limits: &Limits,
+    ) -> Result<Self> {
+        Self::read_into(Objects::kept_in(payload.clone()), registry, class, payload, keylen, limits)
+    }
+
+    fn read_into(
+        mut objects: Objects,
+        registry: &Registry,
+        class: &str,
+        payload: &[u8],
+        keylen: usize,
+        limits: &Limits,
+    ) -> Result<Self> {
         let mut reader = Reader::with_origin(payload, keylen);
         let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
         let id = machine.root(class, &mut reader)?;
+        objects.seal();
         objects.check()?;
         Ok(Self { all: Arc::new(objects), id })
     }

@@ -84,37 +84,71 @@ fn more_baskets_take_no_more_allocations() {
     }
 }
 
-/// The most bytes while a tree of so many branches is opened, and those that the open tree keeps.
-fn opening(branches: usize) -> (i64, i64) {
-    let path = std::env::temp_dir().join(format!("sapwood-wide-{branches}-{}.root", std::process::id()));
+/// Opening a tree.
+struct Opening {
+    /// Allocations, the most bytes, and those that the open tree keeps.
+    count: u64,
+    peak: i64,
+    kept: i64,
+    /// Bytes of its record, and of what knowing the baskets of all branches takes besides.
+    record: i64,
+    baskets: i64,
+}
+
+/// Opens a tree of so many branches, each with so many baskets.
+fn opening(branches: usize, baskets: usize) -> Opening {
+    let path = sapwood_testkit::scratch(&format!("wide-{branches}-{baskets}.root"));
     let names: Vec<String> = (0..branches).map(|number| format!("branch{number:06}")).collect();
     let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
     let mut writer = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
     let mut tree = writer.tree("wide", specs, TreeOptions::default()).unwrap();
     let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
-    tree.extend(&columns).unwrap();
+    for _ in 0..baskets {
+        tree.extend(&columns).unwrap();
+        tree.flush().unwrap();
+    }
     tree.close().unwrap();
     writer.close().unwrap();
     let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
     let file = File::open_with(&path, options).unwrap();
-    let before = LIVE.with(Cell::get);
+    let (before, counted) = (LIVE.with(Cell::get), COUNT.with(Cell::get));
     PEAK.with(|peak| peak.set(before));
     let tree = file.tree("wide").unwrap();
+    let count = COUNT.with(Cell::get) - counted;
     let (peak, kept) = (PEAK.with(Cell::get) - before, LIVE.with(Cell::get) - before);
     assert_eq!((tree.branches().len(), tree.branches()[branches - 1].name.as_ref()), (branches, &*names[branches - 1]));
-    std::fs::remove_file(path).unwrap();
-    (peak, kept)
+    let before = LIVE.with(Cell::get);
+    let found: usize = tree.branches().iter().map(|branch| branch.baskets().len()).sum();
+    assert_eq!(found, branches * baskets);
+    let record = i64::from(file.key("wide").unwrap().objlen);
+    Opening { count, peak, kept, record, baskets: LIVE.with(Cell::get) - before }
 }
 
 #[test]
 fn a_tree_of_100_000_branches_opens_in_so_many_bytes_a_branch() {
-    let (peak, kept) = opening(100_000);
-    println!("{} bytes a branch at most, {} kept", peak / 100_000, kept / 100_000);
-    assert!(peak < 100_000 * 3_000, "{peak}");
-    assert!(kept < 100_000 * 3_000, "{kept}");
+    let many = opening(100_000, 1);
+    println!("{} bytes a branch at most, {} kept", many.peak / 100_000, many.kept / 100_000);
+    println!("{} allocations a branch", many.count as f64 / 1e5);
+    assert!(many.peak < 100_000 * 1_700 && many.kept < 100_000 * 1_700, "{} {}", many.peak, many.kept);
+    // Name, title, its list of leaves.
+    assert!(many.count < 100_000 * 3 + 10_000, "{}", many.count);
     // No more for each of many branches than of few.
-    let (few_peak, few_kept) = opening(10_000);
-    assert!(peak < 11 * few_peak && kept < 11 * few_kept, "{peak} {few_peak} {kept} {few_kept}");
+    let few = opening(10_000, 1);
+    assert!(many.peak < 11 * few.peak && many.kept < 11 * few.kept, "{} {}", few.peak, few.kept);
+}
+
+#[test]
+fn lists_of_baskets_stay_in_the_record_until_they_are_asked_for() {
+    let (few, many) = (opening(1_000, 1), opening(1_000, 100));
+    let more = many.record - few.record;
+    assert!(more > 1_000 * 90 * 20, "three numbers for each basket above ten: {more}");
+    let kept = many.kept - few.kept;
+    assert!((more - 1_000..more + 1_000).contains(&kept), "the record and nothing besides: {kept} for {more}");
+    assert!(many.count < few.count + 100, "{} and {}", few.count, many.count);
+    // What is known of a basket is decoded for one branch after the other, into what is kept of each.
+    let each = size_of::<sapwood::tree::BasketPlace>() as i64;
+    let (least, most) = (1_000 * 100 * each, 1_000 * 128 * each + 10_000);
+    assert!((least..=most).contains(&many.baskets), "{} of {least} to {most}", many.baskets);
 }
 
 /// Bytes that a second read of lists of objects, or of pointers to them, takes beyond what the first one gave back, and

@@ -209,3 +209,47 @@ fn a_store_that_fails_is_not_taken_for_a_file_without_keys() {
         assert_eq!((error.kind(), error.message()), (ErrorKind::Io, "the link is down"), "{error}");
     }
 }
+
+/// The file with another `fMaxBaskets` in the first branch of the tree: the length of its three lists of baskets.
+fn with_most_baskets(change: impl Fn(u32) -> u32) -> File {
+    let mut bytes = plain();
+    let file = open(plain());
+    let tree = file.tree("t").expect("a tree");
+    let Ok(sapwood::Value::Record(branches)) = tree.object.member("fBranches") else { panic!("no branches") };
+    let Some(sapwood::Value::List(items)) = branches.get("items") else { panic!("no list") };
+    let Some(sapwood::Value::Object(branch)) = items.iter().next() else { panic!("no branch") };
+    let number = |name| branch.member(name).ok().and_then(|value| value.as_int()).expect("a number");
+    let most = number("fMaxBaskets") as u32;
+    let mut words = [0; 16];
+    words[..4].copy_from_slice(&most.to_be_bytes());
+    words[4..8].copy_from_slice(&(number("fSplitLevel") as i32).to_be_bytes());
+    words[8..].copy_from_slice(&number("fEntries").to_be_bytes());
+    let at = place(&bytes, file.key("t").expect("a key").seek_key as usize, words);
+    bytes[at..at + 4].copy_from_slice(&change(most).to_be_bytes());
+    open(bytes)
+}
+
+#[test]
+fn lists_of_baskets_that_do_not_fit_are_errors_of_the_branch() {
+    type Change = fn(u32) -> u32;
+    let changes: [Change; 6] = [|n| n + 1, |n| n - 1, |n| n * 2, |_| 0, |_| 0x0fff_ffff, |_| 0x7fff_ffff];
+    for change in changes {
+        let error = with_most_baskets(change).tree("t").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+        assert!(error.place().object.as_deref().is_some_and(|path| path.contains("TBranch")), "{error}");
+    }
+    assert_eq!(halves(&with_most_baskets(|n| n), 0..60).unwrap().len(), 60);
+}
+
+#[test]
+fn entries_of_a_list_that_is_decoded_late_are_checked_then() {
+    let tree = open(plain()).tree("t").unwrap();
+    let at = seek(&tree, "d", 1);
+    for wrong in [u64::MAX >> 1, at + 1, 8] {
+        let file = with_word(at.to_be_bytes(), wrong.to_be_bytes());
+        assert_eq!(file.tree("t").unwrap().branches().len(), tree.branches().len(), "no list is needed to open it");
+        let error = halves(&file, 0..60).unwrap_err();
+        assert_eq!((error.kind(), error.place().basket), (ErrorKind::Malformed, Some(1)), "{wrong:#x}: {error}");
+        assert_eq!(halves(&file, 0..20).unwrap().len(), 20, "other baskets are there");
+    }
+}

@@ -1,6 +1,6 @@
 //! Reading a real file: what is read, how often, and that threads change nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood::column::Number;
@@ -9,7 +9,7 @@ use sapwood::read::Selection;
 use sapwood::write::{
     BranchKind, BranchSpec, Class, Column, FileWriter, Item, TreeOptions, Type, Values, WriteOptions,
 };
-use sapwood::{ErrorKind, File, OpenOptions, Session, read};
+use sapwood::{ErrorKind, File, OpenOptions, Session, Value, read};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/data").join(name)
@@ -115,6 +115,48 @@ fn errors_for_missing_names_suggest_similar_ones() {
     let id = tree.branch("Muon_pt").unwrap().id;
     let error = read::columns(&tree, &[id], 0..11).unwrap_err();
     assert_eq!((error.kind(), error.place().expected, error.place().found), (ErrorKind::Mismatch, Some(11), Some(10)));
+}
+
+/// Compares two values and all that they point at; gives the number of lists of numbers.
+fn compare(ours: &Value<'_>, theirs: &Value<'_>, seen: &mut std::collections::HashSet<u32>) -> usize {
+    match (ours, theirs) {
+        (Value::Record(ours), Value::Record(theirs)) => {
+            assert_eq!((ours.class(), ours.iter().count()), (theirs.class(), theirs.iter().count()));
+            let pairs = ours.iter().zip(theirs.iter());
+            pairs.map(|((_, ours), (_, theirs))| compare(&ours, &theirs, seen)).sum()
+        }
+        (Value::List(ours), Value::List(theirs)) => {
+            assert_eq!(ours.len(), theirs.len());
+            ours.iter().zip(theirs.iter()).map(|(ours, theirs)| compare(&ours, &theirs, seen)).sum()
+        }
+        (Value::Object(ours), Value::Object(theirs)) => {
+            assert_eq!((ours.id(), ours.class()), (theirs.id(), theirs.class()));
+            if seen.insert(ours.id()) { compare(&ours.value(), &theirs.value(), seen) } else { 0 }
+        }
+        (Value::Numbers(ours, our_bytes), Value::Numbers(theirs, their_bytes)) => {
+            assert_eq!((ours, our_bytes), (theirs, their_bytes));
+            1
+        }
+        _ => {
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            0
+        }
+    }
+}
+
+#[test]
+fn lists_that_a_tree_decodes_late_are_those_of_its_object() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let paths = [data("nano.root"), own.join("plain.root"), own.join("baskets.root")];
+    for (path, name) in paths.iter().zip(["Events", "t", "events"]) {
+        let file = File::open(path).unwrap();
+        let (tree, object) = (file.tree(name).unwrap(), file.object(name).unwrap());
+        // Lists of single branches first, then all of them.
+        let baskets: usize = tree.branches().iter().map(|branch| branch.baskets().len()).sum();
+        assert!(baskets >= tree.branches().len());
+        let lists = compare(&tree.object.value(), &object.value(), &mut std::collections::HashSet::new());
+        assert!(lists >= 3 * tree.branches().len(), "{lists}");
+    }
 }
 
 /// Opens, lists and reads everything; errors are fine, anything else is not.

@@ -56,7 +56,7 @@ pub(crate) fn check(kind: &Kind, rows: usize, filled: &impl Filled) -> Result<()
 
 impl Filled for Part {
     fn bytes(&self, buffer: BufferId) -> usize {
-        self.bytes(buffer).len()
+        self.byte_len(buffer)
     }
 
     fn ids(&self, buffer: BufferId) -> usize {

@@ -4,6 +4,7 @@ mod arena;
 mod complete;
 pub(crate) mod ends;
 mod kind;
+mod later;
 mod native;
 mod number;
 mod part;

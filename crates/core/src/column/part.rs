@@ -1,9 +1,11 @@
 //! Columns while they grow: what a program decodes into.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
+use super::later::Later;
 use super::{BufferId, Number, Prim, decode_numbers, ends};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
@@ -31,6 +33,19 @@ pub enum Growing {
     Words(Vec<u32>),
     /// Numbers or bytes that grow no more and may be shared.
     Whole(Bytes),
+    /// Numbers of lists that stay in the record until they are asked for.
+    Later(Box<Later>),
+}
+
+impl Growing {
+    /// Decodes numbers that stay in the record: rarely, and never while entries are decoded.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self) {
+        if let Self::Later(later) = self {
+            *self = Self::Bytes(later.settle());
+        }
+    }
 }
 
 /// Rows of a column, or of a class, decoded so far. Recycled: clearing keeps the memory.
@@ -76,7 +91,7 @@ impl Part {
             match buffer {
                 Growing::Bytes(bytes) => bytes.clear(),
                 Growing::Words(words) => words.clear(),
-                Growing::Whole(_) => *buffer = Growing::Bytes(Vec::new()),
+                Growing::Whole(_) | Growing::Later(_) => *buffer = Growing::Bytes(Vec::new()),
             }
         }
     }
@@ -156,7 +171,28 @@ impl Part {
         match self.buffers.get(id as usize) {
             Some(Growing::Bytes(bytes)) => bytes,
             Some(Growing::Whole(bytes)) => bytes,
+            Some(Growing::Later(later)) => later.all(),
             _ => &[],
+        }
+    }
+
+    /// How many bytes [`bytes`](Self::bytes) gives.
+    pub(crate) fn byte_len(&self, id: BufferId) -> usize {
+        match self.buffers.get(id as usize) {
+            Some(Growing::Later(later)) => later.bytes(),
+            _ => self.bytes(id).len(),
+        }
+    }
+
+    /// Some values of a buffer of numbers; empty if it has not all of them. What stays in the record is decoded for
+    /// them alone.
+    pub(crate) fn some(&self, id: BufferId, number: Number, values: Range<usize>) -> Cow<'_, [u8]> {
+        match self.buffers.get(id as usize) {
+            Some(Growing::Later(later)) => later.some(values),
+            _ => {
+                let wide = number.bytes();
+                Cow::Borrowed(self.bytes(id).get(values.start * wide..values.end * wide).unwrap_or(&[]))
+            }
         }
     }
 
@@ -180,15 +216,34 @@ impl Part {
             Growing::Bytes(bytes) => bytes.len(),
             Growing::Words(words) => 4 * words.len(),
             Growing::Whole(bytes) => bytes.len(),
+            Growing::Later(later) => later.memory_bytes(),
         });
         used.sum()
     }
 
+    /// Bytes of the numbers that stay in the record.
+    pub(crate) fn later_bytes(&self) -> usize {
+        let later = self.buffers.iter().map(|buffer| match buffer {
+            Growing::Later(later) => later.bytes(),
+            _ => 0,
+        });
+        later.sum()
+    }
+
+    /// Decodes the numbers that stay in the record, and lets go of it.
+    pub(crate) fn settle(&mut self) {
+        self.buffers.iter_mut().for_each(Growing::settle);
+    }
+
     #[inline]
     pub(crate) fn bytes_mut(&mut self, id: BufferId) -> &mut Vec<u8> {
-        match &mut self.buffers[id as usize] {
+        let buffer = &mut self.buffers[id as usize];
+        if matches!(buffer, Growing::Later(_)) {
+            buffer.settle();
+        }
+        match buffer {
             Growing::Bytes(bytes) => bytes,
-            Growing::Words(_) | Growing::Whole(_) => {
+            Growing::Words(_) | Growing::Whole(_) | Growing::Later(_) => {
                 unreachable!("a program writes numbers only where its buffers are declared so")
             }
         }
@@ -198,7 +253,7 @@ impl Part {
     pub(crate) fn words_mut(&mut self, id: BufferId) -> &mut Vec<u32> {
         match &mut self.buffers[id as usize] {
             Growing::Words(words) => words,
-            Growing::Bytes(_) | Growing::Whole(_) => {
+            Growing::Bytes(_) | Growing::Whole(_) | Growing::Later(_) => {
                 unreachable!("a program writes words only where its buffers are declared so")
             }
         }
@@ -308,6 +363,23 @@ impl Part {
             && let Some(numbers) = self.bytes_mut(values).get_mut(first_byte..)
         {
             swap_in_place(number, numbers);
+        }
+    }
+
+    /// Appends `count` numbers that stay in `record`, from its byte `at` on, until they are asked for.
+    pub(crate) fn push_later(&mut self, id: BufferId, number: Number, record: &Bytes, at: usize, count: usize) -> bool {
+        let Some(buffer) = self.buffers.get_mut(id as usize) else { return false };
+        match buffer {
+            Growing::Later(later) => later.push(record, number, at, count),
+            Growing::Bytes(bytes) if bytes.is_empty() => {
+                let mut later = Later::new(record, number);
+                let is_added = later.push(record, number, at, count);
+                if is_added {
+                    *buffer = Growing::Later(Box::new(later));
+                }
+                is_added
+            }
+            _ => false,
         }
     }
 

@@ -156,13 +156,21 @@ impl File {
         {
             return Ok(tree);
         }
-        let object = self.object_at(key)?;
+        let object = self.tree_object(key)?;
         let tree = Tree::new(self, key, object).map_err(|error| self.name(error).in_object(&key.name))?;
         let tree = Arc::new(tree);
         if let Ok(mut trees) = self.0.trees.write() {
             trees.insert(key.seek_key, Arc::downgrade(&tree));
         }
         Ok(tree)
+    }
+
+    /// The record of a tree, whose lists of baskets are decoded on first use.
+    fn tree_object(&self, key: &Key) -> Result<Object> {
+        refuse_rntuple(key).map_err(|error| self.name(error))?;
+        let (payload, registry) = (self.payload(key)?, self.registry()?);
+        Object::read_kept(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
+            .map_err(|error| self.name(error).in_object(&key.name))
     }
 
     /// Opens an RNTuple by `path;cycle`. It is opened once and shared for as long as it is in use.

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::framing_trace::{Stamp, Trace};
 use super::numbers::NumberMap;
 use super::program::Program;
@@ -26,13 +28,15 @@ pub struct Objects {
     /// Names of classes that were met, so that equal names share one string.
     names: Vec<Arc<str>>,
     /// What was found out about classes that were met.
-    resolved: Vec<Resolved>,
+    resolved: Vec<Arc<Resolved>>,
     /// Table of the last row.
     last_table: u32,
     pending: VecDeque<Pending>,
     /// Bytes of objects that waited, as far as no memory is set aside for them: what bounds setting aside.
     room_bytes: usize,
     failures: HashMap<u32, Error>,
+    /// The bytes that are decoded, where lists of numbers stay in them until they are asked for.
+    pub(super) record: Option<Bytes>,
     /// The framing of the object being decoded, if requested.
     pub(super) trace: Option<Trace>,
     /// The step that is being run, where it is wanted.
@@ -53,7 +57,7 @@ struct Table {
 }
 
 /// What to do with objects of a class, found out once for each version.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Resolved {
     class: Arc<str>,
     /// Version and checksum as they stand in front of the object; none for classes without a frame of the usual kind.
@@ -107,6 +111,11 @@ impl Objects {
         self.tables.get(index as usize).map(|table| (&table.class, &table.program.kind, &table.part))
     }
 
+    /// How many objects are of some classes.
+    pub(crate) fn count(&self, is_wanted: impl Fn(&str) -> bool) -> usize {
+        self.tables.iter().filter(|table| is_wanted(&table.class)).map(|table| table.part.rows).sum()
+    }
+
     /// Checks that the decoded objects have a value for each member.
     ///
     /// # Errors
@@ -123,6 +132,26 @@ impl Objects {
     /// The same table, which keeps what it takes to write its objects as they were.
     pub(super) fn traced() -> Self {
         Self { trace: Some(Trace::default()), ..Self::default() }
+    }
+
+    /// The same table, which leaves lists of numbers in the record until they are asked for.
+    pub(crate) fn kept_in(record: Bytes) -> Self {
+        Self { record: Some(record), ..Self::default() }
+    }
+
+    /// Forgets what only decoding needs, when all objects are decoded.
+    pub(crate) fn seal(&mut self) {
+        /// A record is kept where at least this part of it are lists that are not decoded: less is not worth the memory
+        /// of the rest.
+        const PART: usize = 4;
+        self.positions = NumberMap::default();
+        self.pending = VecDeque::new();
+        if let Some(record) = self.record.take() {
+            let later: usize = self.tables.iter().map(|table| table.part.later_bytes()).sum();
+            if later < record.len() / PART {
+                self.tables.iter_mut().for_each(|table| table.part.settle());
+            }
+        }
     }
 
     /// Records framing, if requested.
@@ -231,7 +260,12 @@ impl Objects {
     }
 
     /// What to do with an object of `class` whose frame comes next.
-    pub(super) fn resolve(&mut self, registry: &Registry, class: &Arc<str>, reader: &Reader<'_>) -> Result<Resolved> {
+    pub(super) fn resolve(
+        &mut self,
+        registry: &Registry,
+        class: &Arc<str>,
+        reader: &Reader<'_>,
+    ) -> Result<Arc<Resolved>> {
         let mut ahead = reader.clone();
         let stamp = match ahead.frame() {
             Ok(frame) if frame.version <= 0 => (frame.version, ahead.peek_or_zero()),
@@ -243,14 +277,14 @@ impl Objects {
             .iter()
             .find(|known| Arc::ptr_eq(&known.class, class) && known.stamp.is_none_or(|of| of == stamp));
         if let Some(known) = known {
-            return Ok(known.clone());
+            return Ok(Arc::clone(known));
         }
         let (target, framed) = self.target(registry, class, reader)?;
         let program = registry.program(&target)?;
         let stamp = framed.then_some(stamp);
-        let resolved = Resolved { class: Arc::clone(class), stamp, program, framed, target };
+        let resolved = Arc::new(Resolved { class: Arc::clone(class), stamp, program, framed, target });
         if self.resolved.len() < MOST_REMEMBERED {
-            self.resolved.push(resolved.clone());
+            self.resolved.push(Arc::clone(&resolved));
         }
         Ok(resolved)
     }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::record_view::{Row, View};
+use super::record_view::{Member, Row, View};
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::io::offset_in;
@@ -258,60 +258,65 @@ impl Branch {
     }
 
     pub(super) fn read(row: Row<'_, '_>) -> Self {
-        let text = |name: &'static str| -> Arc<str> {
-            // Most branches have no file name, no parent class and so on.
-            match row.text(name) {
-                empty if empty.is_empty() => Arc::default(),
-                text => text.into(),
-            }
-        };
-        let whole = |name: &'static str| row.int(name).max(0) as u64;
-        let is_plain = row.class == "TBranchClones";
-        let element = (row.has("fClassName") && !is_plain).then(|| ElementBranch {
-            class_name: text("fClassName"),
-            parent_name: text("fParentName"),
-            clones_name: text("fClonesName"),
-            checksum: row.int("fCheckSum") as u32,
-            class_version: row.int("fClassVersion") as i32,
-            id: row.int("fID") as i32,
-            kind: row.int("fType") as i32,
-            streamer_type: row.int("fStreamerType") as i32,
-            maximum: row.int("fMaximum") as i32,
+        let (empty, name) = (Arc::default(), row.shared(Member::Name, &Arc::default()));
+        let text = |member| row.shared(member, &empty);
+        let whole = |member| row.int(member).max(0) as u64;
+        let is_plain = &**row.class == "TBranchClones";
+        let element = (row.has(Member::ClassName) && !is_plain).then(|| ElementBranch {
+            class_name: text(Member::ClassName),
+            parent_name: text(Member::ParentName),
+            clones_name: text(Member::ClonesName),
+            checksum: row.int(Member::CheckSum) as u32,
+            class_version: row.int(Member::ClassVersion) as i32,
+            id: row.int(Member::Id) as i32,
+            kind: row.int(Member::Type) as i32,
+            streamer_type: row.int(Member::StreamerType) as i32,
+            maximum: row.int(Member::Maximum) as i32,
             count_branch: None,
         });
-        let is_object = row.class == "TBranchObject";
+        let is_object = &**row.class == "TBranchObject";
         Self {
-            name: text("fName"),
-            title: text("fTitle"),
-            class: row.class.into(),
-            entries: whole("fEntries"),
-            first_entry: whole("fFirstEntry"),
-            entry_number: whole("fEntryNumber"),
-            compress: row.int("fCompress") as i32,
-            basket_bytes: row.int("fBasketSize").max(0) as u32,
-            entry_offset_len: row.int("fEntryOffsetLen") as i32,
-            io_bits: row.int("fIOFeatures.fIOBits") as u8,
-            split_level: row.int("fSplitLevel") as i32,
-            tot_bytes: row.float("fTotBytes").max(0.0) as u64,
-            zip_bytes: row.float("fZipBytes").max(0.0) as u64,
-            file_name: text("fFileName"),
-            object_class: is_object.then(|| text("fClassName")),
+            title: row.shared(Member::Title, &name),
+            name,
+            class: Arc::clone(row.class),
+            entries: whole(Member::Entries),
+            first_entry: whole(Member::FirstEntry),
+            entry_number: whole(Member::EntryNumber),
+            compress: row.int(Member::Compress) as i32,
+            basket_bytes: row.int(Member::BasketSize).max(0) as u32,
+            entry_offset_len: row.int(Member::EntryOffsetLen) as i32,
+            io_bits: row.int(Member::IoBits) as u8,
+            split_level: row.int(Member::SplitLevel) as i32,
+            tot_bytes: row.float(Member::TotBytes).max(0.0) as u64,
+            zip_bytes: row.float(Member::ZipBytes).max(0.0) as u64,
+            file_name: text(Member::FileName),
+            object_class: is_object.then(|| text(Member::ClassName)),
             element: if is_object { None } else { element },
-            ..Self::default()
+            // Known to the tree, or later.
+            id: 0,
+            path: Arc::clone(&empty),
+            parent: None,
+            children: Vec::new(),
+            leaves: Vec::new(),
+            file_number: 0,
+            record: None,
+            baskets: OnceLock::new(),
         }
     }
 
     /// The list of baskets: those of the file, and those in the tree's own record.
     fn read_baskets(&self, row: Row<'_, '_>, view: &View<'_>) -> Vec<BasketPlace> {
-        let written = row.int("fWriteBasket").max(0) as usize;
-        let (bytes, seeks, firsts) = (row.ints("fBasketBytes"), row.ints("fBasketSeek"), row.ints("fBasketEntry"));
-        let slots = row.objects("fBaskets");
+        let written = row.int(Member::WriteBasket).max(0) as usize;
+        let (bytes, seeks) = (row.ints(Member::BasketBytes), row.ints(Member::BasketSeek));
+        let firsts = row.ints(Member::BasketEntry);
+        let slots = row.objects(Member::Baskets);
         let mut places: Vec<BasketPlace> = Vec::new();
         let most = written.saturating_add(1).min(seeks.len().max(slots.len()));
         for index in 0..most {
             // Where a list is too short, zeros make a basket that cannot be read, or does not follow the one before it.
             let slot = slots.get(index).copied().unwrap_or(0);
-            let embedded = view.get(slot).filter(|basket| basket.class == "TBasket" && basket.int("fNevBuf") > 0);
+            let embedded =
+                view.get(slot).filter(|basket| &**basket.class == "TBasket" && basket.int(Member::NevBuf) > 0);
             let seek = seeks.get(index).copied().unwrap_or(0);
             let nbytes = bytes.get(index).copied().unwrap_or(0);
             let start = firsts.get(index).copied().unwrap_or(0).max(0) as u64;
@@ -320,7 +325,7 @@ impl Branch {
                 Some(_) if index < written && seek > 0 && nbytes > 0 => {
                     (BasketBytes::Stored { seek: seek as u64, nbytes: nbytes as u32 }, None)
                 }
-                Some(basket) => (BasketBytes::Embedded(slot), Some(basket.int("fNevBuf") as u64)),
+                Some(basket) => (BasketBytes::Embedded(slot), Some(basket.int(Member::NevBuf) as u64)),
                 None if index < written && seek > 0 => {
                     (BasketBytes::Stored { seek: seek as u64, nbytes: nbytes.max(0) as u32 }, None)
                 }
@@ -356,18 +361,20 @@ impl Leaf {
         }
     }
 
-    pub(super) fn read(row: Row<'_, '_>) -> Self {
+    /// A leaf of a branch: most have its name.
+    pub(super) fn read(row: Row<'_, '_>, branch: &Branch) -> Self {
+        let name = row.shared(Member::Name, &branch.name);
         Self {
-            name: row.text("fName").into(),
-            title: row.text("fTitle").into(),
-            class: row.class.into(),
-            len: row.int("fLen") as i32,
-            len_type: row.int("fLenType") as i32,
-            is_unsigned: row.int("fIsUnsigned") != 0,
-            is_range: row.int("fIsRange") != 0,
-            maximum: row.int("fMaximum"),
-            is_virtual: row.int("fVirtual") != 0,
-            type_code: row.int("fType") as i32,
+            title: row.shared(Member::Title, &name),
+            name,
+            class: Arc::clone(row.class),
+            len: row.int(Member::Len) as i32,
+            len_type: row.int(Member::LenType) as i32,
+            is_unsigned: row.int(Member::IsUnsigned) != 0,
+            is_range: row.int(Member::IsRange) != 0,
+            maximum: row.int(Member::Maximum),
+            is_virtual: row.int(Member::Virtual) != 0,
+            type_code: row.int(Member::Type) as i32,
             count: None,
         }
     }

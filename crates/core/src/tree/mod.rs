@@ -26,8 +26,8 @@ use crate::container::Key;
 use crate::error::{Error, Result, nearest};
 use crate::file::File;
 use crate::object::Object;
-use crate::schema::{NumberMap, Objects, Registry};
-use record_view::{Row, View};
+use crate::schema::{Objects, Registry};
+use record_view::{Member, Row, View};
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
 ///
@@ -108,59 +108,62 @@ impl Tree {
         let table = Arc::clone(object.table());
         let view = View::new(&table);
         let row = view.get(object.id()).ok_or_else(|| Error::malformed("the tree was not decoded"))?;
-        if !row.has("fBranches") || !row.has("fEntries") {
+        if !row.has(Member::Branches) || !row.has(Member::Entries) {
             return Err(Error::mismatch(format!("an object of class {} is no tree", key.class)));
         }
+        /// Branches that room is made for at once: a file may claim any number.
+        const MOST_ROOM: usize = 1 << 17;
         let mut builder = Builder {
             view: &view,
             table: &table,
-            branches: Vec::new(),
-            ids: NumberMap::default(),
-            leaves: NumberMap::default(),
+            branches: Vec::with_capacity(table.count(|class| class.starts_with("TBranch")).min(MOST_ROOM)),
+            ids: vec![None; table.len()],
+            leaves: vec![None; table.len()],
             counts: Vec::new(),
+            count_branches: Vec::new(),
         };
         let mut top = Vec::new();
-        for &id in row.objects("fBranches") {
+        for &id in row.objects(Member::Branches) {
             top.extend(builder.branch(id, None, 0)?);
         }
         builder.connect();
         let leaf_branches = row
-            .objects("fLeaves")
+            .objects(Member::Leaves)
             .iter()
-            .filter_map(|leaf| builder.leaves.get(leaf))
-            .map(|&(branch, _)| branch)
+            .filter_map(|&leaf| of_object(&builder.leaves, leaf))
+            .map(|(branch, _)| branch as BranchId)
             .collect();
         let mut branches = builder.branches;
         let others = number_files(&mut branches);
         let file = &if others.is_empty() { file.clone() } else { file.with_others(others) };
-        let aliases = view.get(row.pointer("fAliases")).map_or_else(Vec::new, |list| {
+        let aliases = view.get(row.pointer(Member::Aliases)).map_or_else(Vec::new, |list| {
             list.items()
                 .iter()
                 .filter_map(|&id| view.get(id))
-                .map(|alias| (alias.text("fName"), alias.text("fTitle")))
+                .map(|alias| (alias.text(Member::Name), alias.text(Member::Title)))
                 .collect()
         });
-        let friends = view.get(row.pointer("fFriends")).map_or_else(Vec::new, |list| {
+        let friends = view.get(row.pointer(Member::Friends)).map_or_else(Vec::new, |list| {
             let one = |friend: Row<'_, '_>| FriendElement {
-                name: friend.text("fName").into(),
-                tree: friend.text("fTreeName").into(),
-                file: friend.text("fTitle").into(),
+                name: friend.text(Member::Name).into(),
+                tree: friend.text(Member::TreeName).into(),
+                file: friend.text(Member::Title).into(),
             };
             list.items().iter().filter_map(|&id| view.get(id)).map(one).collect()
         });
         let tree = Self {
-            name: row.text("fName").into(),
-            title: row.text("fTitle").into(),
+            name: row.text(Member::Name).into(),
+            title: row.text(Member::Title).into(),
             class: Arc::clone(&key.class),
             cycle: key.cycle,
-            entries: row.float("fEntries").max(0.0) as u64,
-            tot_bytes: row.float("fTotBytes").max(0.0) as u64,
-            zip_bytes: row.float("fZipBytes").max(0.0) as u64,
-            auto_flush: row.int("fAutoFlush"),
+            entries: row.float(Member::Entries).max(0.0) as u64,
+            tot_bytes: row.float(Member::TotBytes).max(0.0) as u64,
+            zip_bytes: row.float(Member::ZipBytes).max(0.0) as u64,
+            auto_flush: row.int(Member::AutoFlush),
             aliases,
             friends,
-            cluster_ends: row.ints("fClusterRangeEnd"),
-            cluster_sizes: row.ints("fClusterSize"),
+            cluster_ends: row.ints(Member::ClusterRangeEnd),
+            cluster_sizes: row.ints(Member::ClusterSize),
             interpretations: branches.iter().map(|_| OnceLock::new()).collect(),
             branches,
             top,
@@ -281,11 +284,24 @@ struct Builder<'v, 'a> {
     table: &'v Arc<Objects>,
     branches: Vec<Branch>,
     /// Branches by object.
-    ids: NumberMap<u32, BranchId>,
-    /// Leaves by object.
-    leaves: NumberMap<u32, (BranchId, usize)>,
+    ids: Vec<Option<u32>>,
+    /// Leaves by object: branch, and number in it.
+    leaves: Vec<Option<(u32, u32)>>,
     /// Leaves, and the objects that count for them.
     counts: Vec<((BranchId, usize), u32)>,
+    /// Branches, and the objects that count for them.
+    count_branches: Vec<(BranchId, u32)>,
+}
+
+/// What is known of an object; nothing for null.
+fn of_object<T: Copy>(known: &[Option<T>], object: u32) -> Option<T> {
+    *known.get((object as usize).checked_sub(1)?)?
+}
+
+fn note<T>(known: &mut [Option<T>], object: u32, what: T) {
+    if let Some(slot) = (object as usize).checked_sub(1).and_then(|index| known.get_mut(index)) {
+        *slot = Some(what);
+    }
 }
 
 impl Builder<'_, '_> {
@@ -297,12 +313,12 @@ impl Builder<'_, '_> {
                 None => Ok(None),
             };
         };
-        if depth > DEEPEST || self.ids.contains_key(&object) {
+        if depth > DEEPEST || of_object(&self.ids, object).is_some() {
             return Err(Error::malformed("branches contain each other"));
         }
         let id = self.branches.len();
-        self.ids.insert(object, id);
-        row.expect_lists(&["fBasketBytes", "fBasketSeek", "fBasketEntry"]);
+        note(&mut self.ids, object, id as u32);
+        row.expect_lists(&[Member::BasketBytes, Member::BasketSeek, Member::BasketEntry]);
         let mut branch = Branch::read(row);
         branch.id = id;
         branch.parent = parent;
@@ -311,25 +327,32 @@ impl Builder<'_, '_> {
             None => Arc::clone(&branch.name),
         };
         branch.record = Object::of(self.table, object);
-        for &leaf in row.objects("fLeaves") {
+        match row.pointer(Member::BranchCount) {
+            0 => {}
+            count => self.count_branches.push((id, count)),
+        }
+        // Most branches have one leaf.
+        branch.leaves.reserve_exact(1);
+        for &leaf in row.objects(Member::Leaves) {
             if let Some(leaf_row) = self.view.get(leaf) {
                 let place = (id, branch.leaves.len());
-                self.leaves.insert(leaf, place);
-                let count = leaf_row.pointer("fLeafCount");
+                note(&mut self.leaves, leaf, (id as u32, place.1 as u32));
+                let count = leaf_row.pointer(Member::LeafCount);
                 if count != 0 {
                     self.counts.push((place, count));
                 }
-                branch.leaves.push(Leaf::read(leaf_row));
+                let leaf = Leaf::read(leaf_row, &branch);
+                branch.leaves.push(leaf);
             }
         }
         self.branches.push(branch);
-        if row.class == "TBranchClones" {
+        if &**row.class == "TBranchClones" {
             // ROOT hides the branch that counts for the others; here it precedes them.
-            if let Some(count) = self.branch(row.pointer("fBranchCount"), Some(id), depth + 1)? {
+            if let Some(count) = self.branch(row.pointer(Member::BranchCount), Some(id), depth + 1)? {
                 self.branches[id].children.push(count);
             }
         }
-        for &child in row.objects("fBranches") {
+        for &child in row.objects(Member::Branches) {
             if let Some(child) = self.branch(child, Some(id), depth + 1)? {
                 self.branches[id].children.push(child);
             }
@@ -339,20 +362,15 @@ impl Builder<'_, '_> {
 
     /// Resolves references between branches, once all are known.
     fn connect(&mut self) {
-        for ((branch, leaf), counter) in std::mem::take(&mut self.counts) {
-            self.branches[branch].leaves[leaf].count = self.leaves.get(&counter).copied();
+        for &((branch, leaf), counter) in &self.counts {
+            let count = of_object(&self.leaves, counter);
+            self.branches[branch].leaves[leaf].count = count.map(|(branch, leaf)| (branch as BranchId, leaf as usize));
         }
-        let counts: Vec<_> = self
-            .ids
-            .iter()
-            .filter_map(|(&object, &id)| {
-                let count = self.view.get(object)?.pointer("fBranchCount");
-                Some((id, self.ids.get(&count).copied()?))
-            })
-            .collect();
-        for (id, count) in counts {
-            if let Some(element) = &mut self.branches[id].element {
-                element.count_branch = Some(count);
+        for &(id, counter) in &self.count_branches {
+            if let Some(count) = of_object(&self.ids, counter)
+                && let Some(element) = &mut self.branches[id].element
+            {
+                element.count_branch = Some(count as BranchId);
             }
         }
     }

@@ -115,6 +115,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Passes over words of zero, at most so many; gives their number.
+    pub(crate) fn zeros(&mut self, most: usize) -> usize {
+        const BLOCK: usize = 8;
+        let (words, _) = self.bytes[self.at..].as_chunks::<4>();
+        let words = &words[..most.min(words.len())];
+        let (blocks, _) = words.as_chunks::<BLOCK>();
+        let blocks = BLOCK * blocks.iter().take_while(|block| **block == [[0; 4]; BLOCK]).count();
+        let zeros = blocks + words[blocks..].iter().take_while(|word| **word == [0; 4]).count();
+        self.at += 4 * zeros;
+        zeros
+    }
+
     /// The next four bytes as a number, without reading them.
     #[inline]
     pub fn peek_u32(&self) -> Result<u32> {
@@ -204,6 +216,23 @@ mod tests {
         let error = Reader::with_origin(&[0x7f, 0xff, 0xff, 0xff, 0], 60).count().unwrap_err();
         assert_eq!(error.place().offset, Some(60));
         assert_eq!(error.place().expected, Some(1));
+    }
+
+    #[test]
+    fn zeros_end_with_another_word_the_most_and_the_bytes() {
+        let mut bytes = [0; 4 * 21 + 3];
+        bytes[4 * 20 + 3] = 1;
+        let zeros = |from: usize, most| {
+            let mut reader = Reader::new(&bytes);
+            reader.skip(from).unwrap();
+            (reader.zeros(most), reader.at())
+        };
+        assert_eq!(zeros(0, 100), (20, 80));
+        assert_eq!(zeros(0, 20), (20, 80));
+        assert_eq!(zeros(0, 17), (17, 68));
+        assert_eq!(zeros(0, 0), (0, 0));
+        assert_eq!(zeros(80, 1), (0, 80));
+        assert_eq!(zeros(84, 1), (0, 84), "three bytes are no word");
     }
 
     #[test]

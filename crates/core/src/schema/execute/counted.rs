@@ -33,8 +33,15 @@ impl Machine<'_> {
             self.objects.note(at, || Stamp { counted: empty, ..Stamp::default() });
             let items = times(count, lists, reader)?;
             let numbers = items.saturating_mul(len);
-            let from = reader.take(numbers.saturating_mul(prim.bytes()))?;
-            part.push_numbers(values, prim, from, 1, numbers, from.len());
+            let from = reader.at();
+            let bytes = reader.take(numbers.saturating_mul(prim.bytes()))?;
+            let stays = match (&self.objects.record, prim) {
+                (Some(record), Prim::Plain(number)) => part.push_later(values, number, record, from, numbers),
+                _ => false,
+            };
+            if !stays {
+                part.push_numbers(values, prim, bytes, 1, numbers, bytes.len());
+            }
             for _ in 0..lists {
                 part.end_list(ends, count)?;
             }

@@ -85,9 +85,17 @@ pub(super) fn read_array(
     read_name(frame, name_ends, name, reader, part)?;
     let items = reader.count()?;
     push(part, low, reader.i32()?.to_ne_bytes());
-    for _ in 0..items {
-        let object = machine.slot(reader)?;
-        part.words_mut(objects).push(object);
+    let mut left = items;
+    while left > 0 {
+        // Most pointers of a branch to its baskets are null.
+        let nulls = reader.zeros(left);
+        part.words_mut(objects).extend(std::iter::repeat_n(0, nulls));
+        left -= nulls;
+        if left > 0 {
+            let object = machine.slot(reader)?;
+            part.words_mut(objects).push(object);
+            left -= 1;
+        }
     }
     part.end_list(ends, items)?;
     reader.finish(frame, "TObjArray")
