@@ -111,6 +111,22 @@ impl Memory {
         Bytes::from_owner(Lent { full, memory: self.clone() })
     }
 
+    /// As [`try_take`](Self::try_take), a vector with room for so many bytes, which grows beyond them as any other.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) if the system has no such memory.
+    pub(crate) fn try_room(&self, bytes: usize) -> Result<Vec<u8>> {
+        let mut room = self.try_take(bytes)?;
+        room.clear();
+        Ok(room.into()) // its memory
+    }
+
+    /// As [`lend`](Self::lend), of a vector, without a copy.
+    pub(crate) fn lend_vec(&self, full: Vec<u8>) -> Bytes {
+        self.lend(BytesMut::from(Bytes::from(full)))
+    }
+
     /// Takes a buffer back that was never lent.
     pub fn give_back(&self, mut full: BytesMut) {
         if full.capacity() < LEAST_RECYCLED_BYTES || full.capacity() > self.0.budget_bytes {
@@ -209,6 +225,20 @@ impl Drop for Lent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vector_keeps_its_memory() {
+        let memory = Memory::new(64 << 20);
+        for bytes in [1 << 20, 900_000] {
+            let mut room = memory.try_room(1 << 20).unwrap();
+            let place = room.as_ptr();
+            room.resize(bytes, 7);
+            let lent = memory.lend_vec(room);
+            assert_eq!((lent.as_ptr(), lent.len()), (place, bytes));
+            drop(lent);
+            assert!(memory.idle_bytes() >= 1 << 20);
+        }
+    }
 
     const MIB: usize = 1 << 20;
 

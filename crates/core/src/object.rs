@@ -130,7 +130,7 @@ impl Object {
         Self::read_into(Objects::default(), registry, class, payload, keylen, limits)
     }
 
-    /// The same for a record of which most is lists of numbers that nobody may ask for: the baskets of a tree. They
+    /// The same for a record of which most is lists of numbers that may never be asked for: the baskets of a tree. They
     /// stay in the payload until then.
     pub(crate) fn read_kept(
         registry: &Registry,

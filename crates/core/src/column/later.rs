@@ -1,4 +1,4 @@
-//! Lists of numbers that stay in their record, as they are stored, until someone asks for them.
+//! Lists of numbers that stay in their record, as they are stored, until they are asked for.
 
 use std::borrow::Cow;
 use std::ops::Range;

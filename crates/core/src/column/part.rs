@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::later::Later;
 use super::{BufferId, Number, Prim, decode_numbers, ends};
@@ -115,9 +115,7 @@ impl Part {
     pub(crate) fn reserve(&mut self, id: BufferId, memory: &Memory, bytes: usize) -> Result<()> {
         let into = self.bytes_mut(id);
         if bytes > into.capacity() {
-            let mut room = memory.try_take(bytes)?;
-            room.clear();
-            let mut room = Vec::from(room);
+            let mut room = memory.try_room(bytes)?;
             room.extend_from_slice(into);
             *into = room;
         }
@@ -139,8 +137,8 @@ impl Part {
     }
 
     /// Takes all numbers or texts out, in the memory that they lie in.
-    pub(crate) fn take_bytes(&mut self, id: BufferId) -> BytesMut {
-        BytesMut::from(Bytes::from(std::mem::take(self.bytes_mut(id))))
+    pub(crate) fn take_bytes(&mut self, id: BufferId) -> Vec<u8> {
+        std::mem::take(self.bytes_mut(id))
     }
 
     /// Makes what is large readable by many: no more rows follow.
@@ -150,7 +148,7 @@ impl Part {
             if let Growing::Bytes(bytes) = buffer
                 && bytes.len() >= LARGE
             {
-                *buffer = Growing::Whole(memory.lend(BytesMut::from(Bytes::from(std::mem::take(bytes)))));
+                *buffer = Growing::Whole(memory.lend_vec(std::mem::take(bytes)));
             }
         }
     }
@@ -291,9 +289,23 @@ impl Part {
     }
 
     /// Appends lists of numbers: each a count, and so many times `per_item` numbers.
-    ///
-    /// Lists are short: their bytes are gathered first, and swapped all at once.
     pub(crate) fn push_lists(
+        &mut self,
+        numbers: (BufferId, Prim, usize),
+        ends: BufferId,
+        lists: usize,
+        reader: &mut Reader<'_>,
+    ) -> Result<()> {
+        let (values, prim, _) = numbers;
+        let first_byte = self.bytes(values).len();
+        self.gather_lists(numbers, ends, lists, reader)?;
+        self.order_gathered(values, prim, first_byte);
+        Ok(())
+    }
+
+    /// The same, whose numbers [`order_gathered`](Self::order_gathered) puts in order. Lists are short: their bytes are
+    /// gathered first, and swapped all at once.
+    pub(crate) fn gather_lists(
         &mut self,
         (values, prim, per_item): (BufferId, Prim, usize),
         ends: BufferId,
@@ -302,7 +314,7 @@ impl Part {
     ) -> Result<()> {
         let wide = prim.bytes() * per_item;
         let pair = self.buffers.get_disjoint_mut([values as usize, ends as usize]);
-        let (Prim::Plain(number), Ok([Growing::Bytes(into), Growing::Words(words)])) = (prim, pair) else {
+        let (Prim::Plain(_), Ok([Growing::Bytes(into), Growing::Words(words)])) = (prim, pair) else {
             for _ in 0..lists {
                 let items = reader.count()?;
                 let from = reader.take(items.saturating_mul(wide))?;
@@ -311,7 +323,6 @@ impl Part {
             }
             return Ok(());
         };
-        let old = into.len();
         let mut end = ends::total(words);
         for _ in 0..lists {
             let items = reader.count()?;
@@ -319,7 +330,6 @@ impl Part {
             end = u32::try_from(items).ok().and_then(|items| end.checked_add(items)).ok_or_else(|| too_many(items))?;
             words.push(end);
         }
-        swap_in_place(number, &mut into[old..]);
         Ok(())
     }
 
@@ -335,26 +345,6 @@ impl Part {
             _ => self.push_numbers(values, prim, from, 1, count, from.len()),
         }
         Some(())
-    }
-
-    /// The same for so many lists, each with its count in front. None if they do not end where `from` does: then some
-    /// may be appended.
-    pub(crate) fn gather_lists(
-        &mut self,
-        (values, prim): (BufferId, Prim),
-        ends: BufferId,
-        lists: usize,
-        mut from: &[u8],
-    ) -> Option<()> {
-        for _ in 0..lists {
-            let (count, rest) = from.split_first_chunk::<4>()?;
-            let count = u32::from_be_bytes(*count) as usize;
-            let (items, rest) = rest.split_at_checked(count.checked_mul(prim.bytes())?)?;
-            self.gather((values, prim), count, items)?;
-            self.end_list(ends, count).ok()?;
-            from = rest;
-        }
-        from.is_empty().then_some(())
     }
 
     /// Puts the numbers from a byte on, whose bytes were [gathered](Self::gather), into this machine's order.
@@ -533,19 +523,13 @@ mod tests {
     }
 
     #[test]
-    fn gathered_lists_end_where_their_bytes_do() {
-        let kinds = [BufferKind::Numbers(Number::U16), BufferKind::Ends];
-        let bytes = [0, 0, 0, 2, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1, 5, 6];
+    fn only_whole_numbers_are_gathered() {
+        let mut part = Part::new(&[BufferKind::Numbers(Number::U16)]);
         let into = (0, Prim::Plain(Number::U16));
-        let mut part = Part::new(&kinds);
-        part.gather_lists(into, 1, 3, &bytes).unwrap();
-        part.order_gathered(0, into.1, 0);
-        let expected: Vec<u8> = [0x0102_u16, 0x0304, 0x0506].iter().flat_map(|value| value.to_ne_bytes()).collect();
-        assert_eq!((part.bytes(0), part.words(1)), (&expected[..], &[2, 2, 3][..]));
-        for (lists, bytes) in [(2, &bytes[..]), (4, &bytes[..]), (3, &bytes[..17]), (1, &[0xff, 0xff, 0xff, 0xff])] {
-            assert!(Part::new(&kinds).gather_lists(into, 1, lists, bytes).is_none(), "{lists}");
-        }
-        assert!(part.gather(into, 2, &bytes[..3]).is_none() && part.bytes(0).len() == 6);
+        part.gather(into, 2, &[0, 1, 0, 2]).unwrap();
+        assert!(part.gather(into, 2, &[0, 3, 0]).is_none());
+        part.order_gathered(0, into.1, 2);
+        assert_eq!(part.bytes(0), [&[0, 1][..], &2_u16.to_ne_bytes()].concat());
     }
 
     #[test]

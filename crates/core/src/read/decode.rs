@@ -217,7 +217,11 @@ fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut
         let entry = framed_items(&basket.data[pair[0] as usize..pair[1] as usize]);
         let added = entry.and_then(|(count, bytes)| {
             match inner {
-                Some(inner) => part.gather_lists((values, prim), inner, count, bytes)?,
+                Some(inner) => {
+                    let mut reader = Reader::new(bytes);
+                    part.gather_lists((values, prim, 1), inner, count, &mut reader).ok()?;
+                    (reader.left() == 0).then_some(())?;
+                }
                 None => part.gather((values, prim), count, bytes)?,
             }
             part.end_list(ends, count).ok()

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use super::Column;
 use crate::column::{BufferId, Field, Kind, ListOf, Part};
 use crate::error::{Error, Result};
-use crate::schema::{Detail, NumberMap, Objects, Registry, Target};
+use crate::schema::{NumberMap, Objects, Registry, Target};
 
 /// The most objects nested through pointers.
-const DEEPEST: usize = 64;
+pub(super) const DEEPEST: usize = 64;
 /// Types within a column.
 const MOST_TYPES: usize = 1 << 16;
 /// Classes that one pointer may lead to: a tag is an `i8`.
@@ -280,7 +280,7 @@ impl<'a> Follow<'a> {
     /// The type of the class that pointers are declared with, if all are null and can point to nothing else.
     fn none_of(&mut self, declared: &Arc<str>) -> Result<Option<Kind>> {
         let Some(registry) = self.registry.filter(|_| !self.within.contains(declared)) else { return Ok(None) };
-        if !is_final(declared, registry) {
+        if !registry.is_final(declared) {
             return Ok(None);
         }
         let target = Target::Members { class: Arc::clone(declared), version: None, checksum: None };
@@ -524,74 +524,6 @@ fn is_same(a: &Kind, b: &Kind) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether pointers declared with a class can point to no other class: the file describes it, and no class derived from
-/// it.
-fn is_final(class: &str, registry: &Registry) -> bool {
-    let derives = |info: &crate::schema::StreamerInfo| {
-        let mut bases = info.elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
-        bases.any(|base| &*base.name == class)
-    };
-    // Classes derived from these base classes may be missing in the file.
-    class != "TObject" && !registry.versions(class).is_empty() && !registry.infos().iter().any(|info| derives(info))
-}
-
-/// The type of the columns of a branch once they are [followed](Column::followed), as far as the file's classes
-/// determine it: the numbers of its buffers are meaningless.
-///
-/// # Errors
-///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if it depends on the values: pointers to objects of several classes,
-/// or of one that contains itself.
-///
-/// # Example
-///
-/// ```
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
-/// let tree = sapwood::File::open(path)?.tree("t")?;
-/// let branch = tree.interpretation(tree.branch("n")?.id)?;
-/// assert_eq!(sapwood::read::declared(&branch.kind, tree.registry())?, branch.kind);
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub fn declared(kind: &Kind, registry: &Registry) -> Result<Kind> {
-    declared_in(kind, registry, &mut Vec::new())
-}
-
-fn declared_in(kind: &Kind, registry: &Registry, within: &mut Vec<Arc<str>>) -> Result<Kind> {
-    Ok(match kind {
-        Kind::List { offsets, of, item } => {
-            Kind::List { offsets: *offsets, of: *of, item: Box::new(declared_in(item, registry, within)?) }
-        }
-        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(declared_in(item, registry, within)?) },
-        Kind::Record { class, fields } => {
-            if let Some(items) = items(kind) {
-                return declared_in(&items, registry, within);
-            }
-            let mut made = Vec::with_capacity(fields.len());
-            for field in fields {
-                made.push(Field { kind: declared_in(&field.kind, registry, within)?, ..field.clone() });
-            }
-            Kind::Record { class: Arc::clone(class), fields: made }
-        }
-        Kind::Pointer { class, .. } if within.contains(class) || within.len() >= DEEPEST => {
-            return Err(Error::unsupported(format!("class {class} contains itself: its type depends on the values")));
-        }
-        Kind::Pointer { class, .. } if !is_final(class, registry) => {
-            return Err(Error::unsupported(format!(
-                "pointers to {class} may lead to objects of several classes: their type depends on the values"
-            )));
-        }
-        Kind::Pointer { class, .. } => {
-            let target = Target::Members { class: Arc::clone(class), version: None, checksum: None };
-            let program = registry.program(&target)?;
-            within.push(Arc::clone(class));
-            let of = declared_in(&program.kind, registry, within);
-            within.pop();
-            Kind::OneOf { tags: 0, of: vec![of?] }
-        }
-        plain => plain.clone(),
-    })
 }
 
 fn short() -> Error {

@@ -7,6 +7,7 @@
 pub mod arrow;
 mod batch;
 mod column;
+mod declared;
 mod decode;
 mod embedded;
 mod follow;
@@ -31,7 +32,7 @@ pub use crate::progress::Progress;
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
 pub use column::Column;
-pub use follow::declared;
+pub use declared::declared;
 pub(crate) use follow::items;
 pub(crate) use in_flight::{InFlight, Origin};
 pub(crate) use joined::Joined;

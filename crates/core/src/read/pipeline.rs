@@ -74,7 +74,7 @@ struct Handed {
 
 impl Drop for Handed {
     fn drop(&mut self) {
-        // No one receives it where an error has ended the read.
+        // It has no receiver where an error has ended the read.
         let _ = self.sender.send((self.number, self.group.take()));
     }
 }
@@ -91,16 +91,17 @@ pub(super) fn pipelined<T>(
     let answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
     // Before those of other threads: it has the context that was used last.
     let own = Workspace::new(session);
+    let pool = if stored_bytes > LITTLE_BYTES { session.pool() } else { None };
     // A thread of the pool must not wait for others of it.
-    let is_free = |pool: &&rayon::ThreadPool| stored_bytes > LITTLE_BYTES && pool.current_thread_index().is_none();
+    let pool = pool.filter(|pool| pool.current_thread_index().is_none());
     let group_bytes =
         (stored_bytes / (AHEAD * session.threads()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES);
     let (done_bytes, spare) = (0, Vec::new());
-    let Some(pool) = session.pool().filter(is_free) else {
+    let Some(pool) = pool else {
         return work(Pipeline { scans, answers, own, threads: None, group_bytes, done_bytes, spare });
     };
     let workspaces = Workspaces::new(session, || Workspace::new(session));
-    let (scans, workspaces) = (scans, &workspaces);
+    let workspaces = &workspaces;
     pool.in_place_scope(|scope| {
         let (sender, receiver) = channel();
         let (queue, stop) = (VecDeque::new(), Stop::default());

@@ -346,19 +346,27 @@ impl Answer {
     /// Pieces for all buffers of a part, with the items before each.
     pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places, stored: u64) -> Result<()> {
         for (id, kind) in kinds.iter().enumerate() {
-            let (id, rows) = (id as BufferId, part.rows);
+            let id = id as BufferId;
             slots.push(match kind {
-                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows, stored)?, 0),
-                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows, stored)?, 0),
-                BufferKind::Ends => {
-                    let words = part.words(id);
-                    let base = self.base(id, i64::from(ends::total(words)));
-                    (self.slot(id, 8 * words.len(), rows, stored)?, base)
+                BufferKind::Numbers(_) | BufferKind::Bytes => {
+                    (self.slot(id, part.bytes(id).len(), part.rows, stored)?, 0)
                 }
+                BufferKind::Ends | BufferKind::Objects => self.words_place(id, *kind, part, stored)?,
             });
         }
         self.pass(stored);
         Ok(())
+    }
+
+    /// A piece for the ends or the numbers of objects of a part, with the items before it.
+    fn words_place(&mut self, id: BufferId, kind: BufferKind, part: &Part, stored: u64) -> Result<(BytesMut, i64)> {
+        let words = part.words(id);
+        let (wide, items) = match kind {
+            BufferKind::Ends => (8, i64::from(ends::total(words))),
+            _ => (4, 0),
+        };
+        let base = self.base(id, items);
+        Ok((self.slot(id, wide * words.len(), part.rows, stored)?, base))
     }
 
     /// The part that baskets are decoded into one after another; [`keep`](Self::keep) takes it back after each.
@@ -377,14 +385,8 @@ impl Answer {
         for (id, kind) in kinds.iter().enumerate() {
             let id = id as BufferId;
             if matches!(kind, BufferKind::Ends | BufferKind::Objects) {
-                let words = part.words(id);
-                let (wide, items) = match kind {
-                    BufferKind::Ends => (8, i64::from(ends::total(words))),
-                    _ => (4, 0),
-                };
-                let base = self.base(id, items);
-                let mut slot = self.slot(id, wide * words.len(), part.rows, stored)?;
-                place_words(*kind, words, base, &mut slot);
+                let (mut slot, base) = self.words_place(id, *kind, &part, stored)?;
+                place_words(*kind, part.words(id), base, &mut slot);
                 self.fill(id, slot);
                 continue;
             }
@@ -422,7 +424,7 @@ impl Answer {
         let memory = self.memory;
         let whole = |(id, mut buffer): (usize, Growing)| {
             if let (Some(part), BufferKind::Numbers(_) | BufferKind::Bytes) = (&mut kept, buffer.kind) {
-                return Ok(memory.lend(part.take_bytes(id as BufferId)));
+                return Ok(memory.lend_vec(part.take_bytes(id as BufferId)));
             }
             if buffer.handed == 0 && buffer.kind == BufferKind::Ends {
                 let nothing = buffer.slot(0, 0, (0, 0))?;

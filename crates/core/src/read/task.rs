@@ -91,10 +91,12 @@ impl Task {
         workspace: &mut Workspace,
         alone: bool,
     ) -> Result<Self> {
-        let (basket, work) = prepare(scan, answer, segment, record, workspace, alone)
-            .map_err(|error| scan.error(segment.basket, error))?;
-        let is_done = matches!(work, Work::Kept);
-        Ok(Self { segment, basket, work, is_done, outcome: Ok(()) })
+        let prepared = header(scan, segment, record).and_then(|basket| {
+            let work = position(scan, answer, segment, basket.as_ref(), workspace, alone)?;
+            let is_done = matches!(work, Work::Kept);
+            Ok(Self { segment, basket, work, is_done, outcome: Ok(()) })
+        });
+        prepared.map_err(|error| scan.error(segment.basket, error))
     }
 
     /// Does what is left to do. An error is there for [`assign`](Self::assign).
@@ -193,50 +195,46 @@ fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
     }
 }
 
-fn prepare(
-    scan: &Scan<'_>,
-    answer: &mut Answer,
-    segment: Segment,
-    record: Bytes,
-    workspace: &mut Workspace,
-    alone: bool,
-) -> Result<(Option<Basket>, Work)> {
-    let piece = &scan.pieces[segment.position];
-    let rows = piece.rows;
-    let basket = match scan.place(segment.basket).bytes {
-        BasketBytes::Stored { seek, .. } => {
-            let basket = Basket::read(record, &scan.tree.file().options().limits)?;
-            // ROOT checks this word, too: the record may be something else.
-            let seek = own_offset(seek);
-            if basket.key.seek_key != seek {
-                return Err(Error::malformed("a basket's key names another offset")
-                    .at(seek)
-                    .wanted(seek, basket.key.seek_key));
-            }
-            Some(basket)
-        }
-        BasketBytes::Embedded(_) => None,
-    };
-    let end = scan.wanted(piece).next_back().map_or(0, |wanted| wanted.end);
-    if let Some(basket) = &basket
-        && end > basket.entries as usize
-    {
+/// Reads a basket's header. None for a basket in the tree's own record.
+fn header(scan: &Scan<'_>, segment: Segment, record: Bytes) -> Result<Option<Basket>> {
+    let BasketBytes::Stored { seek, .. } = scan.place(segment.basket).bytes else { return Ok(None) };
+    let basket = Basket::read(record, &scan.tree.file().options().limits)?;
+    // ROOT checks this word, too: the record may be something else.
+    let seek = own_offset(seek);
+    if basket.key.seek_key != seek {
+        let error = Error::malformed("a basket's key names another offset");
+        return Err(error.at(seek).wanted(seek, basket.key.seek_key));
+    }
+    let end = scan.wanted(&scan.pieces[segment.position]).next_back().map_or(0, |wanted| wanted.end);
+    if end > basket.entries as usize {
         return Err(Error::malformed("a basket has fewer entries than its branch says")
             .wanted(end as u64, u64::from(basket.entries)));
     }
-    let stored = stored_bytes(basket.as_ref(), rows);
-    let work = match (scan.shape, &basket) {
+    Ok(Some(basket))
+}
+
+/// Assigns the positions that are known before a basket is inflated, and says what is left to do.
+fn position(
+    scan: &Scan<'_>,
+    answer: &mut Answer,
+    segment: Segment,
+    basket: Option<&Basket>,
+    workspace: &mut Workspace,
+    alone: bool,
+) -> Result<Work> {
+    let rows = scan.pieces[segment.position].rows;
+    let stored = stored_bytes(basket, rows);
+    Ok(match (scan.shape, basket) {
         (Shape::Fixed { prim, count }, _) => {
             let bytes = rows.checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
-            match (bytes, &basket) {
+            match (bytes, basket) {
                 (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, rows, stored)?),
                 (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
                     Work::Fixed(answer.slot(0, bytes, rows, stored)?)
                 }
                 (_, basket) => {
-                    let (entries, found) =
-                        basket.as_ref().map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
+                    let (entries, found) = basket.map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
                     if found == 0 && entries > 0 {
                         // ROOT 6.40 writes nothing for split `std::array` and arrays of enums.
                         return Err(Error::unsupported("ROOT wrote entries without a byte: their values are lost"));
@@ -262,8 +260,8 @@ fn prepare(
             // The header does not determine the size: decode here, in order, so that later pieces get their position.
             let kinds = &scan.interpretation.buffers;
             let (mut part, mut places) = answer.part(kinds);
-            in_order(scan, answer, segment, basket.as_ref(), workspace, &mut part)?;
-            let stored = stored_bytes(basket.as_ref(), part.rows);
+            in_order(scan, answer, segment, basket, workspace, &mut part)?;
+            let stored = stored_bytes(basket, part.rows);
             answer.places(kinds, &part, &mut places, stored)?;
             Work::Place(part, places)
         }
@@ -271,8 +269,8 @@ fn prepare(
         (Shape::Pointing, _) => {
             let kinds = &scan.interpretation.buffers;
             let mut part = answer.growing(kinds);
-            in_order(scan, answer, segment, basket.as_ref(), workspace, &mut part)?;
-            let stored = stored_bytes(basket.as_ref(), part.rows);
+            in_order(scan, answer, segment, basket, workspace, &mut part)?;
+            let stored = stored_bytes(basket, part.rows);
             answer.keep(kinds, part, stored)?;
             Work::Kept
         }
@@ -282,8 +280,7 @@ fn prepare(
             let (part, places) = answer.part(&scan.interpretation.buffers);
             Work::Part(part, places)
         }
-    };
-    Ok((basket, work))
+    })
 }
 
 /// Bytes that rows take in their basket, before compression.

@@ -17,7 +17,8 @@ const FAR_NS: u64 = 1_000_000;
 /// processor's cache when they are decoded.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 
-/// The same for each of several threads, where the store is near.
+/// The most stored bytes of a window for each of several threads, where the store is near: what is read ahead is still
+/// in a shared cache.
 const NEAR_WINDOW_BYTES: u64 = 2 << 20;
 
 /// Pieces that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
 use super::handwritten;
-use super::info::StreamerInfo;
+use super::info::{Detail, StreamerInfo};
 use super::program::{Program, Target};
 use super::typename::{TypeName, tidy};
 
@@ -111,6 +111,17 @@ impl Registry {
             .and_then(|sum| versions.iter().find(|info| info.checksum == sum))
             .or_else(|| version.and_then(|version| versions.iter().find(|info| info.version == version)))
             .or_else(|| versions.iter().max_by_key(|info| info.version))
+    }
+
+    /// Whether pointers declared with a class can point to no other class: the file describes it, and no class derived
+    /// from it.
+    pub(crate) fn is_final(&self, class: &str) -> bool {
+        let derives = |info: &Arc<StreamerInfo>| {
+            let mut bases = info.elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
+            bases.any(|base| &*base.name == class)
+        };
+        // Classes derived from these base classes may be missing in the file.
+        class != "TObject" && !self.versions(class).is_empty() && !self.infos().iter().any(derives)
     }
 
     /// The program of a target, where it was compiled before.
