@@ -7,7 +7,7 @@ use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::schema::{Registry, Target};
 
-/// The type of the columns of a branch once they are [followed](Column::followed), as far as the file's classes
+/// The type of the columns of a branch once they are [followed](super::Column::followed), as far as the file's classes
 /// determine it: the numbers of its buffers are meaningless.
 ///
 /// # Errors
