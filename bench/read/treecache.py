@@ -8,7 +8,8 @@ docs/benchmarks/treecache.md.
 ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
 process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
 Sums of all values must agree. What was measured is kept in `bench/read/treecache.json`, so that a table
-may be measured alone.
+may be measured alone. At scale 1 the first table (`--only all`) is kept and drawn apart, as treecache-full; all of
+them take more than an hour.
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.read.run import busy_seconds, machine, without_paths
-from bench.read.treecache_page import page
+from bench.read.treecache_page import full_page, page
 from bench.support.files import DATA, HERE
 
 FOLDER = DATA / "treecache"
-TARGET = HERE.parent / "docs" / "benchmarks" / "treecache.md"
-RECORD = HERE / "read" / "treecache.json"
+PAGES = HERE.parent / "docs" / "benchmarks"
 MB = 1_000_000
 READAHEAD = 256_000
 READERS = ("root", "arrays", "rows")
@@ -216,8 +216,8 @@ def ask(job: dict[str, Any]) -> dict[str, Any]:
     return answer | {"others": max(machine2 - machine_ - (own2 - own), 0.0) / max(spent, 1e-3)}
 
 
-def write(scale: float) -> None:
-    """The inputs that are missing, or were written at another scale."""
+def write(scale: float, wanted: set[str]) -> None:
+    """The inputs that are wanted and missing, or were written at another scale."""
     import sapwood
 
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -226,15 +226,16 @@ def write(scale: float) -> None:
         for path in FOLDER.glob("*.root"):
             path.unlink()
         known.write_text(str(scale))
+    layouts = [options for options in LAYOUTS.values() if laid_out(options).name in wanted]
     for file in INPUTS:
-        if not file.path.exists():
+        if (file.name in wanted or layouts and file is INPUTS[0]) and not file.path.exists():
             part = file.path.with_suffix(".part")
             entries = scaled(file, scale)
             given = [str(part), file.kind, file.trees, file.branches, entries, file.flush, 101, file.basket]
             if "error" in (answer := ask({"reader": "write", "given": given})):
                 sys.exit(f"{file.name}: {answer['error']}")
             part.rename(file.path)  # a file that is there is whole
-    for options in LAYOUTS.values():
+    for options in layouts:
         if not (path := laid_out(options).path).exists():
             sapwood.rewrite(INPUTS[0].path, path, **options)
 
@@ -251,9 +252,15 @@ def differing(rows: list[dict[str, Any]]) -> list[str]:
     return wrong
 
 
+def kept(scale: float) -> str:
+    """The name of the page and of the record at a scale."""
+    return "treecache-full" if scale == 1 else "treecache"
+
+
 def record(scale: float) -> dict[str, Any]:
     """What was measured at this scale so far."""
-    known: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    path = HERE / "read" / f"{kept(scale)}.json"
+    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     new = {"scale": scale, "machine": machine(), "sizes": {}, "rows": []}
     return known if known.get("scale") == scale else new
 
@@ -280,9 +287,11 @@ def keep(row: dict[str, Any], scale: float) -> None:
         if file.path.exists():
             document["sizes"][file.name] = round(file.path.stat().st_size / MB)
     lines = ",\n".join(json.dumps(one) for one in document.pop("rows"))
-    RECORD.write_text(f'{json.dumps(document)[:-1]}, "rows": [\n{lines}\n]}}\n')
+    path = HERE / "read" / f"{kept(scale)}.json"
+    path.write_text(f'{json.dumps(document)[:-1]}, "rows": [\n{lines}\n]}}\n')
     document = record(scale)
-    TARGET.write_text(page(document))
+    drawn = full_page(document) if scale == 1 else page(document)
+    (PAGES / f"{kept(scale)}.md").write_text(drawn)
 
 
 def main() -> int:
@@ -298,11 +307,14 @@ def main() -> int:
     ap.add_argument("--no-draw", action="store_true", help="leave the page and the record as they are")
     args = ap.parse_args()
     program = "" if args.count else args.program or build()
-    write(args.scale)
+    wanted = [
+        cell
+        for cell in cells(args.scale)
+        if (not args.only or cell.table in args.only) and args.rows in cell.row
+    ]
+    write(args.scale, {cell.file.name for cell in wanted})
     rows: list[dict[str, Any]] = []
-    for cell in cells(args.scale):
-        if (args.only and cell.table not in args.only) or args.rows not in cell.row:
-            continue
+    for cell in wanted:
         job = {
             "path": str(cell.file.path), "trees": cell.trees or cell.file.trees_of(), "columns": cell.columns,
             "entries": cell.entries,

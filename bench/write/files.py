@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import statistics
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from bench.read.run import machine, run
 from bench.support.files import DATA, HERE
+from bench.support.waits import PLACES, traced
 
 TARGET = HERE.parent / "docs" / "benchmarks" / "parallel-files.md"
 CONTEXTS = (1, 2, 8, 64)
@@ -35,12 +33,6 @@ WHO = {
     "merger": "TBufferMerger",
     "root files": "ROOT, files",
 }
-PLACES = {
-    "engine": "mutexes of the engine",
-    "mutex": "mutexes of C",
-    "condition": "conditions of C",
-    "other": "other",
-}
 
 
 def command(who: str, name: str, contexts: int, args: argparse.Namespace) -> list[str]:
@@ -48,46 +40,6 @@ def command(who: str, name: str, contexts: int, args: argparse.Namespace) -> lis
     job = {"who": who, "branches": branches, "rows": rows, "clusters": args.clusters, "contexts": contexts}
     given = json.dumps({**job, "out": str(args.out / who.replace(" ", "_"))})
     return [sys.executable, "-W", "ignore", "-m", "bench.write.files_worker", given]
-
-
-def place(operation: str, value: int) -> str:
-    """What a thread waited for: mutexes that others wait for are 2, in Rust and in C; conditions of C have the clock."""
-    if "CLOCK_REALTIME" in operation:
-        return "condition"
-    if value != 2:
-        return "other"
-    return "engine" if "BITSET" in operation else "mutex"
-
-
-def waits(lines: list[str]) -> dict[str, tuple[int, float]]:
-    """Number and seconds of waits, between the marks, of all threads but the first."""
-    begun = re.compile(r"(\d+) +futex\(\w+, (FUTEX_WAIT[\w|]*), (\d+)")
-    ended = re.compile(r"(\d+) +(?:futex\(.*\)|<\.\.\. futex resumed>.*\)) += 0 <([\d.]+)>")
-    counts: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
-    pending: dict[str, str] = {}
-    marks, first = 0, lines[0].split()[0]
-    for line in lines:
-        marks += "getsid(" in line
-        if found := begun.match(line):
-            pending[found[1]] = place(found[2], int(found[3]))
-        elif " futex(" in line:
-            pending.pop(line.split()[0], None)
-        done = ended.match(line)
-        where = pending.pop(done[1], None) if done else None
-        if done and where and marks == 1 and done[1] != first:
-            counts[where] += 1
-            seconds[where] += float(done[2])
-    return {where: (counts[where], seconds[where]) for where in PLACES}
-
-
-def traced(who: str, name: str, contexts: int, args: argparse.Namespace) -> dict[str, tuple[int, float]]:
-    trace = args.out / "trace.txt"
-    strace = ["strace", "-f", "-T", "-e", "trace=futex,getsid", "-e", "signal=none", "-o", str(trace)]
-    subprocess.run([*strace, *command(who, name, contexts, args)], check=True, stdout=subprocess.DEVNULL)
-    found = waits(trace.read_text(errors="replace").splitlines())
-    trace.unlink()
-    return found
 
 
 def measured(args: argparse.Namespace) -> list[str]:
@@ -121,7 +73,7 @@ def locks(args: argparse.Namespace) -> list[str]:
     for name in ROWS:
         for contexts in TRACED if args.only in name else ():
             for who, title in WHO.items():
-                of = traced(who, name, contexts, args)
+                of = traced(command(who, name, contexts, args), args.out / "trace.txt")
                 cells = [f"{count} ({seconds:.3f})" if count else "0" for count, seconds in of.values()]
                 lines.append(f"| {name} | {contexts} | {title} | {' | '.join(cells)} |")
                 print(lines[-1], flush=True)
@@ -144,7 +96,7 @@ def page(given: str, clusters: int, rounds: int, table: list[str], waited: list[
         "## Where threads wait",
         "",
         "Waits in the kernel, and in brackets their seconds (`strace -f -e futex`, of all threads but the first, which waits for them). Each is a thread that found something",
-        "taken, and slept; who finds it free costs no call. What is waited for is told by the call alone: *mutexes of the engine* are those of Rust, among them the file's lock; *mutexes of",
+        "taken, and slept; who finds it free costs no call. What is waited for is told by the call, and by what all waits at its address expect: *mutexes of the engine* are those of Rust, among them the file's lock; *mutexes of",
         "C* are those of the C library, which memory, ROOT's locks and Python's have; *conditions of C* are the interpreter's lock, of ROOT its global lock. *Other*: threads without work, and of Sapwood",
         "those that wait until fewer than there are cores seal a cluster.",
         "It is an estimate: tracing makes each wait longer, and all threads take turns on two cores beside other work, so that a second of waiting for a core counts as well.",
