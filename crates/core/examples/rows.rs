@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sapwood::column::{Kind, Native, Number};
+use sapwood::column::{Kind, Number};
 use sapwood::inspect::perf::PerfStats;
 use sapwood::read::{Column, Reader};
-use sapwood::tree::Tree;
+use sapwood::tree::{BranchId, Tree};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Result, Session};
 
 fn wrong(message: &'static str) -> Error {
@@ -33,8 +33,12 @@ impl Sums {
     /// Adds one value.
     fn add(&mut self, column: &Column, kind: &Kind, rows: Range<usize>) {
         match kind {
-            Kind::Number { buffer, number: Number::F32 } => self.numbers::<f32>(column, *buffer, rows, f64::from),
-            Kind::Number { buffer, number: Number::I32 } => self.numbers::<i32>(column, *buffer, rows, f64::from),
+            Kind::Number { buffer, number: Number::F32 } => {
+                self.numbers(column, *buffer, rows, |bytes| f64::from(f32::from_ne_bytes(bytes)));
+            }
+            Kind::Number { buffer, number: Number::I32 } => {
+                self.numbers(column, *buffer, rows, |bytes| f64::from(i32::from_ne_bytes(bytes)));
+            }
             Kind::Fixed { len, item } => self.add(column, item, rows.start * len..rows.end * len),
             Kind::List { offsets, item, .. } => self.add(column, item, column.bounds(*offsets, rows.start)),
             Kind::Record { fields, .. } => {
@@ -49,46 +53,53 @@ impl Sums {
         }
     }
 
-    fn numbers<T: Native>(&mut self, column: &Column, buffer: u32, rows: Range<usize>, wide: impl Fn(T) -> f64) {
-        let bytes = column.buffers()[buffer as usize].get(rows.start * size_of::<T>()..rows.end * size_of::<T>());
-        let bytes = bytes.unwrap_or_default();
-        self.first += T::read(&bytes[..bytes.len().min(size_of::<T>())]).into_iter().map(&wide).sum::<f64>();
-        self.all += T::read(bytes).into_iter().map(&wide).sum::<f64>();
+    /// Numbers of `N` bytes.
+    fn numbers<const N: usize>(
+        &mut self,
+        column: &Column,
+        buffer: u32,
+        rows: Range<usize>,
+        value: impl Fn([u8; N]) -> f64,
+    ) {
+        let bytes = column.buffers()[buffer as usize].get(rows.start * N..rows.end * N).unwrap_or_default();
+        let mut numbers = bytes.as_chunks::<N>().0.iter().map(|bytes| value(*bytes));
+        let first = numbers.next().unwrap_or_default();
+        self.first += first;
+        self.all += numbers.fold(first, |sum, number| sum + number);
     }
 }
 
-/// A tree while it is read, and the columns of it that are.
+/// A tree while it is read, and the branches of it that are.
 struct Reading {
     tree: Arc<Tree>,
     reader: Reader,
-    names: Vec<String>,
+    branches: Vec<BranchId>,
 }
 
 impl Reading {
     fn new(file: &File, name: &str, columns: &str, list: Option<&[u64]>) -> Result<Self> {
         let tree = file.tree(name)?;
-        let names: Vec<String> = match columns {
-            "*" => tree.branches().iter().map(|branch| branch.path.to_string()).collect(),
-            names => names.split(',').map(str::to_owned).collect(),
+        let branches = match columns {
+            "*" => tree.branches().iter().map(|branch| branch.id).collect(),
+            names => names.split(',').map(|name| Ok(tree.branch(name)?.id)).collect::<Result<_>>()?,
         };
         let reader = match list {
             Some(entries) => tree.reader_along(entries.to_vec())?,
             None => tree.reader(),
         };
-        Ok(Self { tree, reader, names })
+        Ok(Self { tree, reader, branches })
     }
 
     /// Has what will be looked at fetched from the first entry on.
     fn begin(&mut self, entry: u64) -> Result<()> {
         self.reader.go_to(entry)?;
-        let ids = self.names.iter().map(|name| Ok(self.tree.branch(name)?.id)).collect::<Result<Vec<_>>>()?;
-        self.reader.touch(&ids).map(drop)
+        self.reader.touch(&self.branches).map(drop)
     }
 
     fn look(&mut self, entry: u64, sums: &mut Sums) -> Result<()> {
         self.reader.go_to(entry)?;
-        for name in &self.names {
-            let (column, row) = self.reader.column(name)?;
+        for &branch in &self.branches {
+            let (column, row) = self.reader.column_of(branch)?;
             sums.add(column, &column.kind, row..row + 1);
         }
         Ok(())

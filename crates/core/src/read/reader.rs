@@ -1,6 +1,7 @@
 //! Row-wise reading: branches that are used are fetched ahead, and decoded basket by basket.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,14 +55,26 @@ pub struct Reader {
     prefetcher: RowPrefetcher,
     entry: u64,
     names: HashMap<String, BranchId>,
-    /// The decoded basket of each branch, and its entries.
-    columns: HashMap<BranchId, (Range<u64>, Column)>,
-    /// Entries of the last used basket of each branch.
-    baskets: HashMap<BranchId, Range<u64>>,
-    /// How many entries of each branch can be inflated alone, once it was asked.
-    block_entries: HashMap<BranchId, Option<u64>>,
-    /// The entries of each branch that were read together last.
-    last: HashMap<BranchId, Range<u64>>,
+    /// The decoded values of each branch, by its number: they are looked up for each value.
+    values: Vec<Option<Values>>,
+    /// Where each branch that was used is being read.
+    positions: HashMap<BranchId, Position>,
+}
+
+/// Decoded values of a branch.
+struct Values {
+    entries: Range<u64>,
+    column: Column,
+}
+
+/// Where a branch is being read.
+struct Position {
+    /// Entries of the basket that was used last.
+    basket: Range<u64>,
+    /// The entries that were read together last.
+    last: Option<Range<u64>>,
+    /// How many entries can be inflated alone, once it was asked.
+    block_entries: Option<Option<u64>>,
 }
 
 impl Tree {
@@ -108,16 +121,7 @@ impl Reader {
     }
 
     fn with(source: Arc<dyn RowSource>, prefetcher: RowPrefetcher) -> Self {
-        Self {
-            source,
-            prefetcher,
-            entry: 0,
-            names: HashMap::new(),
-            columns: HashMap::new(),
-            baskets: HashMap::new(),
-            block_entries: HashMap::new(),
-            last: HashMap::new(),
-        }
+        Self { source, prefetcher, entry: 0, names: HashMap::new(), values: Vec::new(), positions: HashMap::new() }
     }
 
     /// The current entry.
@@ -209,13 +213,19 @@ impl Reader {
     /// ```
     pub fn column_of(&mut self, id: BranchId) -> Result<(&Column, usize)> {
         let entry = self.entry;
-        if !self.columns.get(&id).is_some_and(|(range, _)| range.contains(&entry)) {
-            let range = self.touch(&[id])?;
-            let column = self.source.column(id, range.clone())?;
-            self.columns.insert(id, (range, column));
+        if !matches!(self.values.get(id), Some(Some(values)) if values.entries.contains(&entry)) {
+            let entries = self.touch(&[id])?;
+            let column = self.source.column(id, entries.clone())?;
+            // The branch exists: there are no more numbers than branches.
+            if id >= self.values.len() {
+                self.values.resize_with(id + 1, || None);
+            }
+            self.values[id] = Some(Values { entries, column });
         }
-        let (range, column) = self.columns.get(&id).ok_or_else(|| Error::not_found("no such branch"))?;
-        Ok((column, (entry - range.start) as usize))
+        match self.values.get(id) {
+            Some(Some(Values { entries, column })) => Ok((column, (entry - entries.start) as usize)),
+            _ => Err(Error::internal("a branch was decoded and has no values")),
+        }
     }
 
     /// Prefetches branches, for callers that decode themselves or know which branches they will use: marks all of them
@@ -261,30 +271,29 @@ impl Reader {
                 common = common.start.max(block.start)..common.end.min(block.end);
             }
         }
-        self.last.extend(branches.iter().map(|&id| (id, common.clone())));
+        for id in branches {
+            if let Some(position) = self.positions.get_mut(id) {
+                position.last = Some(common.clone());
+            }
+        }
         Ok(common)
     }
 
     /// Entries of a branch around the current one that are inflated together, where they are less than a basket: one
     /// block after a jump, twice as many as before where reading goes on behind them.
     fn block_of(&mut self, id: BranchId, is_scattered: bool) -> Result<Option<Range<u64>>> {
-        let (last, entry) = (self.last.get(&id).cloned(), self.entry);
-        if last.is_none() && !is_scattered {
+        let entry = self.entry;
+        let Some(position) = self.positions.get_mut(&id) else { return Ok(None) };
+        if position.last.is_none() && !is_scattered {
             return Ok(None); // reading begins where a cluster does, and is expected to go on
         }
-        let entries = match self.block_entries.get(&id) {
-            Some(&known) => known,
-            None => {
-                let found = self.source.block_entries(id, entry)?;
-                self.block_entries.insert(id, found);
-                found
-            }
+        let known = match position.block_entries {
+            Some(known) => known,
+            None => *position.block_entries.insert(self.source.block_entries(id, entry)?),
         };
-        let (Some(entries), Some(basket)) = (entries.map(|entries| entries.max(1)), self.baskets.get(&id)) else {
-            return Ok(None);
-        };
-        let first = entry - (entry - basket.start) % entries;
-        let length = match last {
+        let Some(entries) = known.map(|entries| entries.max(1)) else { return Ok(None) };
+        let first = entry - (entry - position.basket.start) % entries;
+        let length = match &position.last {
             Some(last) if (last.end..last.end + (last.end - last.start)).contains(&entry) => {
                 (last.end - last.start).saturating_mul(2).next_multiple_of(entries)
             }
@@ -296,7 +305,7 @@ impl Reader {
     /// Before a new window: branches whose decoded basket reaches into the last window count as used in it.
     fn keep_what_is_used(&mut self) {
         if !self.prefetcher.is_here(self.entry) {
-            self.baskets.iter().for_each(|(&id, basket)| self.prefetcher.keep(id, basket));
+            self.positions.iter().for_each(|(&id, position)| self.prefetcher.keep(id, &position.basket));
         }
     }
 
@@ -309,9 +318,13 @@ impl Reader {
             source.file().perf().note_hits(0, 1);
         }
         for id in spot.counter.filter(|&counter| counter != id).into_iter().chain([id]) {
-            asked.extend(self.prefetcher.touch(id, self.entry, &Map { source: &*source, held: &self.baskets }));
+            asked.extend(self.prefetcher.touch(id, self.entry, &Map { source: &*source, held: &self.positions }));
         }
-        self.baskets.insert(id, spot.entries.clone());
+        let basket = spot.entries.clone();
+        match self.positions.entry(id) {
+            Entry::Occupied(mut known) => known.get_mut().basket = basket,
+            Entry::Vacant(new) => drop(new.insert(Position { basket, last: None, block_entries: None })),
+        }
         Ok(spot.entries)
     }
 
@@ -437,8 +450,7 @@ fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
 /// What the prefetcher needs to know.
 struct Map<'r> {
     source: &'r dyn RowSource,
-    /// The baskets that were used last.
-    held: &'r HashMap<BranchId, Range<u64>>,
+    held: &'r HashMap<BranchId, Position>,
 }
 
 impl Layout for Map<'_> {
@@ -455,7 +467,7 @@ impl Layout for Map<'_> {
     }
 
     fn held(&self, branch: BranchId) -> Option<Range<u64>> {
-        self.held.get(&branch).cloned()
+        self.held.get(&branch).map(|position| position.basket.clone())
     }
 }
 
