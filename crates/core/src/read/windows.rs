@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::in_flight::{InFlight, Origin};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::tree::TreeCache;
+use crate::tree::{CACHE_BYTES, TreeCache};
 
 /// A store with a higher latency is remote: a single thread would wait more than decode, so bytes are prefetched for
 /// it, too.
@@ -18,7 +18,7 @@ const FAR_NS: u64 = 1_000_000;
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 
 /// The most stored bytes of a window for each of several threads, where the store is near: what is read ahead is still
-/// in a shared cache.
+/// in a shared cache. A budget above the default is meant to save requests, and has its way.
 const NEAR_WINDOW_BYTES: u64 = 2 << 20;
 
 /// Pieces that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote
@@ -53,7 +53,7 @@ impl<'f> Windows<'f> {
         let mut is_ahead = is_ahead(file, cache);
         let is_far = file.store().profile().latency_ns > FAR_NS;
         let most = match is_ahead {
-            true if is_far => u64::MAX,
+            true if is_far || cache.budget() > CACHE_BYTES => u64::MAX,
             true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.threads() as u64),
             false => INLINE_WINDOW_BYTES,
         };
