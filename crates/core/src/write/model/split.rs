@@ -235,6 +235,10 @@ impl Planner {
                 let parent_class = if in_object { Arc::clone(&base.name) } else { Arc::clone(&class.name) };
                 self.members(base, &Below { prefix, parent: node, parent_class, ..inner })
             }
+            // A member that is a `TObject` or `TNamed` is not split, unless it is in an object in the object.
+            Type::Object(object) if !member.is_base && below.is_top && object.code_as_base() != 0 => {
+                self.leaf(class, index, member, name, &inner, below)
+            }
             Type::Object(object) if !member.is_base && left > 0 && !object.is_hollow() => {
                 let prefix = format!("{name}.");
                 if !below.is_top {

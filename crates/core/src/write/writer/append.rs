@@ -15,6 +15,7 @@ use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type};
+use crate::write::model::split::kinds;
 use crate::write::model::tobject::IGNORED_CODE;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
@@ -274,6 +275,13 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
         let Some(ours) = state.branches.get(index) else {
             return wrong("a branch like this cannot be written".to_owned());
         };
+        let is_tobject = branch.element.as_ref().is_some_and(|element| element.kind == kinds::BASE);
+        if ours.name != branch.name && is_tobject && branch.name.ends_with("TObject") {
+            return Err(not_as_values(
+                "objects in objects whose class called IgnoreTObjectStreamer, where they are split,",
+            )
+            .in_object(&branch.path));
+        }
         if ours.name != branch.name {
             return wrong(format!("a branch like this cannot be written: it would be {:?}", ours.name));
         }
