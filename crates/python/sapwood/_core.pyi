@@ -9,6 +9,8 @@ from numpy import ndarray
 from sapwood._remote.filesystems import Remote
 
 __version__: str
+NEW_OBJECT: list[tuple[str, int]]
+"""The members of a ``TObject`` that was just made."""
 
 Kind: TypeAlias = tuple[Any, ...]
 Capsule: TypeAlias = Any

@@ -132,6 +132,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interrupt::note_main_thread(module.py())?;
+        module.add("NEW_OBJECT", sapwood::write::NEW_OBJECT.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

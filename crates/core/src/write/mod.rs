@@ -39,6 +39,7 @@ pub use model::branch::{BranchKind, BranchSpec, Item};
 pub(crate) use model::class::ARRAY_MEMBER;
 pub use model::class::{Class, Member, Type};
 pub use model::columns::Column;
+pub use model::tobject::NEW_OBJECT;
 pub use model::values::{Foreign, Values};
 pub use ntuple::NTupleWriter;
 pub use ntuple::numbered::NumberedNTupleContext;

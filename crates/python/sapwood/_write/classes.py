@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood import errors
+from sapwood import _core, errors
 from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
 
 Type = tuple[Any, ...]
@@ -32,6 +32,8 @@ Type = tuple[Any, ...]
 Column = tuple[Any, ...]
 """Values of a type, for the engine: numbers, lists or records."""
 
+NEW_OBJECT = dict(_core.NEW_OBJECT)
+"""The members of ``TObject``, as they are where objects do not say otherwise."""
 _NUMBERS = {bool: "bool", int: "int64", float: "float64"}
 
 
@@ -269,12 +271,17 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         )
     name, _, members = kind[1]
     columns = []
+    usual = _usual(kind[1])
     for member, of, is_base, _ in members:
         if is_base:
             columns.append(_of_objects(of, values))
             continue
         try:
-            columns.append(_of_objects(of, [getattr(value, member) for value in values]))
+            given = [
+                getattr(value, member, usual[member]) if member in usual else getattr(value, member)
+                for value in values
+            ]
+            columns.append(_of_objects(of, given))
         except AttributeError as error:
             raise errors.MismatchError(f"an object of class {name} was expected: {error}") from None
         except errors.MismatchError as error:
@@ -304,6 +311,8 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
         _check_members(kind[1], places)
         columns = [
             _as_it_lies(of, layout if is_base else layout.contents[places[name]], first, last)
+            if is_base or name in places
+            else _repeated(kind[1], name, of, last - first)
             for name, of, is_base, _ in kind[1][2]
         ]
         return "record", last - first, columns
@@ -316,9 +325,21 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
 
 
 def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
-    missing = [name for name, _, is_base, _ in kind[2] if not is_base and name not in fields]
+    usual = _usual(kind)
+    missing = [
+        name for name, _, is_base, _ in kind[2] if not is_base and name not in fields and name not in usual
+    ]
     if missing:
         raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
+
+
+def _usual(kind: tuple[Any, ...]) -> dict[str, int]:
+    """Members that objects of a class need not have: reading shows nobody those of ``TObject``."""
+    return NEW_OBJECT if kind[0] == "TObject" else {}
+
+
+def _repeated(kind: tuple[Any, ...], member: str, of: Type, rows: int) -> Column:
+    return _of_numbers(of, np.full(rows, _usual(kind)[member], of[1]), rows)
 
 
 def _of_numbers(kind: Type, values: Any, rows: int) -> Column:
@@ -362,7 +383,10 @@ def _of_layout(kind: Type, layout: Any) -> Column:
             raise wrong()
         _check_members(kind[1], layout.fields)
         columns = [
-            _of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]
+            _of_layout(of, layout if is_base else layout.content(name))
+            if is_base or name in layout.fields
+            else _repeated(kind[1], name, of, len(layout))
+            for name, of, is_base, _ in kind[1][2]
         ]
         return "record", len(layout), columns
     if not (layout.is_list or layout.is_regular):

@@ -528,10 +528,12 @@ def _is_hidden(base: bool, kind: Kind) -> bool:
 
 def _new_objects(kind: Kind, rows: int, buffers: Buffers) -> Kind:
     """TObject's members as of objects that were just made: a number, and which bits are set."""
-    not_deleted_on_heap = 0x0300_0000
-    values = {"fUniqueID": 0, "fBits": not_deleted_on_heap}
     members = [
-        (field, base, ("number", _add(buffers, np.full(rows, values.get(field, 0), of[2])), of[2]))
+        (
+            field,
+            base,
+            ("number", _add(buffers, np.full(rows, classes.NEW_OBJECT.get(field, 0), of[2])), of[2]),
+        )
         for field, base, of in kind[2]
     ]
     return ("record", kind[1], members)

@@ -5,13 +5,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, Number, Part, Prim, check};
+use crate::column::{BufferId, Field, Kind, Number, Part, Prim, check};
 use crate::error::{Error, Result};
-use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
+use crate::schema::{Datum, Draft, Encoder, Entries, IN_MEMORY, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, stored};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
 use crate::write::model::split::{Data, Plan, Split};
+use crate::write::model::tobject::BITS_CODE;
 
 /// The column of a member of members.
 fn inside<'c>(column: &'c Column, path: &[usize]) -> Option<&'c Column> {
@@ -68,8 +69,10 @@ pub(crate) fn payload(
         }
         Data::Rows(path, kind, program) => {
             let column = inside(column, path).ok_or_else(lost)?;
-            match (numbers(kind, column, rows, into), kind) {
-                (Some(width), Type::Number(_)) => Ok(Some(Shape { data_bytes: width * rows.len(), width })),
+            match (numbers(split, kind, column, rows, into), kind) {
+                (Some(width), Type::Number(_)) if split.single().is_some() => {
+                    Ok(Some(Shape { data_bytes: width * rows.len(), width }))
+                }
                 (Some(width), _) => {
                     let starts = (0..rows.len() + 1).map(|row| width * row);
                     Ok(with_offsets(width * rows.len(), keylen, starts, into))
@@ -81,7 +84,7 @@ pub(crate) fn payload(
             let (ends, items) = lists(column, path).ok_or_else(lost)?;
             let column = inside(items, member).ok_or_else(lost)?;
             let span = Column::span(ends, rows);
-            match numbers(kind, column, &span, into) {
+            match numbers(split, kind, column, &span, into) {
                 Some(width) => {
                     let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
                     Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
@@ -107,11 +110,16 @@ fn with_offsets(
 }
 
 /// Appends numbers or arrays of them as they stand in a file, and gives the bytes of each; none for other values.
-fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
+fn numbers(split: &Split, kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
     let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
         return None;
     };
+    let start = into.len();
     stored(Prim::Plain(*number), bytes.get(rows.start * width..rows.end * width)?, into);
+    if split.code == BITS_CODE {
+        let (words, _) = into.get_mut(start..)?.as_chunks_mut::<4>();
+        words.iter_mut().for_each(|word| *word = (u32::from_be_bytes(*word) & !IN_MEMORY).to_be_bytes());
+    }
     Some(*width)
 }
 
@@ -156,8 +164,16 @@ impl Fill<'_> {
                 self.ends(*offsets, ends, rows)?;
                 self.rows(item, items, &Column::span(ends, rows))
             }
-            (Kind::Record { fields, .. }, Column::Record(_, columns)) if fields.len() == columns.len() => {
-                fields.iter().zip(columns).try_for_each(|(field, column)| self.rows(&field.kind, column, rows))
+            (Kind::Record { fields, .. }, Column::Record(_, columns)) => {
+                // A `TObject` that a class leaves out is no field.
+                let leaves_out = fields.len() < columns.len();
+                let mut columns = columns.iter().filter(|column| !(leaves_out && column.is_hollow()));
+                let mut one = |field: &Field| {
+                    let column = columns.next().ok_or_else(too_few)?;
+                    self.rows(&field.kind, column, rows)
+                };
+                fields.iter().try_for_each(&mut one)?;
+                if columns.next().is_some() { Err(too_few()) } else { Ok(()) }
             }
             // An array that is an object, in a container.
             (Kind::Record { fields, .. }, Column::Numbers(..)) if let [array] = &fields[..] => {
@@ -202,6 +218,7 @@ fn draft(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usize
     let mut members = Vec::with_capacity(columns.len());
     for (element, column) in info.elements.iter().zip(columns) {
         match column {
+            Column::Record(..) if column.is_hollow() => {}
             Column::Record(..) if &*element.type_name == "BASE" => {
                 let base = draft(registry, &element.name, column, row)?;
                 members.extend(base.members().map(|(name, value)| (name.into(), value.clone())));
@@ -258,6 +275,9 @@ fn too_few() -> Error {
 }
 
 fn element_number(code: i32) -> Result<Number> {
+    if code == BITS_CODE {
+        return Ok(Number::U32);
+    }
     crate::write::model::class::number(code)
         .ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
 }

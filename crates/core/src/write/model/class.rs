@@ -174,6 +174,8 @@ impl Type {
     /// The classes in it, dependencies first.
     pub(crate) fn classes(&self, found: &mut Vec<Arc<Class>>) {
         match self {
+            // Without members it is a base that is left out.
+            Self::Object(class) if class.is_tobject() && class.members.is_empty() => {}
             Self::Object(class) | Self::Pointer(class) => {
                 if !found.iter().any(|known| known.name == class.name) {
                     class.members.iter().for_each(|member| member.kind.classes(found));
@@ -352,7 +354,7 @@ impl Class {
             name: Arc::clone(&self.name),
             version: self.info_version(),
             checksum: self.checksum(),
-            elements: self.members.iter().map(element).collect(),
+            elements: self.members.iter().map(|member| element(self, member)).collect(),
         }
     }
 }
@@ -374,14 +376,14 @@ fn array(number: Number, extents: &[u32]) -> Class {
 /// The only member of `std::array`, as GCC has it.
 pub(crate) const ARRAY_MEMBER: &str = "_M_elems";
 
-fn element(member: &Member) -> Element {
+fn element(class: &Class, member: &Member) -> Element {
     const FOREIGN: i32 = -1;
     let base = Element {
         class: "TStreamerBasicType",
         detail: Detail::Plain,
         name: Arc::clone(&member.name),
         title: "".into(),
-        code: member.kind.code(),
+        code: class.code_of(member),
         size: 0,
         array_length: 0,
         extents: Vec::new(),
@@ -417,7 +419,7 @@ fn element(member: &Member) -> Element {
         Type::Object(class) if member.is_base => Element {
             class: "TStreamerBase",
             detail: Detail::Base { version: class.version.map_or(FOREIGN, i32::from) },
-            code: 0,
+            code: class.code_as_base(),
             max_index: [0, class.checksum() as i32, 0, 0, 0],
             type_name: "BASE".into(),
             ..base

@@ -104,7 +104,7 @@ impl Column {
                             return Err(Error::mismatch(words).wanted(*len as u64, column.len() as u64));
                         }
                     }
-                    Ok(())
+                    if class.is_tobject() { Self::check_tobject(class, columns) } else { Ok(()) }
                 }
                 _ => wrong("are given as something else"),
             },

@@ -6,4 +6,5 @@ pub(crate) mod class;
 pub(crate) mod columns;
 pub(crate) mod layout;
 pub(crate) mod split;
+pub(crate) mod tobject;
 pub(crate) mod values;

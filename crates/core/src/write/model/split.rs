@@ -10,6 +10,7 @@ use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::schema::{Program, Registry, StreamerInfo, Style, Target};
 use crate::write::model::class::{Class, Member, Type};
+use crate::write::model::tobject::BITS_CODE;
 
 /// A branch that holds objects, or a part of them.
 #[derive(Clone, Debug)]
@@ -226,13 +227,17 @@ impl Planner {
             // Nor have those of items: their members do.
             Type::Object(base) if member.is_base && below.items.is_some() => self.members(base, &inner),
             Type::Object(base) if member.is_base && below.level > 0 => {
-                let node = self.node(class, index, name.clone(), kinds::BASE, 0, below);
+                let node = self.node(class, index, name.clone(), kinds::BASE, base.code_as_base(), below);
                 // A name with a dot includes the base, and the members belong to the base.
                 let is_dotted = below.is_top && below.prefix.ends_with('.');
                 let prefix = if is_dotted { format!("{name}.") } else { below.prefix.clone() };
                 let in_object = below.prefix.ends_with('.');
                 let parent_class = if in_object { Arc::clone(&base.name) } else { Arc::clone(&class.name) };
                 self.members(base, &Below { prefix, parent: node, parent_class, ..inner })
+            }
+            // A member that is a `TObject` or `TNamed` is not split, unless it is in an object in the object.
+            Type::Object(object) if !member.is_base && below.is_top && object.code_as_base() != 0 => {
+                self.leaf(class, index, member, name, &inner, below)
             }
             Type::Object(object) if !member.is_base && left > 0 && !object.is_hollow() => {
                 let prefix = format!("{name}.");
@@ -314,15 +319,15 @@ impl Planner {
             _ => (1, 0),
         };
         let program = self.program(class, index)?;
-        let node = self.node(class, index, format!("{name}{extents}"), kinds::LEAF, member.kind.code(), below);
+        let node = self.node(class, index, format!("{name}{extents}"), kinds::LEAF, class.code_of(member), below);
         let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
         branch.leaf_name = name;
         branch.leaf = (items, bytes);
         if !below.is_top || !matches!(member.kind, Type::Number(_) | Type::Array(..)) {
             branch.split_level = 0;
         }
-        if member.is_base {
-            branch.code = 0;
+        if let (true, Type::Object(base)) = (member.is_base, &member.kind) {
+            branch.code = base.code_as_base();
         }
         branch.data = match &inner.items {
             Some((counter, title, inside)) => {
@@ -343,10 +348,10 @@ pub(crate) fn name_checksum(class: &str) -> u32 {
 }
 
 impl Split {
-    /// Type of the numbers of an entry, where it is a single number.
+    /// Type of the numbers of an entry, where it is a single number, and nothing else can be behind it.
     pub(crate) fn single(&self) -> Option<Number> {
         match &self.data {
-            Data::Rows(_, Type::Number(number), _) => Some(*number),
+            Data::Rows(_, Type::Number(number), _) if self.code != BITS_CODE => Some(*number),
             _ => None,
         }
     }

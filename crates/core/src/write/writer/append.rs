@@ -10,11 +10,13 @@ use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
-use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
+use crate::schema::{Detail, Element, Registry, Sequence, TypeName, is_custom};
 use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type};
+use crate::write::model::split::kinds;
+use crate::write::model::tobject::IGNORED_CODE;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
 use crate::write::tree::TreeWriter;
@@ -273,6 +275,13 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
         let Some(ours) = state.branches.get(index) else {
             return wrong("a branch like this cannot be written".to_owned());
         };
+        let is_tobject = branch.element.as_ref().is_some_and(|element| element.kind == kinds::BASE);
+        if ours.name != branch.name && is_tobject && branch.name.ends_with("TObject") {
+            return Err(not_as_values(
+                "objects in objects whose class called IgnoreTObjectStreamer, where they are split,",
+            )
+            .in_object(&branch.path));
+        }
         if ours.name != branch.name {
             return wrong(format!("a branch like this cannot be written: it would be {:?}", ours.name));
         }
@@ -397,21 +406,23 @@ fn class_of(
         return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
     }
     if name == "TObject" {
-        let words = "entries of classes that derive from TObject cannot be added as values: those of another tree are, \
-                     by merging it into this file (sapwood merge --append, merge(..., append=True))";
-        return Err(Error::unsupported(words));
+        return Ok(Class::tobject());
+    }
+    if is_custom(name) || Registry::is_streamed_by_hand(name) {
+        return Err(not_as_values(&format!("objects of class {name}, which ROOT streams by hand,")));
     }
     let unknown = || Error::unsupported(format!("class {name} is not described"));
     let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
     let mut class = Class::new(&*info.name);
-    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a
-    // reader.
-    class.version = i16::try_from(info.version).ok().filter(|&version| version > 1);
     class.known_checksum = Some(info.checksum);
     for element in &info.elements {
         let member = member(registry, element, depth).map_err(|error| error.in_object(&element.name))?;
         class.members.push(member);
     }
+    // A class without `ClassDef` has version 1 in its description, too; which of the two it is makes no difference to a
+    // reader.
+    let least = if class.derives_from_tobject() { 1 } else { 2 };
+    class.version = i16::try_from(info.version).ok().filter(|&version| version >= least);
     Ok(Arc::new(class))
 }
 
@@ -419,21 +430,24 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
     const ARRAY: i32 = 20;
     const LAST_NUMBER: i32 = 19;
     let name = Arc::clone(&element.name);
-    let wrong = || Error::unsupported(format!("members of type {} cannot be written", element.type_name));
+    let wrong = || not_as_values(&format!("members of type {}", element.type_name));
     let number = || crate::write::model::class::number(element.code).ok_or_else(wrong);
     let kind = match (&element.detail, element.code) {
-        (Detail::Base { version }, _) => {
-            let base =
-                class_of(registry, (&element.name, Some(*version).filter(|&version| version > 0), None), depth + 1)?;
+        (Detail::Base { version }, code) => {
+            let version = Some(*version).filter(|&version| version > 0);
+            let base = match code == IGNORED_CODE && &*name == "TObject" {
+                true => Class::ignored_tobject(),
+                false => class_of(registry, (&name, version, None), depth + 1)?,
+            };
             return Ok(Member { name, kind: Type::Object(base), is_base: true, was: Vec::new() });
         }
         (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number()?),
         (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => Type::Array(number()?, element.extents.clone()),
         (_, 65) if element.array_length == 0 => Type::RootText,
-        (_, 61 | 62) if element.array_length == 0 => {
+        (_, 61 | 62 | 66 | 67) if element.array_length == 0 => {
             Type::Object(class_of(registry, (&element.type_name, None, None), depth + 1)?)
         }
-        (_, 69) if element.array_length == 0 => {
+        (_, 64 | 69) if element.array_length == 0 => {
             let pointee = element.type_name.trim_end_matches(['*', ' ']);
             Type::Pointer(class_of(registry, (pointee, None, None), depth + 1)?)
         }
@@ -443,6 +457,14 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
         _ => return Err(wrong()),
     };
     Ok(Member { name, kind, is_base: false, was: Vec::new() })
+}
+
+/// What only a copy of other entries can have.
+fn not_as_values(what: &str) -> Error {
+    Error::unsupported(format!(
+        "{what} cannot be added as values: entries of another tree are, by merging it into this file (sapwood merge \
+         --append, merge(..., append=True))"
+    ))
 }
 
 fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
@@ -457,8 +479,8 @@ fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
         TypeName::Pointer(class) => Type::Pointer(class_of(registry, (&class.to_string(), None, None), depth + 1)?),
         TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
             (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
-            _ => return Err(Error::unsupported(format!("members of type {name} cannot be written"))),
+            _ => return Err(not_as_values(&format!("members of type {name}"))),
         },
-        other => return Err(Error::unsupported(format!("members of type {other} cannot be written"))),
+        other => return Err(not_as_values(&format!("members of type {other}"))),
     })
 }
