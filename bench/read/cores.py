@@ -4,9 +4,10 @@ docs/benchmarks/reading-cores.md.
 
     python -m bench.read.cores [--rounds 5] [--only PART_OF_A_NAME] [--no-locks] [--no-draw]
 
-The caller of a read takes records up, gives values their positions and joins them; the threads of the session inflate
-and decode. Their CPU seconds are measured apart, with as many threads as a column says, each round in a process of its
-own. Waits are counted with `strace`, in runs of their own. The model has no chance in it and no clock.
+The caller of a read takes records up, gives values their positions and joins them; the threads of the session
+inflate and decode. Their CPU seconds are measured apart, with as many threads as a column says, each round in
+a process of its own. Waits are counted with `strace`, in runs of their own. The model has no chance in it and
+no clock.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Costs:
 
 def modelled(costs: Costs, cores: int) -> float:
     """Seconds with so many cores: the caller hands groups over, no more than `AHEAD` for each thread before the first
-    that is not decoded; threads take them as they become free; the caller takes their values in order. Half of its
+    that is not decoded; threads take them as they become free; the caller takes their values in order. Half
+    of its
     time is spent before a group, half after it."""
     threads = max(cores, 1)
     step, work = costs.caller / costs.groups / 2, costs.threads / costs.groups
@@ -113,7 +115,8 @@ def main() -> int:
         groups = max(two["stored"] // GROUP_BYTES, two["unpacked"] // GROUP_UNPACKED_BYTES, 1)
         cost = Costs(two["caller"], two["all"] - two["caller"], int(groups))
         cells = [f"{found[n][name]:.3f}" for n in MEASURED for name in ("caller", "all")]
-        costs.append([label(i.name), str(cost.groups), *cells, f"{two['wall']:.3f}", f"{modelled(cost, 2):.3f}"])
+        cells += [f"{seconds:.3f}" for seconds in (two["wall"], modelled(cost, 2))]
+        costs.append([label(i.name), str(cost.groups), *cells])
         one = cost.caller + cost.threads
         models.append([label(i.name), *(f"{one / modelled(cost, cores):.1f}" for cores in MODEL)])
         print(json.dumps({"costs": costs[-1], "model": models[-1]}), flush=True)
