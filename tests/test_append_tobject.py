@@ -248,7 +248,7 @@ def rows(first: int, last: int) -> dict[str, list[dict[str, Any]]]:
 def without_tobject(value: Any) -> Any:
     """Rows as reading shows them."""
     if isinstance(value, dict):
-        return {key: without_tobject(of) for key, of in value.items() if key not in TOBJECT}
+        return {key: without_tobject(of) for key, of in value.items() if key.split(".")[-1] not in TOBJECT}
     return [without_tobject(of) for of in value] if isinstance(value, list) else value
 
 
@@ -345,18 +345,19 @@ def as_new(text: str) -> str:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_entries_that_were_read_are_added(library: Path, written: Path, tmp_path: Path, split: int) -> None:
+def test_entries_that_were_read_are_added(written: Path, tmp_path: Path, split: int) -> None:
     path = tmp_path / "file.root"
-    shutil.copy(written / f"{HALF}/0.root", path)
-    with sapwood.open(written / f"{ALL}/{split}.root") as file:
+    shutil.copy(written / f"{HALF}/{split}.root", path)
+    with sapwood.open(written / f"{ALL}/0.root") as file:
         read = {branch: file["tree"][branch].array() for branch in ("hit", "cell.", "plain.", "quiet.")}
     given = rows(HALF, ALL)
     with sapwood.update(path) as file:
         more = {branch: array[HALF:] for branch, array in read.items()}
         file["tree"].extend(more | {branch: ak.Array(given[branch]) for branch in ("event.", "name.")})
-    with sapwood.open(path) as file:
-        for branch, array in read.items():
-            assert without_tobject(file["tree"][branch].array().tolist()) == without_tobject(array.tolist())
+    with sapwood.open(path) as file, sapwood.open(written / f"{ALL}/{split}.root") as other:
+        for branch in read:
+            ours, theirs = file["tree"][branch].array(), other["tree"][branch].array()
+            assert without_tobject(ours.tolist()) == without_tobject(theirs.tolist())
 
 
 @pytest.mark.parametrize("split", [0, 99])
@@ -377,7 +378,7 @@ def test_bad_values_are_refused_and_nothing_is_lost(
             (bad(x=None), "objects of class made::Hit lack 'x'"),
             (bad(n="text"), "int32|number"),
             (bad(v=1.5), "vector"),
-            (bad(fBits=-1), "fit"),
+            (bad(fBits=-1), "uint32 was expected"),
             (bad(fUniqueID="text"), "uint32|number"),
             (ak.Array(referenced), "fBits of object 3 has the bit kIsReferenced"),
             (objects(referenced), "fBits of object 3 has the bit kIsReferenced"),
@@ -401,7 +402,7 @@ def test_what_has_no_values_is_refused_by_name(library: Path, tmp_path: Path, sp
         ("keeper", "IgnoreTObjectStreamer.*sapwood merge --append.*quiet"),
     ):
         path = tmp_path / f"{name}.root"
-        before = path.read_bytes()
+        before = payloads(path)
         with sapwood.update(path) as file:
             if (name, split) == ("keeper", 0):
                 file["tree"].extend({"one.": ak.Array([{"n": 7, "quiet": {"q": 8}}])})
@@ -409,7 +410,7 @@ def test_what_has_no_values_is_refused_by_name(library: Path, tmp_path: Path, sp
             with pytest.raises(sapwood.errors.UnsupportedError, match=words):
                 file["tree"].extend({"one.": []})
         if name != "keeper" or split:
-            assert path.read_bytes() == before
+            assert payloads(path) == before and sapwood.verify(path) == []
         # They are added by merging.
         shutil.copy(path, tmp_path / "more.root")
         sapwood.merge(path, [tmp_path / "more.root"], append=True)

@@ -429,6 +429,7 @@ fn class_of(
 fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> {
     const ARRAY: i32 = 20;
     const LAST_NUMBER: i32 = 19;
+    const COUNTER: i32 = 6;
     let name = Arc::clone(&element.name);
     let wrong = || not_as_values(&format!("members of type {}", element.type_name));
     let number = || crate::write::model::class::number(element.code).ok_or_else(wrong);
@@ -441,6 +442,8 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
             };
             return Ok(Member { name, kind: Type::Object(base), is_base: true, was: Vec::new() });
         }
+        // It counts an array, which is refused by its own name.
+        (_, COUNTER) => Type::Number(Number::I32),
         (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number()?),
         (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => Type::Array(number()?, element.extents.clone()),
         (_, 65) if element.array_length == 0 => Type::RootText,
