@@ -200,7 +200,10 @@ inline void others(const char *folder, int split) {
 """
 COMPILE = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"\n'
 LOAD = "ROOT.gSystem.Load(sys.argv[1])\n"
-WRITE = LOAD + "for split in (0, 1, 2, 99): ROOT.made.write(f'{sys.argv[2]}/{split}.root', split, int(sys.argv[3]))\n"
+WRITE = LOAD + """
+for split in (0, 1, 2, 99):
+    ROOT.made.write(f'{sys.argv[2]}/{split}.root', split, int(sys.argv[3]))
+"""
 READ = LOAD + "answer([str(row) for row in ROOT.made.read(sys.argv[2])])\n"
 BRANCHES = ("event.", "hit", "cell.", "plain.", "name.", "quiet.")
 SPLITS = (0, 1, 2, 99)
@@ -236,7 +239,8 @@ def name(k: int) -> dict[str, Any]:
 def event(k: int) -> dict[str, Any]:
     return tobject(k) | {
         "run": k, "hit": hit(k), "cell": cell(k + 1), "plain": plain(k + 2), "name": name(k),
-        "hits": [hit(k + 3, ITEM)] * (k % 4), "cells": [cell(k + 4, ITEM)] * (k % 3), "best": hit(k) if k % 2 else None,
+        "hits": [hit(k + 3, ITEM)] * (k % 4), "cells": [cell(k + 4, ITEM)] * (k % 3),
+        "best": hit(k) if k % 2 else None,
     }  # fmt: skip
 
 
@@ -369,7 +373,8 @@ def test_bad_values_are_refused_and_nothing_is_lost(
     good = rows(HALF, ALL)
 
     def bad(**members: Any) -> Any:
-        return ak.Array([{key: of for key, of in (row | members).items() if of is not None} for row in good["hit"]])
+        changed = [row | members for row in good["hit"]]
+        return ak.Array([{key: of for key, of in row.items() if of is not None} for row in changed])
 
     referenced = [row | {"fBits": row["fBits"] | 16 * (k == 3)} for k, row in enumerate(good["hit"])]
     with sapwood.update(path) as file:
