@@ -1,6 +1,6 @@
 """The Event benchmark of 1997 with the classes that ROOT's own test program had: `bench/read/event1997.C`.
 
-ROOT writes the events. Sapwood cannot write objects with `TObject` below them from values; it compresses
+ROOT writes the events. Sapwood cannot write these objects (`TClonesArray`, `TRef`) from values; it compresses
 ROOT's plain file anew (`sapwood.rewrite`), and adds as many entries to a file (`sapwood.merge(append=True)`).
 """
 
@@ -184,7 +184,7 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
     return (
         f"{entries:,} events of about 600 tracks of 17 members (`bench/read/event1997.C`): `TObject` below events and tracks, a "
         "`TClonesArray`, a header, two `TRefArray`s, a `TRef` and a histogram of 100 bins. ROOT fills and writes them; *total* "
-        "has the making of the random numbers in it. Sapwood does not write objects with `TObject` below them from values: its "
+        "has the making of the random numbers in it. Sapwood does not write these objects (`TClonesArray`, `TRef`) from values: its "
         "*effective write* is that of ROOT's uncompressed file written again in the row's compression (`sapwood.rewrite`), and "
         "*append* adds all of the row's file to a copy of it (`sapwood.merge(append=True)`). Each reads its own file. *Sample* "
         f"reads the track counts, and the whole event where `{SAMPLE}`; Sapwood's is `arrays(cut=...)`. In one branch, the "
