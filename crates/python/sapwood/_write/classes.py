@@ -334,7 +334,7 @@ def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
 
 
 def _usual(kind: tuple[Any, ...]) -> dict[str, int]:
-    """Members that objects of a class need not have: reading shows nobody those of ``TObject``."""
+    """Members that objects of a class need not have: reading does not show those of ``TObject``."""
     return NEW_OBJECT if kind[0] == "TObject" else {}
 
 
