@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.rootrun import root
+from support.rootrun import compiled, root
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
@@ -198,7 +198,6 @@ inline void others(const char *folder, int split) {
 #pragma link C++ function made::others;
 #endif
 """
-COMPILE = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"\n'
 LOAD = "ROOT.gSystem.Load(sys.argv[1])\n"
 WRITE = (
     LOAD
@@ -208,26 +207,26 @@ READ = LOAD + "answer([str(row) for row in ROOT.made.read(sys.argv[2])])\n"
 BRANCHES = ("event.", "hit", "cell.", "plain.", "name.", "quiet.")
 SPLITS = (0, 1, 2, 99)
 TOBJECT = ("fUniqueID", "fBits", "TObject")
-NEW, ITEM, MARK = 0x0300_0000, 0x0200_0000, 1 << 14
+MARK = 1 << 14
 HALF, ALL = 6, 14
 """Entries that ROOT writes, and with those that are added."""
 
 
-def tobject(k: int, bits: int = NEW) -> dict[str, Any]:
-    """What ``mark`` makes of a TObject; items of vectors were not made by its ``new``."""
-    return {"fUniqueID": k, "fBits": bits | MARK * (k % 2)}
+def tobject(k: int) -> dict[str, Any]:
+    """What ``mark`` makes of a TObject, without the bits that say where it is in memory: ROOT stores none of these."""
+    return {"fUniqueID": k, "fBits": MARK * (k % 2)}
 
 
-def hit(k: int, bits: int = NEW) -> dict[str, Any]:
-    return tobject(k, bits) | {"x": k / 2, "n": -k, "v": [k / 4] * (k % 3)}
+def hit(k: int) -> dict[str, Any]:
+    return tobject(k) | {"x": k / 2, "n": -k, "v": [k / 4] * (k % 3)}
 
 
-def cell(k: int, bits: int = NEW) -> dict[str, Any]:
-    return hit(k, bits) | {"e": k / 8, "tag": f"tag {k}"}
+def cell(k: int) -> dict[str, Any]:
+    return hit(k) | {"e": k / 8, "tag": f"tag {k}"}
 
 
-def plain(k: int, bits: int = NEW) -> dict[str, Any]:
-    return {"k": k, "hit": hit(k, bits), "hits": [hit(k + 1, ITEM)] * (k % 2)}
+def plain(k: int) -> dict[str, Any]:
+    return {"k": k, "hit": hit(k), "hits": [hit(k + 1)] * (k % 2)}
 
 
 def name(k: int) -> dict[str, Any]:
@@ -239,13 +238,13 @@ def name(k: int) -> dict[str, Any]:
 def event(k: int) -> dict[str, Any]:
     return tobject(k) | {
         "run": k, "hit": hit(k), "cell": cell(k + 1), "plain": plain(k + 2), "name": name(k),
-        "hits": [hit(k + 3, ITEM)] * (k % 4), "cells": [cell(k + 4, ITEM)] * (k % 3),
+        "hits": [hit(k + 3)] * (k % 4), "cells": [cell(k + 4)] * (k % 3),
         "best": hit(k) if k % 2 else None,
     }  # fmt: skip
 
 
 def rows(first: int, last: int) -> dict[str, list[dict[str, Any]]]:
-    makers = event, hit, cell, lambda k: plain(k, ITEM), name, lambda k: {"q": k}
+    makers = event, hit, cell, plain, name, lambda k: {"q": k}
     return {branch: [make(k) for k in range(first, last)] for branch, make in zip(BRANCHES, makers)}
 
 
@@ -265,10 +264,7 @@ def objects(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("classes")
-    (folder / "made.C").write_text(CODE)
-    root(COMPILE, folder / "made.C")
-    return folder / "made_C.so"
+    return compiled(tmp_path_factory.mktemp("classes"), "made", CODE)
 
 
 @pytest.fixture(scope="module")
@@ -327,7 +323,7 @@ def test_entries_are_those_that_root_would_write(
 def test_members_of_tobject_are_those_of_a_new_object(
     library: Path, written: Path, tmp_path: Path, split: int
 ) -> None:
-    """Where they are not given: reading shows nobody the members of TObject."""
+    """Where they are not given: reading does not show the members of TObject."""
     path = tmp_path / "file.root"
     shutil.copy(written / f"{HALF}/{split}.root", path)
     new = without_tobject(rows(HALF, ALL))
@@ -344,7 +340,7 @@ def test_members_of_tobject_are_those_of_a_new_object(
 
 
 def as_new(text: str) -> str:
-    """What ``show`` says of objects to which nobody gave a number or a bit."""
+    """What ``show`` says of objects that were given no number and no bit."""
     return re.sub(r"\b\d+ ([23]00)[04]000\b", r"0 \g<1>0000", text)
 
 

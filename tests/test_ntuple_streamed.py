@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sapwood
 
-from support.rootrun import root
+from support.rootrun import compiled, root
 
 CODE = r"""
 #include <TObject.h>
@@ -78,7 +78,6 @@ inline double pointed(const Holder &holder) {
 #pragma link C++ options=rntupleStreamerMode(true) class streamed::Holder+;
 #endif
 """
-COMPILE = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"'
 WRITE = """
 ROOT.gSystem.Load(sys.argv[1])
 first, last, kind = map(int, sys.argv[3:])
@@ -120,10 +119,7 @@ answer(rows)
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Classes with dictionaries, compiled by ROOT."""
-    folder = tmp_path_factory.mktemp("classes")
-    (folder / "streamed.C").write_text(CODE)
-    root(COMPILE, folder / "streamed.C")
-    return folder / "streamed_C.so"
+    return compiled(tmp_path_factory.mktemp("classes"), "streamed", CODE)
 
 
 def numbers(first: int, last: int) -> list[list[Any]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 import sapwood
 
-from support.ntuples import COMPILE
-from support.rootrun import root
+from support.rootrun import compiled, root
 
 MACRO = Path(__file__).resolve().parent / "oracle" / "split_objects.C"
 WRITE = """
@@ -28,10 +26,7 @@ answer([ROOT.splits.is_event(sys.argv[3], name, at, at + more) for name, more in
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("splits")
-    shutil.copy(MACRO, folder)
-    root(COMPILE, folder / MACRO.name)
-    return next(folder.glob("*.so"))
+    return compiled(tmp_path_factory.mktemp("splits"), MACRO.stem, MACRO.read_text())
 
 
 def test_split_objects_become_what_roots_importer_makes_of_them(library: Path, tmp_path: Path) -> None:

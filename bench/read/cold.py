@@ -23,12 +23,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 from bench.read.run import build_example, machine, run
 from bench.remote.remote import Link, wan
 from bench.support.draw import label, table
-from bench.support.files import HERE, INPUTS, Input
+from bench.support.files import HERE, INPUTS, Input, make_cold
 from bench.support.gen import generate
+from bench.support.worker import exit_with
 from tests.support import servers
 
 TARGET = HERE.parent / "docs" / "benchmarks" / "cold.md"
@@ -74,16 +74,9 @@ class Row:
         return [label(self.name), f"{floor:.2f}", *seconds, f"{two / floor:.2f}" if two else ""]
 
 
-def evict(path: Path) -> None:
-    """Has the system forget what it has of a file."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def all_bytes(path: Path) -> float:
     """Seconds in which a disk gives every byte of a file, in order."""
-    evict(path)
+    make_cold(path)
     began = time.perf_counter()
     with path.open("rb", buffering=0) as file:
         while file.read(BLOCK):
@@ -120,7 +113,7 @@ def from_disk(args: argparse.Namespace) -> list[Row]:
             path, row = i.path("full"), rows[i.name]
             row.floor.append(all_bytes(path))
             for one in CONTENDERS:
-                evict(path)
+                make_cold(path)
                 measure(row, one, i, str(path))
     return list(rows.values())
 
@@ -199,7 +192,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except pytest.skip.Exception as missing:
-        sys.exit(str(missing))
+    exit_with(main)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What reading with several threads has in common, counted; and a model of up to 64 cores that is fed with it; draws
-docs/benchmarks/reading-cores.md.
+"""What reading with several threads has in common, counted; and a model of up to 64 cores that is fed with it;
+draws docs/benchmarks/reading-cores.md.
 
     python -m bench.read.cores [--rounds 5] [--only PART_OF_A_NAME] [--no-locks] [--no-draw]
 
@@ -63,10 +63,9 @@ class Costs:
 
 
 def modelled(costs: Costs, cores: int) -> float:
-    """Seconds with so many cores: the caller hands groups over, no more than `AHEAD` for each thread before the first
-    that is not decoded; threads take them as they become free; the caller takes their values in order. Half
-    of its
-    time is spent before a group, half after it."""
+    """Seconds with so many cores: the caller hands groups over, no more than `AHEAD` for each thread before the
+    first that is not decoded; threads take them as they become free; the caller takes their values in order.
+    Half of its time is spent before a group, half after it."""
     threads = max(cores, 1)
     step, work = costs.caller / costs.groups / 2, costs.threads / costs.groups
     free = [0.0] * threads

@@ -21,16 +21,8 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
 
 from bench.read.worker import cpu_seconds
-from bench.support.files import DATA, load_root
+from bench.support.files import DATA, load_root, make_cold
 from bench.support.worker import failure, leave
-
-
-def make_cold(path: str) -> None:
-    """Has the system forget what it keeps of the file."""
-    file = os.open(path, os.O_RDONLY)
-    os.fsync(file)
-    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(file)
 
 
 def root(job: dict[str, Any]) -> dict[str, float]:

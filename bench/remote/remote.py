@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from bench.read.run import build_example, busy_seconds, machine, without_paths
 from bench.remote.remote_page import page
 from bench.support.files import CODECS, DATA, HERE, TREE, load_root
+from bench.support.worker import exit_with
 from tests.support import servers
 
 FOLDER = DATA / "remote"
@@ -328,7 +328,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except pytest.skip.Exception as missing:
-        sys.exit(str(missing))
+    exit_with(main)

@@ -15,15 +15,14 @@ import argparse
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from bench.read.run import build_example, machine
 from bench.remote.remote import CACHES, FOLDER, LINKS, Link, make, read, sizes, wan
 from bench.support.draw import table
 from bench.support.files import HERE
+from bench.support.worker import exit_with
 from tests.support import servers
 
 TARGET = HERE.parent / "docs" / "benchmarks" / "links.md"
@@ -131,7 +130,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except pytest.skip.Exception as missing:
-        sys.exit(str(missing))
+    exit_with(main)

@@ -70,6 +70,14 @@ INPUTS = [
 THREE = {"flat": ["f0", "d2", "i2"]}
 
 
+def make_cold(path: str | Path) -> None:
+    """Has the system forget what it keeps of the file."""
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+
+
 def load_root(data: Path, names: list[str]) -> Any:
     """ROOT with the benchmark's C++, compiled by ACLiC into the (ignored) data folder."""
     warnings.simplefilter("ignore")

@@ -21,8 +21,7 @@ ENDED = re.compile(r"(\d+) +(?:futex\(.*\)|<\.\.\. futex resumed>.*\)) += 0 <([\
 def place(operation: str, values: set[int]) -> str:
     """What a thread waited for, by the call and by all values that threads have expected at its address. Mutexes
     that others wait for are 2, in Rust and in C; conditions of C have the clock. A condition of Rust counts
-    how
-    often it was told, so that a single wait of its may have 2 as well: others at the same address have not."""
+    how often it was told, so that one of its waits may have 2, too: others at its address have not."""
     if "CLOCK_REALTIME" in operation:
         return "condition"
     if values != {2}:

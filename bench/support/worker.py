@@ -1,10 +1,11 @@
-"""How a process that measures ends: with a line of JSON."""
+"""How a process that measures ends: with a line of JSON, or with what it lacks."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -24,3 +25,13 @@ def leave(answer: dict[str, Any] | None = None) -> NoReturn:
     if answer is not None:
         say(answer)
     os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+
+
+def exit_with(main: Callable[[], int | None]) -> NoReturn:
+    """Ends with what `main` returns, or with the name of the server that is missing."""
+    import pytest
+
+    try:
+        sys.exit(main())
+    except pytest.skip.Exception as missing:
+        sys.exit(str(missing))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.rootrun import root
+from support.rootrun import compiled, root
 
 MACRO = Path(__file__).resolve().parents[1] / "oracle" / "ntuples.C"
-COMPILE = """
-assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"
-"""
 WRITE = """
 ROOT.gSystem.Load(sys.argv[1])
 for how in sys.argv[3:]:
@@ -63,10 +59,7 @@ def rows_of(array: Any, name: str) -> list[Any]:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The macro, compiled by ROOT."""
-    folder = tmp_path_factory.mktemp("macro")
-    shutil.copy(MACRO, folder)
-    root(COMPILE, folder / MACRO.name)
-    return folder / "ntuples_C.so"
+    return compiled(tmp_path_factory.mktemp("macro"), MACRO.stem, MACRO.read_text())
 
 
 HOWS = {

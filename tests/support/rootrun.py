@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,3 +45,11 @@ def root(lines: str, *arguments: object, timeout: float = 600) -> Any:
     assert not complaints, complaints
     answers = [line for line in done.stdout.splitlines() if line.startswith("answer:")]
     return json.loads(answers[-1].removeprefix("answer:")) if answers else None
+
+
+def compiled(folder: Path, name: str, code: str) -> Path:
+    """The library that ROOT makes of C++ with its classes, functions and links of dictionaries."""
+    (folder / f"{name}.C").write_text(code)
+    lines = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"'
+    root(lines, folder / f"{name}.C")
+    return folder / f"{name}_C.so"

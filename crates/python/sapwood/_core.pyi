@@ -10,7 +10,7 @@ from sapwood._remote.filesystems import Remote
 
 __version__: str
 NEW_OBJECT: list[tuple[str, int]]
-"""The members of a ``TObject`` that was just made."""
+"""The members of a ``TObject`` that was just made, as they are stored."""
 
 Kind: TypeAlias = tuple[Any, ...]
 Capsule: TypeAlias = Any

@@ -277,11 +277,7 @@ pub(crate) fn object(reader: &mut Reader<'_>) -> Result<(u32, u32)> {
 }
 
 /// Bit of `fBits`: something refers to the object, and its ProcessID follows.
-pub(super) const IS_REFERENCED: u32 = 1 << 4;
-
-/// Bits of `fBits` that are not stored since ROOT 6.32, `kIsOnHeap` and `kNotDeleted`: they say where an object is in
-/// memory, and readers set them.
-pub(crate) const IN_MEMORY: u32 = 0x0300_0000;
+pub(crate) const IS_REFERENCED: u32 = 1 << 4;
 
 /// The same with the ProcessID, 0 where there is none.
 pub(super) fn referenced(reader: &mut Reader<'_>) -> Result<(u32, u32, u16)> {

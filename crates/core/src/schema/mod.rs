@@ -29,7 +29,7 @@ pub(crate) use encode::{Entries, Pointees, Style};
 #[doc(hidden)]
 pub use execute::{Machine, Order};
 pub use info::{Detail, Element, StreamerInfo};
-pub(crate) use info::{IN_MEMORY, read_infos_and_rules, write_info_list};
+pub(crate) use info::{IS_REFERENCED, read_infos_and_rules, write_info_list};
 #[doc(hidden)]
 pub use info::{read_infos, write_infos};
 pub(crate) use numbers::NumberMap;

@@ -527,7 +527,7 @@ def _is_hidden(base: bool, kind: Kind) -> bool:
 
 
 def _new_objects(kind: Kind, rows: int, buffers: Buffers) -> Kind:
-    """TObject's members as of objects that were just made: a number, and which bits are set."""
+    """TObject's members as of objects that were just made."""
     members = [
         (
             field,

@@ -100,7 +100,6 @@ impl Encoder {
 
     /// `TObject`'s bytes.
     pub(super) fn tobject(&mut self, id: u32, bits: u32, pid: u16) {
-        let bits = if self.style.is_some() { bits & !info::IN_MEMORY } else { bits };
         self.writer.i16(1);
         self.writer.u32(id);
         self.writer.u32(bits);

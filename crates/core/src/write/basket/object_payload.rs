@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::column::{BufferId, Field, Kind, Number, Part, Prim, check};
 use crate::error::{Error, Result};
-use crate::schema::{Datum, Draft, Encoder, Entries, IN_MEMORY, Pointees, Program, Registry};
+use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, stored};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
@@ -69,7 +69,7 @@ pub(crate) fn payload(
         }
         Data::Rows(path, kind, program) => {
             let column = inside(column, path).ok_or_else(lost)?;
-            match (numbers(split, kind, column, rows, into), kind) {
+            match (numbers(kind, column, rows, into), kind) {
                 (Some(width), Type::Number(_)) if split.single().is_some() => {
                     Ok(Some(Shape { data_bytes: width * rows.len(), width }))
                 }
@@ -84,7 +84,7 @@ pub(crate) fn payload(
             let (ends, items) = lists(column, path).ok_or_else(lost)?;
             let column = inside(items, member).ok_or_else(lost)?;
             let span = Column::span(ends, rows);
-            match numbers(split, kind, column, &span, into) {
+            match numbers(kind, column, &span, into) {
                 Some(width) => {
                     let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
                     Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
@@ -110,16 +110,11 @@ fn with_offsets(
 }
 
 /// Appends numbers or arrays of them as they stand in a file, and gives the bytes of each; none for other values.
-fn numbers(split: &Split, kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
+fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
     let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
         return None;
     };
-    let start = into.len();
     stored(Prim::Plain(*number), bytes.get(rows.start * width..rows.end * width)?, into);
-    if split.code == BITS_CODE {
-        let (words, _) = into.get_mut(start..)?.as_chunks_mut::<4>();
-        words.iter_mut().for_each(|word| *word = (u32::from_be_bytes(*word) & !IN_MEMORY).to_be_bytes());
-    }
     Some(*width)
 }
 

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::schema::IS_REFERENCED;
 use crate::write::model::class::{Class, Member, Type};
 use crate::write::model::columns::Column;
 
 const NAME: &str = "TObject";
 const BITS: &str = "fBits";
-/// Bit of `fBits`: something refers to the object, whose process the file would have to name.
-const IS_REFERENCED: u32 = 1 << 4;
 /// `fType` of `fBits`: the number of a process may be behind it.
 pub(crate) const BITS_CODE: i32 = 15;
 /// The same of bases that are `TObject` or `TNamed`.
@@ -21,8 +20,9 @@ const TNAMED_CODE: i32 = 67;
 /// `fType` of a base that is left out: its class called `IgnoreTObjectStreamer`.
 pub(crate) const IGNORED_CODE: i32 = -1;
 
-/// The members of a `TObject` that was just made: no number, `kNotDeleted` and `kIsOnHeap`.
-pub const NEW_OBJECT: [(&str, u32); 2] = [("fUniqueID", 0), (BITS, 0x0300_0000)];
+/// The members of a `TObject` that was just made, as ROOT stores them: no number, and no bits, since those that say
+/// where it is in memory (`kNotDeleted`, `kIsOnHeap`) are set by readers.
+pub const NEW_OBJECT: [(&str, u32); 2] = [("fUniqueID", 0), (BITS, 0)];
 
 impl Class {
     /// `TObject`, for classes that derive from it.
