@@ -9,7 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.write import cores, files, layout  # noqa: E402
+from bench.read import cores as reading_cores  # noqa: E402
+from bench.support.waits import waits  # noqa: E402
+from bench.write import cores, layout  # noqa: E402
 
 
 def test_seeks_of_a_layout_are_counted() -> None:
@@ -27,7 +29,7 @@ def test_seeks_of_a_layout_are_counted() -> None:
 def test_waits_are_told_apart_by_their_calls() -> None:
     mutex = "futex(0x1, FUTEX_WAIT_BITSET_PRIVATE, 2, NULL, FUTEX_BITSET_MATCH_ANY"
     clock = "futex(0x3, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 0, {tv_sec=1}, FUTEX_BITSET_MATCH_ANY"
-    found = files.waits(
+    found = waits(
         [
             "7  getsid(0) = 1 <0.000001>",
             "7  futex(0x1, FUTEX_WAIT_PRIVATE, 2, NULL) = 0 <9.0>",
@@ -42,6 +44,28 @@ def test_waits_are_told_apart_by_their_calls() -> None:
         ]
     )
     assert found == {"engine": (1, 0.125), "mutex": (1, 0.25), "condition": (1, 0.5), "other": (0, 0)}
+
+
+def test_waits_for_a_condition_that_has_counted_to_two_are_none_for_a_mutex() -> None:
+    def waited(value: int, seconds: float) -> str:
+        call = f"futex(0x1, FUTEX_WAIT_BITSET_PRIVATE, {value}, NULL, FUTEX_BITSET_MATCH_ANY"
+        return f"8  {call}) = 0 <{seconds}>"
+
+    mark = "7  getsid(0) = 1 <0.000001>"
+    alone = waits([mark, waited(2, 0.5), mark])
+    assert alone["engine"] == (1, 0.5) and alone["other"] == (0, 0)
+    among = waits([mark, waited(1, 0.25), waited(2, 0.5), waited(3, 0.25), mark])
+    assert among["engine"] == (0, 0) and among["other"] == (3, 1.0)
+
+
+def test_the_model_of_reading_is_bound_by_the_caller() -> None:
+    costs = reading_cores.Costs(caller=0.1, threads=1.0, groups=1_000)
+    one, two, many = (reading_cores.modelled(costs, number) for number in (1, 2, 64))
+    assert one == pytest.approx(1.0, rel=0.01), "the caller works meanwhile"
+    assert one / two == pytest.approx(2, rel=0.01)
+    assert many == pytest.approx(0.1, rel=0.02)
+    few = reading_cores.Costs(caller=0.0, threads=1.0, groups=4)
+    assert reading_cores.modelled(few, 64) == pytest.approx(0.25), "no more threads than groups have work"
 
 
 def test_the_model_shares_what_threads_have_in_common() -> None:
