@@ -17,8 +17,8 @@ double root_open(const char *path);
 #include <memory>
 
 #include "ROOT/RDataFrame.hxx"
+#include "opened.h"
 #include "TBufferFile.h"
-#include "TFile.h"
 #include "TLeaf.h"
 #include "TROOT.h"
 #include "TTree.h"
@@ -34,7 +34,7 @@ namespace {
 struct Source {
    std::unique_ptr<TFile> file;
    TTree *tree;
-   explicit Source(const char *path) : file(TFile::Open(path)), tree(file->Get<TTree>("tree")) {}
+   explicit Source(const char *path) : file(opened(path)), tree(file->Get<TTree>("tree")) {}
 };
 
 // The branches to read: `wanted`, or all.

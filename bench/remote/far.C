@@ -10,17 +10,16 @@ double far_read(const char *url, const std::vector<std::string> &names, long cac
 #include <cstring>
 #include <memory>
 
+#include "opened.h"
+
 #include "TBranch.h"
-#include "TFile.h"
 #include "TTree.h"
-#include "TWebFile.h"
 
 // The sum of all values of float branches, all of which are in memory in the end. `cache` is that of `SetCacheSize`, which is told the branches;
 // below 0 it is left as ROOT has it.
 double far_read(const char *url, const std::vector<std::string> &names, long cache)
 {
-   // ROOT 6.40's `TFile::Open` does not find its own class for http: "method ROOT::Deprecated::TWebFile not found".
-   std::unique_ptr<TFile> file(strncmp(url, "http", 4) ? TFile::Open(url) : new TWebFile(url));
+   auto file = opened(url);
    if (!file || file->IsZombie())
       return FAR_FAILED;
    auto tree = file->Get<TTree>("tree");

@@ -195,7 +195,7 @@ def main() -> int:
         "# Merging while others produce",
         "",
         f"`python -m bench.write.incremental --scale {args.scale:g}{changed}` on {cpu}, {cores} cores: {args.producers} producers make {each:.0f} MB each ({theirs:.0f} with ROOT), in {args.pieces} pieces.",
-        f"Seconds until all is {place}, {rounds}, on a machine with other work. Producers of Sapwood are processes, those of ROOT threads that fill row by row; what",
+        f"Seconds until all is {place}, {rounds}. Producers of Sapwood are processes, those of ROOT threads that fill row by row; what",
         "can be compared is what merging adds to producing. Starting is not measured. *Merged while they produce*: `adopt` of each piece, and `TBufferMerger`; *afterwards*: `sapwood.merge` of the pieces, and",
         "`hadd -fk` of a file for each producer. Neither inflates anything.",
         "",
