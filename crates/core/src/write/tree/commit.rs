@@ -5,6 +5,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::ThreadPool;
+
 use crate::codec::{Compression, RandomAccess};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::{self, Stop};
@@ -16,6 +18,7 @@ use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::state::{Output, State};
 use crate::write::model::layout::BranchLayout;
 use crate::write::record::state::{BranchState, TreeState};
+use crate::write::tree::waves::{Failure, WAVE_BYTES, seal_and_write};
 
 /// Seals and commits the clusters of one tree.
 #[derive(Debug)]
@@ -58,6 +61,8 @@ pub(crate) enum Outcome {
     /// It can never be written.
     Dropped(Error),
 }
+
+type Written = std::result::Result<(), Failure>;
 
 /// Commits the clusters of a tree that several threads fill: one for each of its writers.
 pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
@@ -118,11 +123,11 @@ impl Committer {
     }
 
     /// The pool that seals; none if the caller does. A pool thread must not wait for its own pool.
-    pub(crate) fn pool(&self) -> Option<&rayon::ThreadPool> {
+    pub(crate) fn pool(&self) -> Option<&ThreadPool> {
         self.threads().filter(|_| rayon::current_thread_index().is_none())
     }
 
-    fn threads(&self) -> Option<&rayon::ThreadPool> {
+    fn threads(&self) -> Option<&ThreadPool> {
         self.output.options.session.pool().filter(|_| !self.is_for_many_threads)
     }
 
@@ -133,7 +138,16 @@ impl Committer {
 
     /// Bytes of some rows, before and after compression.
     pub(crate) fn sample(&self, pending: &[RowBuffer], rows: Range<usize>) -> Result<(u64, u64)> {
-        let sealed = self.seal(&self.jobs(pending, rows).0, false, &Stop::default())?;
+        let jobs = self.jobs(pending, rows).0;
+        let sealed = match self.threads() {
+            Some(pool) => {
+                let alone = |(): &mut (), job: &Job<'_>| {
+                    self.recycler.with(|work| self.seal_one(job, false, self.recycler.record(), work))
+                };
+                self.output.options.session.map_on(Some(pool), &jobs, || (), alone)?
+            }
+            None => self.seal_here(&jobs, false)?,
+        };
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
         self.recycler.give_back(sealed);
@@ -155,18 +169,14 @@ impl Committer {
     fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster, stop: &Stop) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Vec::new);
-        let mut left = &jobs[..];
-        while !left.is_empty() {
-            let (wave, rest) = left.split_at(self.wave_len(left));
-            left = rest;
-            let sealed = match self.seal(wave, true, stop) {
-                Ok(sealed) => sealed,
-                Err(error) if error.kind() == ErrorKind::Cancelled => return Outcome::Kept(error),
-                Err(error) => return Outcome::Dropped(error),
-            };
-            if let Err(error) = self.write_baskets(wave, sealed, cluster) {
-                return Outcome::Kept(error);
-            }
+        let written = match self.threads().filter(|_| jobs.len() > 1) {
+            Some(pool) => self.write_on(pool, &jobs, cluster, stop),
+            None => self.write_here(&jobs, cluster),
+        };
+        match written {
+            Ok(()) => {}
+            Err(Failure::Sealing(error)) if error.kind() != ErrorKind::Cancelled => return Outcome::Dropped(error),
+            Err(Failure::Sealing(error) | Failure::Writing(error)) => return Outcome::Kept(error),
         }
         match self.publish(cluster, &most) {
             Ok(saved) => Outcome::Committed(saved),
@@ -190,7 +200,7 @@ impl Committer {
     /// Seals all of a cluster, in this thread.
     pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
         let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
-        let baskets = self.seal(&jobs, false, &Stop::default())?;
+        let baskets = self.seal_here(&jobs, false)?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
@@ -201,46 +211,53 @@ impl Committer {
         self.recycler.give_back(baskets);
     }
 
-    /// How many baskets are sealed before they are written. Baskets of a single thread, and uncompressed ones, are
-    /// written while they are in the caches; with several compressing threads, small waves would make them wait for
-    /// each other.
-    fn wave_len(&self, jobs: &[Job<'_>]) -> usize {
-        const WAVE_BYTES: usize = 2 << 20;
-        if self.is_compressed() && self.threads().is_some() {
-            return jobs.len();
-        }
-        let mut bytes = 0;
-        let fits = |job: &&Job<'_>| {
-            bytes += job.bytes;
-            bytes <= WAVE_BYTES
+    /// Seals baskets on the threads of a pool and writes them, in order, while later ones are sealed. The threads ask
+    /// `stop` before each.
+    fn write_on(&self, pool: &ThreadPool, jobs: &[Job<'_>], cluster: &mut Cluster, stop: &Stop) -> Written {
+        let seal = |number: usize| {
+            stop.check()?;
+            self.recycler.with(|work| self.seal_one(&jobs[number], true, self.recycler.record(), work))
         };
-        jobs.iter().take_while(fits).count().max(1)
+        let write = |first: usize, sealed: Vec<SealedBasket>| {
+            self.write_baskets(&jobs[first..first + sealed.len()], sealed, cluster)
+        };
+        seal_and_write(pool, jobs.len(), seal, write)
     }
 
-    /// Seals baskets on the pool, or in this thread; numbers may stay in the rows if they are written `from_rows`.
-    /// Threads of the pool ask `stop` before each, others what ends their waits.
-    fn seal(&self, jobs: &[Job<'_>], from_rows: bool, stop: &Stop) -> Result<Vec<SealedBasket>> {
+    /// The same in this thread, which writes some baskets at a time, while they are in its caches.
+    fn write_here(&self, jobs: &[Job<'_>], cluster: &mut Cluster) -> Written {
+        let mut left = jobs;
+        while !left.is_empty() {
+            let mut bytes = 0;
+            let fits = |job: &&Job<'_>| {
+                bytes += job.bytes;
+                bytes <= WAVE_BYTES
+            };
+            let (wave, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
+            left = rest;
+            let sealed = self.seal_here(wave, true).map_err(Failure::Sealing)?;
+            self.write_baskets(wave, sealed, cluster).map_err(Failure::Writing)?;
+        }
+        Ok(())
+    }
+
+    /// Seals baskets in this thread; numbers may stay in the rows if they are written `from_rows`.
+    fn seal_here(&self, jobs: &[Job<'_>], from_rows: bool) -> Result<Vec<SealedBasket>> {
+        self.recycler.with(|work| {
+            // With fewer used records than baskets, the rest gets new ones.
+            let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
+            let next =
+                |(job, record)| interrupt::check_if_due().and_then(|()| self.seal_one(job, from_rows, record, work));
+            jobs.iter().zip(records).map(next).collect()
+        })
+    }
+
+    /// Seals a basket into the memory of a record.
+    fn seal_one(&self, job: &Job<'_>, from_rows: bool, record: Vec<u8>, work: &mut Workspace) -> Result<SealedBasket> {
         let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
-        let one = |job: &Job<'_>, record, work: &mut Workspace| {
-            let Part { layout, compression, random_access, .. } = job.part;
-            let how = Sealing { tree, datime, basket_bytes, random_access: *random_access, from_rows };
-            seal(layout, job.pending, &job.rows, *compression, &how, record, work)
-        };
-        let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
-            Some(pool) => {
-                let alone = |(): &mut (), job: &Job<'_>| {
-                    stop.check()?;
-                    self.recycler.with(|work| one(job, self.recycler.record(), work))
-                };
-                self.output.options.session.map_on(Some(pool), jobs, || (), alone)
-            }
-            None => self.recycler.with(|work| {
-                // With fewer used records than baskets, the rest gets new ones.
-                let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
-                let next = |(job, record)| interrupt::check_if_due().and_then(|()| one(job, record, work));
-                jobs.iter().zip(records).map(next).collect()
-            }),
-        };
+        let Part { layout, compression, random_access, .. } = job.part;
+        let how = Sealing { tree, datime, basket_bytes, random_access: *random_access, from_rows };
+        let sealed = seal(layout, job.pending, &job.rows, *compression, &how, record, work);
         sealed.map_err(|error| error.in_object(&self.name))
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod commit;
 pub(crate) mod in_flight;
 pub(crate) mod push;
+pub(crate) mod waves;
 
 use std::collections::HashMap;
 use std::sync::Arc;

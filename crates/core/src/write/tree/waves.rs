@@ -1,0 +1,220 @@
+//! Baskets that several threads seal, and that are written in order while later ones are sealed.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::write::basket::SealedBasket;
+
+/// Baskets are written once there are so many bytes of them: they are still in a cache of the processor, and a call of
+/// the system costs little beside it.
+pub(crate) const WAVE_BYTES: usize = 2 << 20;
+
+/// What did not work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Sealing(Error),
+    Writing(Error),
+}
+
+/// The baskets of a cluster on their way.
+struct Waves<W> {
+    baskets: usize,
+    /// The next that no thread has begun.
+    next: AtomicUsize,
+    /// Whether no further one is begun.
+    is_over: AtomicBool,
+    line: Mutex<Line<W>>,
+}
+
+struct Line<W> {
+    /// What is sealed and not written.
+    sealed: Vec<Option<SealedBasket>>,
+    /// All before the first are written, or being written; all before `ready` are sealed.
+    first: usize,
+    ready: usize,
+    /// Bytes of those between.
+    ready_bytes: usize,
+    /// What writes; a thread that writes has it.
+    write: Option<W>,
+    /// The first failure, in the order of baskets.
+    failure: Option<(usize, Failure)>,
+}
+
+/// Seals so many baskets on the threads of a pool and writes them in order: `write` is given the number of the first
+/// and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last basket of a wave
+/// writes it, while others seal on; a basket that fails ends it all.
+///
+/// # Errors
+///
+/// The failure of the first basket that fails.
+pub(crate) fn seal_and_write(
+    pool: &rayon::ThreadPool,
+    baskets: usize,
+    seal: impl Fn(usize) -> Result<SealedBasket> + Sync,
+    write: impl FnMut(usize, Vec<SealedBasket>) -> Result<()> + Send,
+) -> std::result::Result<(), Failure> {
+    let sealed = (0..baskets).map(|_| None).collect();
+    let line = Line { sealed, first: 0, ready: 0, ready_bytes: 0, write: Some(write), failure: None };
+    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let waves = Waves { baskets, next, is_over, line: Mutex::new(line) };
+    pool.scope(|scope| {
+        for _ in 0..pool.current_num_threads().min(baskets) {
+            scope.spawn(|_| waves.work(&seal));
+        }
+    });
+    let line = waves.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    line.failure.map_or(Ok(()), |(_, failure)| Err(failure))
+}
+
+impl<W: FnMut(usize, Vec<SealedBasket>) -> Result<()>> Waves<W> {
+    /// What each thread does.
+    fn work(&self, seal: impl Fn(usize) -> Result<SealedBasket>) {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.baskets {
+                return;
+            }
+            match seal(number) {
+                Ok(basket) => self.lock().sealed[number] = Some(basket),
+                Err(error) => self.fail(&mut self.lock(), number, Failure::Sealing(error)),
+            }
+            while self.write_wave() {}
+        }
+    }
+
+    /// Writes a wave, if there is one and no other thread writes.
+    fn write_wave(&self) -> bool {
+        let taken = self.lock().take();
+        let Some((first, wave, mut write)) = taken else { return false };
+        let written = write(first, wave);
+        let mut line = self.lock();
+        line.write = Some(write);
+        written.unwrap_or_else(|error| self.fail(&mut line, first, Failure::Writing(error)));
+        true
+    }
+
+    fn fail(&self, line: &mut Line<W>, number: usize, failure: Failure) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if line.failure.as_ref().is_none_or(|(first, _)| number < *first) {
+            line.failure = Some((number, failure));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line<W>> {
+        // Nothing that could panic is done under the lock.
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W> Line<W> {
+    /// The next wave and what writes it, unless there is none, or another thread writes.
+    fn take(&mut self) -> Option<(usize, Vec<SealedBasket>, W)> {
+        while let Some(Some(basket)) = self.sealed.get(self.ready) {
+            self.ready_bytes += basket.nbytes() as usize;
+            self.ready += 1;
+        }
+        let is_whole = self.ready_bytes >= WAVE_BYTES || self.ready == self.sealed.len();
+        if self.failure.is_some() || self.ready == self.first || !is_whole {
+            return None;
+        }
+        let write = self.write.take()?;
+        let first = std::mem::replace(&mut self.first, self.ready);
+        self.ready_bytes = 0;
+        let wave = self.sealed[first..self.ready].iter_mut().filter_map(Option::take).collect();
+        Some((first, wave, write))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn pool() -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("threads")
+    }
+
+    /// A basket whose record says which it is.
+    fn basket(number: usize, bytes: usize) -> SealedBasket {
+        let mut record = vec![0; bytes.max(8)];
+        record[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        SealedBasket { record, in_rows: None, elsewhere: 0, unsealed_bytes: 0 }
+    }
+
+    fn number(basket: &SealedBasket) -> usize {
+        u64::from_be_bytes(basket.record[..8].try_into().expect("8 bytes")) as usize
+    }
+
+    #[test]
+    fn waves_are_in_order_and_end_with_enough_bytes_or_with_the_last_basket() {
+        for (baskets, bytes) in [(0, 8), (1, 8), (7, 8), (40, WAVE_BYTES / 3), (5, 2 * WAVE_BYTES)] {
+            let (mut order, mut waves) = (Vec::new(), Vec::new());
+            let write = |first, wave: Vec<SealedBasket>| {
+                assert_eq!(first, order.len());
+                waves.push(wave.iter().map(|basket| basket.record.len()).sum::<usize>());
+                order.extend(wave.iter().map(number));
+                Ok(())
+            };
+            seal_and_write(&pool(), baskets, |number| Ok(basket(number, bytes)), write).expect("all");
+            assert_eq!(order, (0..baskets).collect::<Vec<_>>());
+            let whole = waves.split_last().map_or(&[][..], |(_, whole)| whole);
+            assert!(whole.iter().all(|bytes| *bytes >= WAVE_BYTES), "{waves:?}");
+        }
+    }
+
+    #[test]
+    fn later_baskets_are_sealed_while_one_is_written() {
+        // Whether the first wave is being written, and how many baskets are begun.
+        let (seen, changed) = (Mutex::new((false, 0)), std::sync::Condvar::new());
+        let wait = |until: &dyn Fn(&(bool, usize)) -> bool| {
+            let seen = seen.lock().expect("what is seen");
+            drop(changed.wait_while(seen, |seen| !until(seen)).expect("what is seen"));
+        };
+        let seal = |number| {
+            seen.lock().expect("what is seen").1 += 1;
+            changed.notify_all();
+            if number > 1 {
+                wait(&|seen| seen.0);
+            }
+            Ok(basket(number, WAVE_BYTES))
+        };
+        let write = |_: usize, _: Vec<SealedBasket>| {
+            seen.lock().expect("what is seen").0 = true;
+            changed.notify_all();
+            // It ends because other threads go on.
+            wait(&|seen| seen.1 == 8);
+            Ok(())
+        };
+        seal_and_write(&pool(), 8, seal, write).expect("all");
+    }
+
+    #[test]
+    fn a_failure_ends_it_and_nothing_behind_it_is_written() {
+        let error = || Error::new(ErrorKind::Limit, "full");
+        let seal = |number| if number == 30 { Err(error()) } else { Ok(basket(number, WAVE_BYTES / 4)) };
+        let mut written = 0;
+        let count = |_: usize, wave: Vec<SealedBasket>| {
+            written += wave.len();
+            Ok(())
+        };
+        let failed = seal_and_write(&pool(), 100, seal, count);
+        assert!(matches!(failed, Err(Failure::Sealing(error)) if error.kind() == ErrorKind::Limit));
+        assert!(written <= 30);
+        let mut calls = 0;
+        let write = |_: usize, _: Vec<SealedBasket>| {
+            calls += 1;
+            if calls == 2 { Err(error()) } else { Ok(()) }
+        };
+        let failed = seal_and_write(&pool(), 100, |number| Ok(basket(number, WAVE_BYTES / 4)), write);
+        assert!(matches!(failed, Err(Failure::Writing(_))));
+        assert_eq!(calls, 2, "what comes after a failure is not written");
+    }
+
+    #[test]
+    fn a_panic_ends_it_in_the_caller() {
+        let seal = |number| if number == 3 { panic!("on purpose") } else { Ok(basket(number, 8)) };
+        let work = || seal_and_write(&pool(), 8, seal, |_, _| Ok(()));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    }
+}
