@@ -41,6 +41,7 @@ struct Parts {
     wanted: usize,
     /// As there are. To ask the system costs as much as to open a small file: that waits until a number is needed.
     threads: OnceLock<usize>,
+    cores: OnceLock<usize>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     memory: Memory,
     fetcher: Fetcher,
@@ -76,6 +77,7 @@ impl Session {
         Self(Arc::new(Parts {
             wanted: threads,
             threads: OnceLock::new(),
+            cores: OnceLock::new(),
             pool: OnceLock::new(),
             memory,
             fetcher,
@@ -93,6 +95,16 @@ impl Session {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(MOST_THREADS),
         })
+    }
+
+    /// Threads that have work at a time: no more than cores, since others would only evict from the caches what these
+    /// work with.
+    pub(crate) fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        match self.threads() {
+            1 => 1,
+            threads => threads.min(*self.0.cores.get_or_init(cores)),
+        }
     }
 
     /// Recycled memory.

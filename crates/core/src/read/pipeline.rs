@@ -95,7 +95,7 @@ pub(super) fn pipelined<T>(
     // A thread of the pool must not wait for others of it.
     let pool = pool.filter(|pool| pool.current_thread_index().is_none());
     let group_bytes =
-        (stored_bytes / (AHEAD * session.threads()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES);
+        (stored_bytes / (AHEAD * session.workers()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES);
     let (done_bytes, spare) = (0, Vec::new());
     let Some(pool) = pool else {
         return work(Pipeline { scans, answers, own, threads: None, group_bytes, done_bytes, spare });
@@ -145,7 +145,7 @@ impl Pipeline<'_, '_> {
             false => self.begin(group)?,
         }
         // Each thread has one, and one to go on with while the next window comes.
-        let ahead = self.threads.as_ref().map_or(0, |threads| 2 * threads.workspaces.threads());
+        let ahead = self.threads.as_ref().map_or(0, |threads| 2 * threads.workspaces.count());
         self.wait(ahead)
     }
 
@@ -170,7 +170,7 @@ impl Pipeline<'_, '_> {
 
     fn begin(&mut self, mut group: Group) -> Result<()> {
         if let Some(threads) = &self.threads {
-            self.wait(AHEAD * threads.workspaces.threads())?;
+            self.wait(AHEAD * threads.workspaces.count())?;
         }
         if let Some(threads) = &mut self.threads {
             threads.queue.push_back(None);
@@ -231,7 +231,7 @@ impl<'s> Threads<'_, 's> {
         let (workspaces, sender, stop) = (self.workspaces, self.sender.clone(), self.stop.clone());
         self.scope.spawn(move |_| {
             let mut handed = Handed { number, group: None, sender };
-            workspaces.with_own(|workspace| {
+            workspaces.with_one(|workspace| {
                 for task in group.iter_mut().take_while(|_| !stop.is_set()) {
                     task.run(scans, workspace);
                 }

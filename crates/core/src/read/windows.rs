@@ -54,7 +54,7 @@ impl<'f> Windows<'f> {
         let is_far = file.store().profile().latency_ns > FAR_NS;
         let most = match is_ahead {
             true if is_far || cache.budget() > CACHE_BYTES => u64::MAX,
-            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.threads() as u64),
+            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.workers() as u64),
             false => INLINE_WINDOW_BYTES,
         };
         let most = most.min(cache.budget());

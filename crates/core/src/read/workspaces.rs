@@ -1,43 +1,104 @@
-//! What each thread keeps from one task to the next.
+//! What a thread needs for a task, kept from one to the next.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::session::Session;
 
-/// A workspace for each thread of a session.
+/// As many workspaces as threads of a session can work at a time. A thread beyond them waits: it would only evict from
+/// the caches what others work with.
 pub(crate) struct Workspaces<'s, W> {
     session: &'s Session,
-    of_threads: Vec<Mutex<W>>,
+    count: usize,
+    idle: Mutex<Vec<W>>,
+    returned: Condvar,
+}
+
+/// A workspace in use; goes back on drop.
+struct Taken<'w, 's, W> {
+    from: &'w Workspaces<'s, W>,
+    workspace: Option<W>,
 }
 
 impl<'s, W: Send> Workspaces<'s, W> {
     pub(crate) fn new(session: &'s Session, make: impl Fn() -> W) -> Self {
-        let of_threads = (0..session.threads().max(1)).map(|_| Mutex::new(make())).collect();
-        Self { session, of_threads }
+        let count = session.workers();
+        let idle = Mutex::new((0..count).map(|_| make()).collect());
+        Self { session, count, idle, returned: Condvar::new() }
     }
 
-    pub(crate) fn threads(&self) -> usize {
-        self.session.threads()
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
-    /// Works with the workspace of this thread.
-    pub(crate) fn with_own(&self, work: impl FnOnce(&mut W)) {
-        work(&mut self.of(rayon::current_thread_index().unwrap_or(0)));
-    }
-
-    fn of(&self, thread: usize) -> MutexGuard<'_, W> {
-        // A workspace holds nothing that a panic could leave inconsistent.
-        self.of_threads[thread % self.of_threads.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Works with the workspace that was used last, once one is idle.
+    pub(crate) fn with_one(&self, work: impl FnOnce(&mut W)) {
+        let idle = self.returned.wait_while(self.idle(), |idle| idle.is_empty());
+        let workspace = idle.unwrap_or_else(PoisonError::into_inner).pop();
+        let mut taken = Taken { from: self, workspace };
+        if let Some(workspace) = &mut taken.workspace {
+            work(workspace);
+        }
     }
 
     /// Works on all tasks: here, or on the pool.
     pub(crate) fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut W) + Sync) {
-        let with_own = |task: &mut T| self.with_own(|own| work(task, own));
+        let with_one = |task: &mut T| self.with_one(|one| work(task, one));
         match self.session.pool() {
-            Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_own)),
-            _ => tasks.iter_mut().for_each(with_own),
+            Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_one)),
+            _ => tasks.iter_mut().for_each(with_one),
         }
+    }
+}
+
+impl<W> Workspaces<'_, W> {
+    fn idle(&self) -> MutexGuard<'_, Vec<W>> {
+        // Nothing that could panic is done under the lock, and a workspace holds nothing that a panic could leave
+        // inconsistent.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the workspace back even if the work panicked.
+impl<W> Drop for Taken<'_, '_, W> {
+    fn drop(&mut self) {
+        self.from.idle().extend(self.workspace.take());
+        self.from.returned.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn no_more_threads_work_than_there_are_workspaces() {
+        let session = Session::with_threads(16);
+        let workspaces = Workspaces::new(&session, || 0_usize);
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut tasks = vec![0; 1_000];
+        workspaces.each(&mut tasks, |task, done| {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            (*task, *done) = (*done + 1, *done + 1);
+            now.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert!(most.into_inner() <= workspaces.count());
+        assert_eq!(workspaces.idle().iter().sum::<usize>(), 1_000, "each task has changed one of them");
+        assert!(tasks.iter().all(|task| *task > 0));
+    }
+
+    #[test]
+    fn a_workspace_comes_back_from_a_panic() {
+        let session = Session::with_threads(1);
+        let workspaces = Workspaces::new(&session, || ());
+        for _ in 0..2 {
+            let panics = || workspaces.with_one(|()| panic!("on purpose"));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        }
+        workspaces.with_one(|()| {});
     }
 }

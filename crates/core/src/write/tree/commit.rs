@@ -221,7 +221,7 @@ impl Committer {
         let write = |first: usize, sealed: Vec<SealedBasket>| {
             self.write_baskets(&jobs[first..first + sealed.len()], sealed, cluster)
         };
-        seal_and_write(pool, jobs.len(), seal, write)
+        seal_and_write(pool, self.output.options.session.workers(), jobs.len(), seal, write)
     }
 
     /// The same in this thread, which writes some baskets at a time, while they are in its caches.

@@ -41,7 +41,7 @@ struct Line<W> {
     failure: Option<(usize, Failure)>,
 }
 
-/// Seals so many baskets on the threads of a pool and writes them in order: `write` is given the number of the first
+/// Seals so many baskets on so many threads of a pool, and writes them in order: `write` is given the number of the first
 /// and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last basket of a wave
 /// writes it, while others seal on; a basket that fails ends it all.
 ///
@@ -50,6 +50,7 @@ struct Line<W> {
 /// The failure of the first basket that fails.
 pub(crate) fn seal_and_write(
     pool: &rayon::ThreadPool,
+    workers: usize,
     baskets: usize,
     seal: impl Fn(usize) -> Result<SealedBasket> + Sync,
     write: impl FnMut(usize, Vec<SealedBasket>) -> Result<()> + Send,
@@ -59,7 +60,7 @@ pub(crate) fn seal_and_write(
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let waves = Waves { baskets, next, is_over, line: Mutex::new(line) };
     pool.scope(|scope| {
-        for _ in 0..pool.current_num_threads().min(baskets) {
+        for _ in 0..workers.min(baskets) {
             scope.spawn(|_| waves.work(&seal));
         }
     });
@@ -156,7 +157,7 @@ mod tests {
                 order.extend(wave.iter().map(number));
                 Ok(())
             };
-            seal_and_write(&pool(), baskets, |number| Ok(basket(number, bytes)), write).expect("all");
+            seal_and_write(&pool(), 4, baskets, |number| Ok(basket(number, bytes)), write).expect("all");
             assert_eq!(order, (0..baskets).collect::<Vec<_>>());
             let whole = waves.split_last().map_or(&[][..], |(_, whole)| whole);
             assert!(whole.iter().all(|bytes| *bytes >= WAVE_BYTES), "{waves:?}");
@@ -186,7 +187,7 @@ mod tests {
             wait(&|seen| seen.1 == 8);
             Ok(())
         };
-        seal_and_write(&pool(), 8, seal, write).expect("all");
+        seal_and_write(&pool(), 4, 8, seal, write).expect("all");
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
             written += wave.len();
             Ok(())
         };
-        let failed = seal_and_write(&pool(), 100, seal, count);
+        let failed = seal_and_write(&pool(), 4, 100, seal, count);
         assert!(matches!(failed, Err(Failure::Sealing(error)) if error.kind() == ErrorKind::Limit));
         assert!(written <= 30);
         let mut calls = 0;
@@ -206,7 +207,7 @@ mod tests {
             calls += 1;
             if calls == 2 { Err(error()) } else { Ok(()) }
         };
-        let failed = seal_and_write(&pool(), 100, |number| Ok(basket(number, WAVE_BYTES / 4)), write);
+        let failed = seal_and_write(&pool(), 4, 100, |number| Ok(basket(number, WAVE_BYTES / 4)), write);
         assert!(matches!(failed, Err(Failure::Writing(_))));
         assert_eq!(calls, 2, "what comes after a failure is not written");
     }
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn a_panic_ends_it_in_the_caller() {
         let seal = |number| if number == 3 { panic!("on purpose") } else { Ok(basket(number, 8)) };
-        let work = || seal_and_write(&pool(), 8, seal, |_, _| Ok(()));
+        let work = || seal_and_write(&pool(), 4, 8, seal, |_, _| Ok(()));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
     }
 }
