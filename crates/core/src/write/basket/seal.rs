@@ -34,8 +34,6 @@ pub(crate) struct Sealing<'a> {
 pub(crate) struct Cuts<R> {
     /// The rows of each.
     pub(crate) rows: R,
-    /// Approximate bytes of all.
-    pub(crate) bytes: usize,
     /// Largest count, or bytes of the longest string.
     pub(crate) most: u64,
 }
@@ -59,7 +57,7 @@ pub(crate) fn cuts(
     let step = rows.len().div_ceil(baskets).max(1);
     let end = rows.end;
     let rows = rows.clone().step_by(step).map(move |start| start..end.min(start + step));
-    Cuts { rows, bytes, most }
+    Cuts { rows, most }
 }
 
 /// Seals a basket into `memory`. Deterministic: the same rows give the same bytes.

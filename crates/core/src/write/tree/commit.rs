@@ -95,8 +95,6 @@ struct Job<'c> {
     part: &'c Part,
     pending: &'c RowBuffer,
     rows: Range<usize>,
-    /// Its approximate size in bytes.
-    bytes: usize,
 }
 
 impl Cluster {
@@ -146,7 +144,7 @@ impl Committer {
                 };
                 self.output.options.session.map_on(Some(pool), &jobs, || (), alone)?
             }
-            None => self.seal_here(&jobs, false)?,
+            None => self.seal_here(&jobs)?,
         };
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
@@ -191,8 +189,7 @@ impl Committer {
             let Some(pending) = pending.get(part.value).filter(|_| part.layout.has_data()) else { continue };
             let cuts = cuts(&part.layout, pending, &rows, self.basket_bytes);
             most[branch] = cuts.most;
-            let bytes = cuts.bytes / cuts.rows.len().max(1);
-            jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows, bytes }));
+            jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows }));
         }
         (jobs, most)
     }
@@ -200,7 +197,7 @@ impl Committer {
     /// Seals all of a cluster, in this thread.
     pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
         let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
-        let baskets = self.seal_here(&jobs, false)?;
+        let baskets = self.seal_here(&jobs)?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
@@ -224,35 +221,35 @@ impl Committer {
         seal_and_write(pool, self.output.options.session.workers(), jobs.len(), seal, write)
     }
 
-    /// The same in this thread, which writes some baskets at a time, while they are in its caches.
+    /// The same in this thread, which writes baskets while they are in its caches.
     fn write_here(&self, jobs: &[Job<'_>], cluster: &mut Cluster) -> Written {
-        let mut left = jobs;
-        while !left.is_empty() {
-            let mut bytes = 0;
-            let fits = |job: &&Job<'_>| {
-                bytes += job.bytes;
-                bytes <= WAVE_BYTES
-            };
-            let (wave, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
-            left = rest;
-            let sealed = self.seal_here(wave, true).map_err(Failure::Sealing)?;
-            self.write_baskets(wave, sealed, cluster).map_err(Failure::Writing)?;
+        let (mut wave, mut bytes, mut first) = (Vec::new(), 0, 0);
+        for (number, job) in jobs.iter().enumerate() {
+            let sealed = interrupt::check_if_due()
+                .and_then(|()| self.recycler.with(|work| self.seal_one(job, true, self.recycler.record(), work)));
+            let sealed = sealed.map_err(Failure::Sealing)?;
+            bytes += sealed.nbytes() as usize;
+            wave.push(sealed);
+            if bytes >= WAVE_BYTES || number + 1 == jobs.len() {
+                let written = self.write_baskets(&jobs[first..=number], std::mem::take(&mut wave), cluster);
+                written.map_err(Failure::Writing)?;
+                (bytes, first) = (0, number + 1);
+            }
         }
         Ok(())
     }
 
-    /// Seals baskets in this thread; numbers may stay in the rows if they are written `from_rows`.
-    fn seal_here(&self, jobs: &[Job<'_>], from_rows: bool) -> Result<Vec<SealedBasket>> {
+    /// Seals baskets in this thread.
+    fn seal_here(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
         self.recycler.with(|work| {
             // With fewer used records than baskets, the rest gets new ones.
             let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
-            let next =
-                |(job, record)| interrupt::check_if_due().and_then(|()| self.seal_one(job, from_rows, record, work));
+            let next = |(job, record)| interrupt::check_if_due().and_then(|()| self.seal_one(job, false, record, work));
             jobs.iter().zip(records).map(next).collect()
         })
     }
 
-    /// Seals a basket into the memory of a record.
+    /// Seals a basket into the memory of a record; numbers may stay in the rows if they are written `from_rows`.
     fn seal_one(&self, job: &Job<'_>, from_rows: bool, record: Vec<u8>, work: &mut Workspace) -> Result<SealedBasket> {
         let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
         let Part { layout, compression, random_access, .. } = job.part;

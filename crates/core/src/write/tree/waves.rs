@@ -8,7 +8,7 @@ use crate::write::basket::SealedBasket;
 
 /// Baskets are written once there are so many bytes of them: they are still in a cache of the processor, and a call of
 /// the system costs little beside it.
-pub(crate) const WAVE_BYTES: usize = 2 << 20;
+pub(crate) const WAVE_BYTES: usize = 1 << 20;
 
 /// What did not work.
 #[derive(Debug)]
@@ -30,10 +30,10 @@ struct Waves<W> {
 struct Line<W> {
     /// What is sealed and not written.
     sealed: Vec<Option<SealedBasket>>,
-    /// All before the first are written, or being written; all before `ready` are sealed.
+    /// All before this one are written, or being written.
     first: usize,
+    /// The baskets from there to this one are the next wave, as far as it is sealed; and their bytes.
     ready: usize,
-    /// Bytes of those between.
     ready_bytes: usize,
     /// What writes; a thread that writes has it.
     write: Option<W>,
@@ -109,9 +109,12 @@ impl<W: FnMut(usize, Vec<SealedBasket>) -> Result<()>> Waves<W> {
 }
 
 impl<W> Line<W> {
-    /// The next wave and what writes it, unless there is none, or another thread writes.
+    /// The next wave and what writes it, unless one of its baskets is missing, or another thread writes. Where a wave
+    /// ends depends on the baskets alone.
     fn take(&mut self) -> Option<(usize, Vec<SealedBasket>, W)> {
-        while let Some(Some(basket)) = self.sealed.get(self.ready) {
+        while self.ready_bytes < WAVE_BYTES
+            && let Some(Some(basket)) = self.sealed.get(self.ready)
+        {
             self.ready_bytes += basket.nbytes() as usize;
             self.ready += 1;
         }
@@ -160,7 +163,7 @@ mod tests {
             seal_and_write(&pool(), 4, baskets, |number| Ok(basket(number, bytes)), write).expect("all");
             assert_eq!(order, (0..baskets).collect::<Vec<_>>());
             let whole = waves.split_last().map_or(&[][..], |(_, whole)| whole);
-            assert!(whole.iter().all(|bytes| *bytes >= WAVE_BYTES), "{waves:?}");
+            assert!(whole.iter().all(|all| (WAVE_BYTES..WAVE_BYTES + bytes).contains(all)), "{waves:?}");
         }
     }
 
