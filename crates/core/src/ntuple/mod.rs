@@ -6,6 +6,7 @@
 mod anchor;
 mod check;
 mod column_type;
+mod decoding;
 mod descriptor;
 mod elements;
 mod envelope;

@@ -8,17 +8,16 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, checked, inflated_bytes, origin};
+use super::decoding::{Job, Target, decoding, falls};
+use super::fetch::{PageId, origin};
 use super::field::FieldId;
 use super::node::{Model, Shape};
 use super::plan::Plan;
 use super::{NTuple, streamed};
-use crate::codec::{LentScratch, inflate};
 use crate::column::{BufferId, Number};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::read::{Column, Progress, Selection, Windows, Workspaces};
+use crate::read::{Column, Progress, Selection, Windows};
 use crate::schema::Objects;
 
 /// Reads fields of an RNTuple, for the entries of a range or of a [`Selection`].
@@ -108,29 +107,6 @@ struct Filled {
     bytes: Filling,
     /// Rows after each segment; and for lists the items after it.
     borders: Vec<(usize, u64)>,
-}
-
-/// What becomes of the elements of a page.
-#[derive(Clone, Copy)]
-enum Target {
-    Numbers(Number),
-    /// Ends of lists: what comes before, the first item of the segment, and the last.
-    Ends {
-        base: u64,
-        items: (u64, u64),
-    },
-}
-
-/// A page to decode.
-struct Job {
-    id: PageId,
-    want: Range<usize>,
-    target: Target,
-    is_bytes: bool,
-    piece: usize,
-    slot: BytesMut,
-    stored: Bytes,
-    outcome: Result<()>,
 }
 
 struct Reading<'m> {
@@ -257,7 +233,6 @@ impl<'m> Reading<'m> {
                     is_bytes,
                     piece: position,
                     stored: Bytes::new(),
-                    outcome: Ok(()),
                 });
             }
             row += (wanted.end - wanted.start) as usize;
@@ -283,44 +258,37 @@ impl<'m> Reading<'m> {
         models: &[Arc<Model>],
         mut progress: impl FnMut(Progress) -> Result<()>,
     ) -> Result<Vec<Column>> {
-        let session = self.plan.ntuple.file.options().session.clone();
         // In the order of the file, so that requests are few: a cluster's pages lie together.
         let mut jobs = std::mem::take(&mut self.jobs);
         jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
-        let first_entry = |id: &PageId| self.plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
-        let ids_of_jobs: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();
-        let bytes = |id: &PageId| id.place().map_or(0, |(_, bytes)| bytes);
-        let mut now = Progress { done_bytes: 0, total_bytes: ids_of_jobs.iter().map(|(id, _)| bytes(id)).sum() };
-        let borders: Vec<u64> = self.plan.lists.clusters.iter().skip(1).map(|found| found.entries.start).collect();
-        let pieces = ids_of_jobs.iter().map(|(id, entry)| (bytes(id), *entry));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
+        let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
+        let pages: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();
+        let total_bytes = jobs.iter().map(Job::stored_bytes).sum();
+        let borders: Vec<u64> = plan.lists.clusters.iter().skip(1).map(|found| found.entries.start).collect();
+        let pieces = jobs.iter().zip(&pages).map(|(job, (_, entry))| (job.stored_bytes(), *entry));
         let mut windows = Windows::new(&ntuple.file, &ntuple.cache, pieces, &borders);
-        let workspaces = Workspaces::new(&session, || Workspace {
-            scratch: session.scratches().take(),
-            page: Vec::new(),
-            ends: Vec::new(),
-        });
         let origin = |index: usize| {
-            let (id, entry) = &ids_of_jobs[index];
+            let (id, entry) = &pages[index];
             let origin = origin(ntuple, id, *entry, &plan.known);
             origin.map_err(|error| plan.place(id.node, id.cluster, id.name(error)))
         };
-        while let Some((window, pages)) = windows.next(origin, |error| ntuple.place(error))? {
-            let current = &mut jobs[window];
-            for (job, stored) in current.iter_mut().zip(pages) {
-                job.stored = stored;
+        let jobs = decoding(plan, total_bytes, |mut decoder| {
+            let mut jobs = jobs.into_iter();
+            loop {
+                let (window, pages) = match windows.next(origin, |error| ntuple.place(error)) {
+                    Ok(Some(next)) => next,
+                    Ok(None) => break,
+                    // The first error is that of the first page.
+                    Err(error) => return decoder.drain().and(Err(error)),
+                };
+                decoder.push(jobs.by_ref().take(window.len()).zip(pages))?;
+                progress(Progress { done_bytes: decoder.done_bytes(), total_bytes })?;
             }
-            workspaces.each(current, |job, workspace| {
-                job.outcome = decode_page(plan, job, workspace);
-                job.stored = Bytes::new();
-            });
-            for job in current {
-                now.done_bytes = now.done_bytes.saturating_add(bytes(&job.id));
-                let outcome = std::mem::replace(&mut job.outcome, Ok(()));
-                outcome.map_err(|error| plan.place(job.id.node, job.id.cluster, job.id.name_within(error)))?;
-            }
-            progress(now)?;
-        }
+            decoder.drain()?;
+            progress(Progress { done_bytes: decoder.done_bytes(), total_bytes })?;
+            Ok(decoder.done())
+        })?;
         for job in jobs {
             let filling = self.filling(job.id.node, job.is_bytes);
             if let Some(piece) = filling.pieces.get_mut(job.piece) {
@@ -479,83 +447,4 @@ fn checked_ends(filling: Filling, borders: &[(usize, u64)]) -> Result<BytesMut> 
         }
     }
     Ok(whole)
-}
-
-#[cold]
-fn falls() -> Error {
-    Error::malformed("the ends of lists or strings fall")
-}
-
-/// What a thread keeps from page to page.
-struct Workspace {
-    scratch: LentScratch,
-    page: Vec<u8>,
-    ends: Vec<u8>,
-}
-
-/// Checks, inflates and decodes a page to its place.
-fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Result<()> {
-    let ntuple = plan.ntuple;
-    let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
-    let perf = ntuple.file.perf();
-    let from = perf.now();
-    let stored = checked(page, &job.stored)?;
-    let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
-    let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
-    // Characters are taken as they are, whatever their column calls them.
-    let to = match job.target {
-        Target::Numbers(Number::U8) if job.is_bytes => column.kind.and_then(super::ColumnType::number),
-        Target::Numbers(to) => Some(to),
-        Target::Ends { .. } => Some(Number::U64),
-    };
-    let to = to.filter(|to| !job.is_bytes || to.bytes() == 1);
-    let to = to.ok_or_else(|| Error::malformed("the characters of a string have a column of another type"))?;
-    let is_plain = column.kind.is_some_and(|kind| is_verbatim(kind, to)) && matches!(job.target, Target::Numbers(_));
-    let inflated: &[u8] = if stored.len() == whole {
-        stored
-    } else if is_plain && is_all {
-        inflate(stored, &mut job.slot, &mut workspace.scratch)?;
-        &[]
-    } else {
-        if workspace.page.len() < whole {
-            workspace.page.resize(whole, 0);
-        }
-        inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
-        &workspace.page[..whole]
-    };
-    if !inflated.is_empty() {
-        match job.target {
-            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
-            Target::Ends { base, items } => {
-                workspace.ends.resize(job.want.len() * 8, 0);
-                decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
-                place_ends(&workspace.ends, base, items, &mut job.slot)?;
-            }
-        }
-    }
-    if let Some(from) = from {
-        let (at, bytes) = job.id.place()?;
-        perf.note_basket(at, bytes, whole as u64, from);
-    }
-    Ok(())
-}
-
-/// Turns ends of a cluster into offsets of a column.
-fn place_ends(ends: &[u8], base: u64, (first, last): (u64, u64), slot: &mut [u8]) -> Result<()> {
-    let mut before = first;
-    let mut is_bad = false;
-    for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(ends.as_chunks::<8>().0) {
-        let end = u64::from_ne_bytes(*end);
-        is_bad |= end < before;
-        before = end;
-        *out = base.wrapping_add(end.wrapping_sub(first)).to_ne_bytes();
-    }
-    if is_bad {
-        return Err(falls());
-    }
-    if before > last {
-        let message = "a list or string ends beyond the items of its cluster";
-        return Err(Error::malformed(message).wanted(last, before));
-    }
-    Ok(())
 }

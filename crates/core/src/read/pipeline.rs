@@ -4,27 +4,16 @@
 //! are begun.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
-use rayon::Scope;
 
+use super::groups::{GROUP_UNPACKED_BYTES, Groups, group_bytes, pool_for};
 use super::scan::{Answer, Scan};
 use super::task::{Segment, Task, Workspace};
 use super::workspaces::Workspaces;
 use crate::error::{Error, Result};
-use crate::interrupt::{self, Stop};
+use crate::interrupt;
 use crate::session::Session;
-
-/// A group ends with so many stored bytes, or so many inflated ones, at least: to hand it over costs little beside it,
-/// and what is decoded is still in the cache when it is copied. Of a small read each thread has some.
-const GROUP_BYTES: u64 = 128 << 10;
-const GROUP_UNPACKED_BYTES: u64 = 1 << 20;
-const SMALLEST_GROUP_BYTES: u64 = 8 << 10;
-/// What takes no longer than to wake a thread.
-const LITTLE_BYTES: u64 = 32 << 10;
-/// Groups for each thread between the first that is not decoded and the last that is begun.
-const AHEAD: usize = 4;
 
 /// Some baskets for one thread.
 type Group = Vec<Task>;
@@ -45,38 +34,13 @@ pub(super) struct Pipeline<'p, 's> {
 
 /// Groups that other threads decode.
 struct Threads<'p, 's> {
-    scope: &'p Scope<'s>,
-    workspaces: &'s Workspaces<'s, Workspace>,
-    sender: Sender<(usize, Option<Group>)>,
-    receiver: Receiver<(usize, Option<Group>)>,
+    groups: Groups<'p, 's, Task, Workspace>,
     /// In order; none for those that a thread has.
     queue: VecDeque<Option<Group>>,
     /// The number of the first in the queue.
     first: usize,
     /// The number of the first whose values have no positions yet.
     unassigned: usize,
-    /// Ends what is begun and not needed any more.
-    stop: Stop,
-}
-
-impl Drop for Threads<'_, '_> {
-    fn drop(&mut self) {
-        self.stop.set();
-    }
-}
-
-/// Gives a group back, also where its thread panics: then there is none.
-struct Handed {
-    number: usize,
-    group: Option<Group>,
-    sender: Sender<(usize, Option<Group>)>,
-}
-
-impl Drop for Handed {
-    fn drop(&mut self) {
-        // It has no receiver where an error has ended the read.
-        let _ = self.sender.send((self.number, self.group.take()));
-    }
 }
 
 /// Does `work` with a pipeline for some scans. Where the session has one thread, or there is little to do, this thread
@@ -91,21 +55,16 @@ pub(super) fn pipelined<T>(
     let answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
     // Before those of other threads: it has the context that was used last.
     let own = Workspace::new(session);
-    let pool = if stored_bytes > LITTLE_BYTES { session.pool() } else { None };
-    // A thread of the pool must not wait for others of it.
-    let pool = pool.filter(|pool| pool.current_thread_index().is_none());
-    let group_bytes =
-        (stored_bytes / (AHEAD * session.workers()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES);
+    let group_bytes = group_bytes(session, stored_bytes);
     let (done_bytes, spare) = (0, Vec::new());
-    let Some(pool) = pool else {
+    let Some(pool) = pool_for(session, stored_bytes) else {
         return work(Pipeline { scans, answers, own, threads: None, group_bytes, done_bytes, spare });
     };
     let workspaces = Workspaces::new(session, || Workspace::new(session));
     let workspaces = &workspaces;
     pool.in_place_scope(|scope| {
-        let (sender, receiver) = channel();
-        let (queue, stop) = (VecDeque::new(), Stop::default());
-        let threads = Threads { scope, workspaces, sender, receiver, queue, first: 0, unassigned: 0, stop };
+        let groups = Groups::new(scope, workspaces);
+        let threads = Threads { groups, queue: VecDeque::new(), first: 0, unassigned: 0 };
         work(Pipeline { scans, answers, own, threads: Some(threads), group_bytes, done_bytes, spare })
     })
 }
@@ -144,8 +103,7 @@ impl Pipeline<'_, '_> {
             true => self.spare.push(group),
             false => self.begin(group)?,
         }
-        // Each thread has one, and one to go on with while the next window comes.
-        let ahead = self.threads.as_ref().map_or(0, |threads| 2 * threads.workspaces.count());
+        let ahead = self.threads.as_ref().map_or(0, |threads| threads.groups.ahead_of_window());
         self.wait(ahead)
     }
 
@@ -170,7 +128,7 @@ impl Pipeline<'_, '_> {
 
     fn begin(&mut self, mut group: Group) -> Result<()> {
         if let Some(threads) = &self.threads {
-            self.wait(AHEAD * threads.workspaces.count())?;
+            self.wait(threads.groups.ahead())?;
         }
         if let Some(threads) = &mut self.threads {
             threads.queue.push_back(None);
@@ -214,11 +172,9 @@ impl Pipeline<'_, '_> {
     /// Takes values in order, until there are no more than `left` groups whose values are not taken. The first of these
     /// is always with a thread.
     fn wait(&mut self, left: usize) -> Result<()> {
-        let lost = || Error::internal("a thread that decodes ended early");
         while let Some(threads) = self.threads.as_mut().filter(|threads| threads.queue.len() > left) {
-            interrupt::check_if_due()?;
-            let (number, group) = interrupt::receive(&threads.receiver)?.ok_or_else(lost)?;
-            threads.put(number, group.ok_or_else(lost)?)?;
+            let (number, group) = threads.groups.receive()?;
+            threads.put(number, group)?;
             self.advance()?;
         }
         Ok(())
@@ -227,17 +183,8 @@ impl Pipeline<'_, '_> {
 
 impl<'s> Threads<'_, 's> {
     /// Has a thread do what is left of some tasks.
-    fn hand_over(&mut self, number: usize, mut group: Group, scans: &'s [Scan<'s>]) {
-        let (workspaces, sender, stop) = (self.workspaces, self.sender.clone(), self.stop.clone());
-        self.scope.spawn(move |_| {
-            let mut handed = Handed { number, group: None, sender };
-            workspaces.with_one(|workspace| {
-                for task in group.iter_mut().take_while(|_| !stop.is_set()) {
-                    task.run(scans, workspace);
-                }
-            });
-            handed.group = Some(group);
-        });
+    fn hand_over(&mut self, number: usize, group: Group, scans: &'s [Scan<'s>]) {
+        self.groups.hand_over(number, group, |task, workspace| task.run(scans, workspace));
     }
 
     fn put(&mut self, number: usize, group: Group) -> Result<()> {

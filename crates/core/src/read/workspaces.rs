@@ -2,30 +2,27 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use crate::session::Session;
 
 /// As many workspaces as threads of a session can work at a time. A thread beyond them waits: it would only evict from
 /// the caches what others work with.
-pub(crate) struct Workspaces<'s, W> {
-    session: &'s Session,
+pub(crate) struct Workspaces<W> {
     count: usize,
     idle: Mutex<Vec<W>>,
     returned: Condvar,
 }
 
 /// A workspace in use; goes back on drop.
-struct Taken<'w, 's, W> {
-    from: &'w Workspaces<'s, W>,
+struct Taken<'w, W> {
+    from: &'w Workspaces<W>,
     workspace: Option<W>,
 }
 
-impl<'s, W: Send> Workspaces<'s, W> {
-    pub(crate) fn new(session: &'s Session, make: impl Fn() -> W) -> Self {
+impl<W> Workspaces<W> {
+    pub(crate) fn new(session: &Session, make: impl Fn() -> W) -> Self {
         let count = session.workers();
         let idle = Mutex::new((0..count).map(|_| make()).collect());
-        Self { session, count, idle, returned: Condvar::new() }
+        Self { count, idle, returned: Condvar::new() }
     }
 
     /// How many there are.
@@ -43,17 +40,6 @@ impl<'s, W: Send> Workspaces<'s, W> {
         }
     }
 
-    /// Works on all tasks: here, or on the pool.
-    pub(crate) fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut W) + Sync) {
-        let with_one = |task: &mut T| self.with_one(|one| work(task, one));
-        match self.session.pool() {
-            Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_one)),
-            _ => tasks.iter_mut().for_each(with_one),
-        }
-    }
-}
-
-impl<W> Workspaces<'_, W> {
     fn idle(&self) -> MutexGuard<'_, Vec<W>> {
         // Nothing that could panic is done under the lock, and a workspace holds nothing that a panic could leave
         // inconsistent.
@@ -62,7 +48,7 @@ impl<W> Workspaces<'_, W> {
 }
 
 /// Gives the workspace back even if the work panicked.
-impl<W> Drop for Taken<'_, '_, W> {
+impl<W> Drop for Taken<'_, W> {
     fn drop(&mut self) {
         self.from.idle().extend(self.workspace.take());
         self.from.returned.notify_one();
@@ -80,15 +66,19 @@ mod tests {
         let session = Session::with_threads(16);
         let workspaces = Workspaces::new(&session, || 0_usize);
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let mut tasks = vec![0; 1_000];
-        workspaces.each(&mut tasks, |task, done| {
+        let work = |done: &mut usize| {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            (*task, *done) = (*done + 1, *done + 1);
+            *done += 1;
+            std::thread::yield_now();
             now.fetch_sub(1, Ordering::SeqCst);
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| (0..100).for_each(|_| workspaces.with_one(work)));
+            }
         });
         assert!(most.into_inner() <= workspaces.count());
-        assert_eq!(workspaces.idle().iter().sum::<usize>(), 1_000, "each task has changed one of them");
-        assert!(tasks.iter().all(|task| *task > 0));
+        assert_eq!(workspaces.idle().iter().sum::<usize>(), 1_600, "each task has changed one of them");
     }
 
     #[test]

@@ -1,0 +1,278 @@
+//! Pages on their way to the places of their elements.
+//!
+//! Every page has its place before it is inflated, so that threads decode them in any order. Windows of pages follow
+//! one another without a pause: while the last pages of one are decoded, those of the next are begun.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use super::elements::{decode, is_verbatim};
+use super::fetch::{PageId, checked, inflated_bytes};
+use super::plan::Plan;
+use crate::codec::{LentScratch, inflate};
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::read::{GROUP_UNPACKED_BYTES, Groups, Workspaces, group_bytes, pool_for};
+
+/// What becomes of the elements of a page.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    Numbers(Number),
+    /// Ends of lists: what comes before, the first item of the segment, and the last.
+    Ends {
+        base: u64,
+        items: (u64, u64),
+    },
+}
+
+/// A page to decode.
+pub(super) struct Job {
+    pub(super) id: PageId,
+    pub(super) want: Range<usize>,
+    pub(super) target: Target,
+    pub(super) is_bytes: bool,
+    pub(super) piece: usize,
+    pub(super) slot: BytesMut,
+    pub(super) stored: Bytes,
+}
+
+impl Job {
+    pub(super) fn stored_bytes(&self) -> u64 {
+        self.id.place().map_or(0, |(_, bytes)| bytes)
+    }
+}
+
+/// Decodes pages as they come: in this thread, or in those of the session.
+pub(super) struct Decoder<'p, 's, 'm> {
+    plan: &'s Plan<'m>,
+    how: How<'p, 's>,
+    done: Vec<Job>,
+    done_bytes: u64,
+}
+
+enum How<'p, 's> {
+    Alone(Box<Workspace>),
+    Threads(Threads<'p, 's>),
+}
+
+/// Groups of pages that other threads decode.
+struct Threads<'p, 's> {
+    groups: Groups<'p, 's, Decoding, Workspace>,
+    group_bytes: u64,
+    /// Groups that were handed over, and those of them that did not come back.
+    handed: usize,
+    on_way: usize,
+    /// The first that failed.
+    failed: Option<(usize, Error)>,
+}
+
+/// A page that a thread has, and what became of it.
+type Decoding = (Job, Result<()>);
+
+/// Does `work` with a decoder for the pages of a plan, which have so many stored bytes.
+pub(super) fn decoding<T>(
+    plan: &Plan<'_>,
+    stored_bytes: u64,
+    work: impl FnOnce(Decoder<'_, '_, '_>) -> Result<T>,
+) -> Result<T> {
+    let session = &plan.ntuple.file.options().session;
+    let workspace = || Workspace { scratch: session.scratches().take(), page: Vec::new(), ends: Vec::new() };
+    let (done, done_bytes) = (Vec::new(), 0);
+    let Some(pool) = pool_for(session, stored_bytes) else {
+        return work(Decoder { plan, how: How::Alone(Box::new(workspace())), done, done_bytes });
+    };
+    let workspaces = Workspaces::new(session, workspace);
+    let workspaces = &workspaces;
+    pool.in_place_scope(|scope| {
+        let groups = Groups::new(scope, workspaces);
+        let group_bytes = group_bytes(session, stored_bytes);
+        let threads = Threads { groups, group_bytes, handed: 0, on_way: 0, failed: None };
+        work(Decoder { plan, how: How::Threads(threads), done, done_bytes })
+    })
+}
+
+impl Decoder<'_, '_, '_> {
+    /// Takes up the pages of a window. Returns while the last ones may still be in work.
+    ///
+    /// # Errors
+    ///
+    /// Those of decoding, also of earlier pages; those of [`interrupt::check`].
+    pub(super) fn push(&mut self, window: impl Iterator<Item = (Job, Bytes)>) -> Result<()> {
+        let mut group = Vec::new();
+        let (mut stored, mut unpacked) = (0, 0);
+        for (mut job, bytes) in window {
+            stored += bytes.len() as u64;
+            unpacked += job.slot.len() as u64;
+            job.stored = bytes;
+            match &mut self.how {
+                How::Alone(own) => {
+                    interrupt::check_if_due()?;
+                    let outcome = decode_page(self.plan, &mut job, own);
+                    self.settle(job, outcome)?;
+                }
+                How::Threads(threads) => {
+                    group.push((job, Ok(())));
+                    if stored >= threads.group_bytes || unpacked >= GROUP_UNPACKED_BYTES {
+                        self.begin(std::mem::take(&mut group))?;
+                        (stored, unpacked) = (0, 0);
+                    }
+                }
+            }
+        }
+        self.begin(group)?;
+        match &self.how {
+            How::Threads(threads) => self.wait(threads.groups.ahead_of_window()),
+            How::Alone(_) => Ok(()),
+        }
+    }
+
+    /// Waits until all that was taken up is decoded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Self::push).
+    pub(super) fn drain(&mut self) -> Result<()> {
+        self.wait(0)
+    }
+
+    /// Stored bytes of the pages that are decoded.
+    pub(super) fn done_bytes(&self) -> u64 {
+        self.done_bytes
+    }
+
+    /// The pages that are decoded, in any order.
+    pub(super) fn done(self) -> Vec<Job> {
+        self.done
+    }
+
+    fn begin(&mut self, group: Vec<Decoding>) -> Result<()> {
+        let plan = self.plan;
+        if let How::Threads(threads) = &self.how {
+            self.wait(threads.groups.ahead())?;
+        }
+        if let (How::Threads(threads), false) = (&mut self.how, group.is_empty()) {
+            let decode = |(job, outcome): &mut Decoding, own: &mut Workspace| *outcome = decode_page(plan, job, own);
+            threads.groups.hand_over(threads.handed, group, decode);
+            threads.handed += 1;
+            threads.on_way += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits until no more than `most` groups are on their way; after a failure, for all: one before it may fail, too.
+    fn wait(&mut self, most: usize) -> Result<()> {
+        while let How::Threads(threads) = &mut self.how
+            && threads.on_way > if threads.failed.is_some() { 0 } else { most }
+        {
+            let (number, group) = threads.groups.receive()?;
+            threads.on_way -= 1;
+            for (job, outcome) in group {
+                if let Err(error) = self.settle(job, outcome) {
+                    self.fail(number, error);
+                    break;
+                }
+            }
+        }
+        match &mut self.how {
+            How::Threads(threads) => threads.failed.take().map_or(Ok(()), |(_, error)| Err(error)),
+            How::Alone(_) => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, number: usize, error: Error) {
+        if let How::Threads(threads) = &mut self.how
+            && threads.failed.as_ref().is_none_or(|(first, _)| number < *first)
+        {
+            threads.failed = Some((number, error));
+        }
+    }
+
+    fn settle(&mut self, job: Job, outcome: Result<()>) -> Result<()> {
+        let id = &job.id;
+        outcome.map_err(|error| self.plan.place(id.node, id.cluster, id.name_within(error)))?;
+        self.done_bytes = self.done_bytes.saturating_add(job.stored_bytes());
+        self.done.push(job);
+        Ok(())
+    }
+}
+
+#[cold]
+pub(super) fn falls() -> Error {
+    Error::malformed("the ends of lists or strings fall")
+}
+
+/// What a thread keeps from page to page.
+struct Workspace {
+    scratch: LentScratch,
+    page: Vec<u8>,
+    ends: Vec<u8>,
+}
+
+/// Checks, inflates and decodes a page to its place.
+fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Result<()> {
+    let ntuple = plan.ntuple;
+    let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
+    let perf = ntuple.file.perf();
+    let from = perf.now();
+    let stored = checked(page, &job.stored)?;
+    let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
+    let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
+    // Characters are taken as they are, whatever their column calls them.
+    let to = match job.target {
+        Target::Numbers(Number::U8) if job.is_bytes => column.kind.and_then(super::ColumnType::number),
+        Target::Numbers(to) => Some(to),
+        Target::Ends { .. } => Some(Number::U64),
+    };
+    let to = to.filter(|to| !job.is_bytes || to.bytes() == 1);
+    let to = to.ok_or_else(|| Error::malformed("the characters of a string have a column of another type"))?;
+    let is_plain = column.kind.is_some_and(|kind| is_verbatim(kind, to)) && matches!(job.target, Target::Numbers(_));
+    let inflated: &[u8] = if stored.len() == whole {
+        stored
+    } else if is_plain && is_all {
+        inflate(stored, &mut job.slot, &mut workspace.scratch)?;
+        &[]
+    } else {
+        if workspace.page.len() < whole {
+            workspace.page.resize(whole, 0);
+        }
+        inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
+        &workspace.page[..whole]
+    };
+    if !inflated.is_empty() {
+        match job.target {
+            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Ends { base, items } => {
+                workspace.ends.resize(job.want.len() * 8, 0);
+                decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
+                place_ends(&workspace.ends, base, items, &mut job.slot)?;
+            }
+        }
+    }
+    if let Some(from) = from {
+        let (at, bytes) = job.id.place()?;
+        perf.note_basket(at, bytes, whole as u64, from);
+    }
+    Ok(())
+}
+
+/// Turns ends of a cluster into offsets of a column.
+fn place_ends(ends: &[u8], base: u64, (first, last): (u64, u64), slot: &mut [u8]) -> Result<()> {
+    let mut before = first;
+    let mut is_bad = false;
+    for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(ends.as_chunks::<8>().0) {
+        let end = u64::from_ne_bytes(*end);
+        is_bad |= end < before;
+        before = end;
+        *out = base.wrapping_add(end.wrapping_sub(first)).to_ne_bytes();
+    }
+    if is_bad {
+        return Err(falls());
+    }
+    if before > last {
+        let message = "a list or string ends beyond the items of its cluster";
+        return Err(Error::malformed(message).wanted(last, before));
+    }
+    Ok(())
+}
