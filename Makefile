@@ -31,6 +31,8 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.papers
 	$(BIN)/python -m bench.read.streaming
 	$(BIN)/python -m bench.read.packed
+	$(BIN)/python -m bench.read.cold
+	$(BIN)/python -m bench.read.cores
 	$(BIN)/python -m bench.write.writing
 	$(BIN)/python -m bench.write.layout
 	$(BIN)/python -m bench.write.parallel

@@ -85,9 +85,9 @@ def page(given: str, clusters: int, rounds: int, table: list[str], waited: list[
     head = [
         "# One tree, and as many files",
         "",
-        f"`python -m bench.write.files{given}` on {of['cpu']}, {of['cores']} cores, with other work. {clusters} clusters of 4 MB before ZLIB 1, from as many threads as contexts: into one",
+        f"`python -m bench.write.files{given}` on {of['cpu']}, {of['cores']} cores. {clusters} clusters of 4 MB before ZLIB 1, from as many threads as contexts: into one",
         "tree, or each thread into a file of its own. *flat N*: N branches of numbers. Sapwood is called from Python with arrays, ROOT is compiled and filled by row. Files are in",
-        f"memory. CPU: median of {rounds} rounds, of all threads; seconds: the shortest of the rounds, for the others were disturbed. RDataFrame's Snapshot, and the native program that",
+        f"memory. CPU: median of {rounds} rounds, of all threads; seconds: the shortest of the rounds. RDataFrame's Snapshot, and the native program that",
         "uses no interpreter, are in [filling one tree](parallel.md).",
         "",
     ]

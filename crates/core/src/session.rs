@@ -70,7 +70,8 @@ pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
 
 impl Session {
     /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
-    /// reads as well, but from far stores: for those others wait.
+    /// reads as well, but from far stores: for those others wait. No more of them decode at a time than there are
+    /// cores.
     pub fn with_threads(threads: usize) -> Self {
         let memory = Memory::new(MEMORY_BYTES);
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
