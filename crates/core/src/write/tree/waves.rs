@@ -42,8 +42,8 @@ struct Line<W> {
 }
 
 /// Seals so many baskets on so many threads of a pool, and writes them in order: `write` is given the number of the
-/// first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last basket of a
-/// wave writes it, while others seal on; a basket that fails ends it all.
+/// first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last basket of
+/// a wave writes it, while others seal on; a basket that fails ends it all.
 ///
 /// # Errors
 ///
