@@ -52,12 +52,8 @@ impl<'f> Windows<'f> {
     ) -> Self {
         let mut is_ahead = is_ahead(file, cache);
         let is_far = file.store().profile().latency_ns > FAR_NS;
-        let most = match is_ahead {
-            true if is_far || cache.budget() > CACHE_BYTES => u64::MAX,
-            true => NEAR_WINDOW_BYTES.saturating_mul(file.options().session.workers() as u64),
-            false => INLINE_WINDOW_BYTES,
-        };
-        let most = most.min(cache.budget());
+        let workers = if is_ahead { file.options().session.workers() } else { 0 };
+        let most = window_bytes(cache.budget(), workers, is_far);
         let mut bytes = 0_u64;
         let pieces = pieces.inspect(|(more, _)| bytes = bytes.saturating_add(*more));
         let windows = cut_windows(pieces, most, borders);
@@ -111,6 +107,15 @@ impl<'f> Windows<'f> {
     }
 }
 
+/// The most stored bytes of a window that so many threads decode while others read; 0 for one that does both.
+fn window_bytes(budget: u64, workers: usize, is_far: bool) -> u64 {
+    match workers {
+        0 => INLINE_WINDOW_BYTES.min(budget),
+        _ if is_far || budget > CACHE_BYTES => budget,
+        _ => NEAR_WINDOW_BYTES.saturating_mul(workers as u64).min(budget),
+    }
+}
+
 /// Cuts pieces, in the order of entries, into windows of at most `most` stored bytes, or a single piece, or a few that
 /// begin with the same entry. If a cluster begins within a window that would get too large, the window ends there, so
 /// that clusters are read whole.
@@ -150,6 +155,19 @@ fn cut_windows(pieces: impl Iterator<Item = (u64, u64)>, most: u64, borders: &[u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_budget_makes_larger_windows() {
+        for (workers, is_far, wanted) in [
+            (0, false, [100, 1 << 20, 1 << 20]),
+            (2, false, [100, 4 << 20, 2 * CACHE_BYTES]),
+            (100, false, [100, CACHE_BYTES, 2 * CACHE_BYTES]),
+            (1, true, [100, CACHE_BYTES, 2 * CACHE_BYTES]),
+        ] {
+            let found = [100, CACHE_BYTES, 2 * CACHE_BYTES].map(|budget| window_bytes(budget, workers, is_far));
+            assert_eq!(found, wanted, "{workers} workers, far: {is_far}");
+        }
+    }
 
     #[test]
     fn windows_end_with_clusters_where_these_fit() {
