@@ -3,7 +3,7 @@
 docs/benchmarks/treecache.md.
 
     python -m bench.read.treecache [--scale 0.25] [--only TABLE ...] [--rows PART]
-        [--program rows | --count] [--no-draw]
+            [--readers arrays] [--program rows | --count] [--no-draw]
 
 ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
 process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
@@ -272,7 +272,7 @@ def keep(row: dict[str, Any], scale: float) -> None:
     rows = {(old["table"], old["row"], old["cache"]): old for old in document["rows"]}
     key = (row["table"], row["row"], row["cache"])
     known = rows[key]["of"] if key in rows else {}
-    of = {}
+    of = dict(known)
     for reader, answer in row["of"].items():
         times = {name: x for name, x in known.get(reader, {}).items() if name in TIMES}
         numbers = {name: x for name, x in answer.items() if name not in ("sum", "first")}
@@ -300,6 +300,7 @@ def main() -> int:
     ap.add_argument("--scale", type=float, default=0.25, help="1: files of the sizes of the talk")
     ap.add_argument("--only", nargs="+", help="only these tables (`all`, `few`, `runs` and so on)")
     ap.add_argument("--rows", default="", help="only rows whose name contains this")
+    ap.add_argument("--readers", nargs="+", help="only these of `root`, `arrays` and `rows`; the others stay")
     ap.add_argument("--program", type=Path, help="the example `rows`, if it is built already")
     ap.add_argument(
         "--count", action="store_true",
@@ -326,6 +327,8 @@ def main() -> int:
         for reader in (*READERS, *(TOLD if cell.table == "lists" else ())):
             if cell.table == "readahead" and reader != "root" and cell.readahead != READAHEAD:
                 continue  # only ROOT has that setting
+            if args.readers and reader not in args.readers:
+                continue
             found[reader] = ask({**job, "reader": reader}, args.scale)
             if args.count:
                 found[reader] = {name: x for name, x in found[reader].items() if name not in TIMES}

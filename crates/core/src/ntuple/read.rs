@@ -274,7 +274,11 @@ impl<'m> Reading<'m> {
             origin.map_err(|error| plan.place(id.node, id.cluster, id.name(error)))
         };
         let jobs = decoding(plan, total_bytes, |mut decoder| {
-            let mut jobs = jobs.into_iter();
+            let (mut jobs, mut told) = (jobs.into_iter(), 0);
+            let mut tell = |done_bytes| match std::mem::replace(&mut told, done_bytes) == done_bytes {
+                true => Ok(()),
+                false => progress(Progress { done_bytes, total_bytes }),
+            };
             loop {
                 let (window, pages) = match windows.next(origin, |error| ntuple.place(error)) {
                     Ok(Some(next)) => next,
@@ -283,10 +287,10 @@ impl<'m> Reading<'m> {
                     Err(error) => return decoder.drain().and(Err(error)),
                 };
                 decoder.push(jobs.by_ref().take(window.len()).zip(pages))?;
-                progress(Progress { done_bytes: decoder.done_bytes(), total_bytes })?;
+                tell(decoder.done_bytes())?;
             }
             decoder.drain()?;
-            progress(Progress { done_bytes: decoder.done_bytes(), total_bytes })?;
+            tell(decoder.done_bytes())?;
             Ok(decoder.done())
         })?;
         for job in jobs {
