@@ -70,8 +70,7 @@ pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
 
 impl Session {
     /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
-    /// reads as well, but from far stores: for those others wait. No more of them decode at a time than there are
-    /// cores.
+    /// reads as well, but from far stores: for those others wait. No more are started than there are cores.
     pub fn with_threads(threads: usize) -> Self {
         let memory = Memory::new(MEMORY_BYTES);
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
@@ -98,8 +97,7 @@ impl Session {
         })
     }
 
-    /// Threads that have work at a time: no more than cores, since others would only evict from the caches what these
-    /// work with.
+    /// Threads of the pool: no more than cores, since others would only evict from the caches what these work with.
     pub(crate) fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self.threads() {
@@ -131,7 +129,7 @@ impl Session {
     /// The pool; none where the caller's thread does all the work. Started on first use.
     #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        let threads = self.threads();
+        let threads = self.workers();
         if threads == 1 {
             return None;
         }

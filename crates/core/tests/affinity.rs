@@ -16,6 +16,7 @@ fn skip(why: &str) {
 fn threads_follow_the_processors_that_are_allowed() {
     if std::env::var_os(ASKED).is_some() {
         println!("threads={}", Session::with_threads(0).threads());
+        println!("pool={}", Session::with_threads(64).pool().map_or(0, rayon::ThreadPool::current_num_threads));
         return;
     }
     let allowed = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -29,7 +30,7 @@ fn threads_follow_the_processors_that_are_allowed() {
     asked.args(["-c", &first]).arg(me).args(["--exact", name, "--nocapture"]);
     let Ok(done) = asked.env(ASKED, "1").output() else { return skip("there is no taskset to bind a process with") };
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(said.contains("threads=1\n"), "{said}");
+    assert!(said.contains("threads=1\n") && said.contains("pool=0\n"), "{said}");
     assert!(Session::with_threads(0).threads() >= 1);
 }
 

@@ -6,7 +6,6 @@
 mod anchor;
 mod check;
 mod column_type;
-mod decoding;
 mod descriptor;
 mod elements;
 mod envelope;
@@ -19,6 +18,7 @@ mod locator;
 mod model;
 mod node;
 mod open;
+mod page_decoder;
 pub(crate) mod page_list;
 mod pages;
 mod parts;

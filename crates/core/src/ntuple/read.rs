@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::decoding::{Job, Target, decoding, falls};
 use super::fetch::{PageId, origin};
 use super::field::FieldId;
 use super::node::{Model, Shape};
+use super::page_decoder::{Job, Target, falls, with_decoder};
 use super::plan::Plan;
 use super::{NTuple, streamed};
 use crate::column::{BufferId, Number};
@@ -264,7 +264,8 @@ impl<'m> Reading<'m> {
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
         let pages: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();
-        let total_bytes = jobs.iter().map(Job::stored_bytes).sum();
+        let total_bytes = jobs.iter().map(Job::stored_bytes).sum::<u64>();
+        let unpacked_bytes = jobs.iter().map(|job| job.slot.len() as u64).sum();
         let borders: Vec<u64> = plan.lists.clusters.iter().skip(1).map(|found| found.entries.start).collect();
         let pieces = jobs.iter().zip(&pages).map(|(job, (_, entry))| (job.stored_bytes(), *entry));
         let mut windows = Windows::new(&ntuple.file, &ntuple.cache, pieces, &borders);
@@ -273,7 +274,7 @@ impl<'m> Reading<'m> {
             let origin = origin(ntuple, id, *entry, &plan.known);
             origin.map_err(|error| plan.place(id.node, id.cluster, id.name(error)))
         };
-        let jobs = decoding(plan, total_bytes, |mut decoder| {
+        let jobs = with_decoder(plan, total_bytes.max(unpacked_bytes), |mut decoder| {
             let (mut jobs, mut told) = (jobs.into_iter(), 0);
             let mut tell = |done_bytes| match std::mem::replace(&mut told, done_bytes) == done_bytes {
                 true => Ok(()),
@@ -283,7 +284,7 @@ impl<'m> Reading<'m> {
                 let (window, pages) = match windows.next(origin, |error| ntuple.place(error)) {
                     Ok(Some(next)) => next,
                     Ok(None) => break,
-                    // The first error is that of the first page.
+                    // Those of pages in earlier windows come first.
                     Err(error) => return decoder.drain().and(Err(error)),
                 };
                 decoder.push(jobs.by_ref().take(window.len()).zip(pages))?;

@@ -1,4 +1,4 @@
-//! Groups of tasks in the hands of several threads.
+//! Groups of tasks that several threads work on.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -11,7 +11,7 @@ use crate::session::Session;
 
 /// A group ends with so many stored bytes, or so many inflated ones, at least: to hand it over costs little beside it,
 /// and what is decoded is still in the cache when it is copied. Of a small read each thread has some.
-pub(super) const GROUP_BYTES: u64 = 128 << 10;
+const GROUP_BYTES: u64 = 128 << 10;
 pub(crate) const GROUP_UNPACKED_BYTES: u64 = 1 << 20;
 const SMALLEST_GROUP_BYTES: u64 = 8 << 10;
 /// What takes no longer than to wake a thread.
@@ -21,24 +21,25 @@ const AHEAD: usize = 4;
 /// The same when a window ends: one, and one to go on with while the next window comes.
 const AHEAD_OF_WINDOW: usize = 2;
 
-/// The threads that decode so many stored bytes; none where this one does.
-pub(crate) fn pool_for(session: &Session, stored_bytes: u64) -> Option<&ThreadPool> {
-    let pool = if stored_bytes > LITTLE_BYTES { session.pool() } else { None };
+/// The threads for so many bytes; none where this one decodes.
+pub(crate) fn pool_for(session: &Session, bytes: u64) -> Option<&ThreadPool> {
+    let pool = if bytes > LITTLE_BYTES { session.pool() } else { None };
     // A thread of the pool must not wait for others of it.
     pool.filter(|pool| pool.current_thread_index().is_none())
 }
 
 /// Stored bytes with which a group ends, where there are so many in all.
 pub(crate) fn group_bytes(session: &Session, stored_bytes: u64) -> u64 {
-    (stored_bytes / (AHEAD * session.workers()).max(1) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES)
+    (stored_bytes / (AHEAD * session.workers()) as u64).clamp(SMALLEST_GROUP_BYTES, GROUP_BYTES)
 }
 
 /// Groups that other threads work on. They are numbered by who hands them over, and come back in any order.
 pub(crate) struct Groups<'p, 's, T, W> {
     scope: &'p Scope<'s>,
-    workspaces: &'s Workspaces<W>,
+    workspaces: &'s Workspaces<'s, W>,
     sender: Sender<(usize, Option<Vec<T>>)>,
     receiver: Receiver<(usize, Option<Vec<T>>)>,
+    workers: usize,
     /// Ends what is begun and not needed any more.
     stop: Stop,
 }
@@ -64,19 +65,19 @@ impl<T> Drop for Handed<T> {
 }
 
 impl<'p, 's, T: Send + 's, W: Send> Groups<'p, 's, T, W> {
-    pub(crate) fn new(scope: &'p Scope<'s>, workspaces: &'s Workspaces<W>) -> Self {
+    pub(crate) fn new(scope: &'p Scope<'s>, workers: usize, workspaces: &'s Workspaces<'s, W>) -> Self {
         let (sender, receiver) = channel();
-        Self { scope, workspaces, sender, receiver, stop: Stop::default() }
+        Self { scope, workspaces, sender, receiver, workers, stop: Stop::default() }
     }
 
-    /// The most that may be on their way before a further one is handed over.
+    /// The most that may be outstanding before a further one is handed over.
     pub(crate) fn ahead(&self) -> usize {
-        AHEAD * self.workspaces.count()
+        AHEAD * self.workers
     }
 
-    /// The most that may be on their way while the next window comes.
+    /// The most that may be outstanding while the next window comes.
     pub(crate) fn ahead_of_window(&self) -> usize {
-        AHEAD_OF_WINDOW * self.workspaces.count()
+        AHEAD_OF_WINDOW * self.workers
     }
 
     /// Has a thread work on some tasks.

@@ -1,4 +1,4 @@
-//! Baskets in the hands of several threads, whose values are taken in the order of entries.
+//! Baskets that several threads decode, whose values are taken in the order of entries.
 //!
 //! Windows of baskets follow one another without a pause: while the last baskets of one are decoded, those of the next
 //! are begun.
@@ -60,10 +60,10 @@ pub(super) fn pipelined<T>(
     let Some(pool) = pool_for(session, stored_bytes) else {
         return work(Pipeline { scans, answers, own, threads: None, group_bytes, done_bytes, spare });
     };
-    let workspaces = Workspaces::new(session, || Workspace::new(session));
+    let workspaces = Workspaces::new(|| Workspace::new(session));
     let workspaces = &workspaces;
     pool.in_place_scope(|scope| {
-        let groups = Groups::new(scope, workspaces);
+        let groups = Groups::new(scope, session.workers(), workspaces);
         let threads = Threads { groups, queue: VecDeque::new(), first: 0, unassigned: 0 };
         work(Pipeline { scans, answers, own, threads: Some(threads), group_bytes, done_bytes, spare })
     })

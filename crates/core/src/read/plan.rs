@@ -209,7 +209,7 @@ impl<'t> Plan<'t> {
             loop {
                 let next = windows.next(origin, |error| tree.place(error));
                 if !matches!(next, Ok(Some(_))) {
-                    // Also before an error: those of earlier baskets come first.
+                    // Also before an error: those of baskets in earlier windows come first.
                     pipeline.drain()?;
                     note(pipeline.done_bytes())?;
                 }

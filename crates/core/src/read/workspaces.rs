@@ -1,57 +1,27 @@
 //! What a thread needs for a task, kept from one to the next.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use crate::session::Session;
-
-/// As many workspaces as threads of a session can work at a time. A thread beyond them waits: it would only evict from
-/// the caches what others work with.
-pub(crate) struct Workspaces<W> {
-    count: usize,
+/// Workspaces of the threads of a pool, each made when one is needed first.
+pub(crate) struct Workspaces<'s, W> {
     idle: Mutex<Vec<W>>,
-    returned: Condvar,
+    make: Box<dyn Fn() -> W + Send + Sync + 's>,
 }
 
-/// A workspace in use; goes back on drop.
-struct Taken<'w, W> {
-    from: &'w Workspaces<W>,
-    workspace: Option<W>,
-}
-
-impl<W> Workspaces<W> {
-    pub(crate) fn new(session: &Session, make: impl Fn() -> W) -> Self {
-        let count = session.workers();
-        let idle = Mutex::new((0..count).map(|_| make()).collect());
-        Self { count, idle, returned: Condvar::new() }
+impl<'s, W> Workspaces<'s, W> {
+    pub(crate) fn new(make: impl Fn() -> W + Send + Sync + 's) -> Self {
+        Self { idle: Mutex::default(), make: Box::new(make) }
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Works with the workspace that was used last, once one is idle.
-    pub(crate) fn with_one(&self, work: impl FnOnce(&mut W)) {
-        let idle = self.returned.wait_while(self.idle(), |idle| idle.is_empty());
-        let workspace = idle.unwrap_or_else(PoisonError::into_inner).pop();
-        let mut taken = Taken { from: self, workspace };
-        if let Some(workspace) = &mut taken.workspace {
-            work(workspace);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<W>> {
-        // Nothing that could panic is done under the lock, and a workspace holds nothing that a panic could leave
-        // inconsistent.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Gives the workspace back even if the work panicked.
-impl<W> Drop for Taken<'_, W> {
-    fn drop(&mut self) {
-        self.from.idle().extend(self.workspace.take());
-        self.from.returned.notify_one();
+    /// Works with the idle workspace that was used last. One whose work panics is lost.
+    pub(crate) fn with_one<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
+        // Nothing that could panic is done under the lock.
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let mut one = known.unwrap_or_else(&self.make);
+        let done = work(&mut one);
+        idle().push(one);
+        done
     }
 }
 
@@ -62,33 +32,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_threads_work_than_there_are_workspaces() {
-        let session = Session::with_threads(16);
-        let workspaces = Workspaces::new(&session, || 0_usize);
-        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let work = |done: &mut usize| {
-            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            *done += 1;
-            std::thread::yield_now();
-            now.fetch_sub(1, Ordering::SeqCst);
-        };
+    fn as_many_are_made_as_are_used_at_a_time() {
+        let made = AtomicUsize::new(0);
+        let workspaces = Workspaces::new(|| made.fetch_add(1, Ordering::SeqCst));
+        (0..3).for_each(|_| workspaces.with_one(|one| assert_eq!(*one, 0)));
+        workspaces.with_one(|_| workspaces.with_one(|two| assert_eq!(*two, 1)));
         std::thread::scope(|scope| {
-            for _ in 0..16 {
-                scope.spawn(|| (0..100).for_each(|_| workspaces.with_one(work)));
-            }
+            (0..4).for_each(|_| drop(scope.spawn(|| (0..100).for_each(|_| workspaces.with_one(|_| {})))));
         });
-        assert!(most.into_inner() <= workspaces.count());
-        assert_eq!(workspaces.idle().iter().sum::<usize>(), 1_600, "each task has changed one of them");
+        assert!((2..=4).contains(&made.load(Ordering::SeqCst)));
     }
 
     #[test]
-    fn a_workspace_comes_back_from_a_panic() {
-        let session = Session::with_threads(1);
-        let workspaces = Workspaces::new(&session, || ());
-        for _ in 0..2 {
-            let panics = || workspaces.with_one(|()| panic!("on purpose"));
-            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
-        }
-        workspaces.with_one(|()| {});
+    fn a_panic_loses_only_its_own() {
+        let workspaces = Workspaces::new(|| 0);
+        let panics = || workspaces.with_one(|_| panic!("on purpose"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        workspaces.with_one(|one| *one += 1);
+        workspaces.with_one(|one| assert_eq!(*one, 1));
     }
 }

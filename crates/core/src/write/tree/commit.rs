@@ -3,6 +3,7 @@
 //! Format page: `docs/format/basket.md`. Source: `TTree::FlushBaskets`, `TBranch::WriteBasketImpl`.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
@@ -125,7 +126,8 @@ impl Committer {
         self.threads().filter(|_| rayon::current_thread_index().is_none())
     }
 
-    fn threads(&self) -> Option<&ThreadPool> {
+    /// The threads of the session; none if many threads fill the tree.
+    pub(crate) fn threads(&self) -> Option<&ThreadPool> {
         self.output.options.session.pool().filter(|_| !self.is_for_many_threads)
     }
 
@@ -142,21 +144,25 @@ impl Committer {
                 let alone = |(): &mut (), job: &Job<'_>| {
                     self.recycler.with(|work| self.seal_one(job, false, self.recycler.record(), work))
                 };
-                self.output.options.session.map_on(Some(pool), &jobs, || (), alone)?
+                self.output.options.session.map_on(Some(pool), &jobs, || (), alone)
             }
-            None => self.seal_here(&jobs)?,
+            None => self.seal_here(&jobs),
         };
+        let sealed = sealed.map_err(|error| error.in_object(&self.name))?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
         self.recycler.give_back(sealed);
         Ok((before, after))
     }
 
-    /// Seals a cluster, writes it and publishes it; then saves, if a save is due. It is kept where `stop` is set
-    /// meanwhile.
-    pub(crate) fn commit(&self, cluster: &mut Cluster, stop: &Stop) -> Outcome {
+    /// Seals a cluster, writes it and publishes it; then saves, if a save is due. Threads of a pool begin no further
+    /// basket once `stop` is set: the cluster is kept then.
+    pub(crate) fn commit(&self, cluster: &mut Cluster, on: Option<(&ThreadPool, &Stop)>) -> Outcome {
         let pending = std::mem::take(&mut cluster.pending);
-        let outcome = self.commit_rows(&pending, cluster, stop);
+        let work = AssertUnwindSafe(|| self.commit_rows(&pending, cluster, on));
+        let outcome = catch_unwind(work).unwrap_or_else(|_| {
+            Outcome::Dropped(Error::internal("sealing or writing baskets panicked").in_object(&self.name))
+        });
         cluster.pending = pending;
         if !matches!(outcome, Outcome::Committed(_)) {
             self.release_baskets(cluster);
@@ -164,17 +170,21 @@ impl Committer {
         outcome
     }
 
-    fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster, stop: &Stop) -> Outcome {
+    fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster, on: Option<(&ThreadPool, &Stop)>) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Vec::new);
-        let written = match self.threads().filter(|_| jobs.len() > 1) {
-            Some(pool) => self.write_on(pool, &jobs, cluster, stop),
+        let written = match on.filter(|_| jobs.len() > 1) {
+            Some((pool, stop)) => self.write_on(pool, &jobs, cluster, stop),
             None => self.write_here(&jobs, cluster),
         };
         match written {
             Ok(()) => {}
-            Err(Failure::Sealing(error)) if error.kind() != ErrorKind::Cancelled => return Outcome::Dropped(error),
-            Err(Failure::Sealing(error) | Failure::Writing(error)) => return Outcome::Kept(error),
+            Err(Failure::Sealing(error)) => {
+                let is_cancelled = error.kind() == ErrorKind::Cancelled;
+                let error = error.in_object(&self.name);
+                return if is_cancelled { Outcome::Kept(error) } else { Outcome::Dropped(error) };
+            }
+            Err(Failure::Writing(error)) => return Outcome::Kept(error),
         }
         match self.publish(cluster, &most) {
             Ok(saved) => Outcome::Committed(saved),
@@ -197,7 +207,7 @@ impl Committer {
     /// Seals all of a cluster, in this thread.
     pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
         let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
-        let baskets = self.seal_here(&jobs)?;
+        let baskets = self.seal_here(&jobs).map_err(|error| error.in_object(&self.name))?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
@@ -254,8 +264,7 @@ impl Committer {
         let (tree, datime, basket_bytes) = (&*self.name, self.output.now(), self.basket_bytes);
         let Part { layout, compression, random_access, .. } = job.part;
         let how = Sealing { tree, datime, basket_bytes, random_access: *random_access, from_rows };
-        let sealed = seal(layout, job.pending, &job.rows, *compression, &how, record, work);
-        sealed.map_err(|error| error.in_object(&self.name))
+        seal(layout, job.pending, &job.rows, *compression, &how, record, work)
     }
 
     /// Reserves space for baskets and writes them.

@@ -3,7 +3,6 @@
 //! At most one per file is in flight: everything else that is written waits for it, so that the layout of the file does
 //! not depend on the number of threads. Source: `TTree::FlushBaskets` with `ROOT::EnableImplicitMT`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError};
 
@@ -63,21 +62,22 @@ impl InFlight {
         };
         let (stop, rows) = (Stop::default(), cluster.rows);
         let heeded = stop.clone();
-        let run = move || {
-            let died = |_| Outcome::Dropped(Error::internal("sealing baskets panicked"));
-            let work = || guard.0.commit(&mut cluster, &heeded);
-            let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(died);
+        let run = move |is_on_pool: bool| {
+            let pool = guard.0.threads().filter(|_| is_on_pool);
+            let outcome = guard.0.commit(&mut cluster, pool.map(|pool| (pool, &heeded)));
             drop(guard);
             (cluster, outcome)
         };
+        // A thread of any pool that waited for this one would meanwhile take up other work of its own, which may wait
+        // for this very cluster.
         match committer.pool() {
             Some(pool) => {
                 let (sender, receiver) = sync_channel(1);
                 // The receiver is gone if the writer was dropped.
-                pool.spawn(move || drop(sender.send(run())));
+                pool.spawn(move || drop(sender.send(run(true))));
                 Self::Running(receiver, stop, rows)
             }
-            None => Self::Done(Box::new(run())),
+            None => Self::Done(Box::new(run(false))),
         }
     }
 

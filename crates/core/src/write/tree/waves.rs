@@ -10,25 +10,25 @@ use crate::write::basket::SealedBasket;
 /// the system costs little beside it.
 pub(crate) const WAVE_BYTES: usize = 1 << 20;
 
-/// What did not work.
+/// Which step failed: what cannot be sealed never can, what was not written may be later.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Sealing(Error),
     Writing(Error),
 }
 
-/// The baskets of a cluster on their way.
+/// The baskets of a cluster, until all are written.
 struct Waves<W> {
     baskets: usize,
     /// The next that no thread has begun.
     next: AtomicUsize,
     /// Whether no further one is begun.
     is_over: AtomicBool,
-    line: Mutex<Line<W>>,
+    unwritten: Mutex<Unwritten<W>>,
 }
 
-struct Line<W> {
-    /// What is sealed and not written.
+struct Unwritten<W> {
+    /// Those that are sealed; at most all of a cluster, where storage is slow.
     sealed: Vec<Option<SealedBasket>>,
     /// All before this one are written, or being written.
     first: usize,
@@ -47,7 +47,7 @@ struct Line<W> {
 ///
 /// # Errors
 ///
-/// The failure of the first basket that fails.
+/// The first failure, in the order of baskets: no wave behind it is written, and all before it are.
 pub(crate) fn seal_and_write(
     pool: &rayon::ThreadPool,
     workers: usize,
@@ -56,16 +56,30 @@ pub(crate) fn seal_and_write(
     write: impl FnMut(usize, Vec<SealedBasket>) -> Result<()> + Send,
 ) -> std::result::Result<(), Failure> {
     let sealed = (0..baskets).map(|_| None).collect();
-    let line = Line { sealed, first: 0, ready: 0, ready_bytes: 0, write: Some(write), failure: None };
+    let unwritten = Unwritten { sealed, first: 0, ready: 0, ready_bytes: 0, write: Some(write), failure: None };
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let waves = Waves { baskets, next, is_over, line: Mutex::new(line) };
+    let waves = Waves { baskets, next, is_over, unwritten: Mutex::new(unwritten) };
     pool.scope(|scope| {
         for _ in 0..workers.min(baskets) {
-            scope.spawn(|_| waves.work(&seal));
+            scope.spawn(|_| {
+                let _end = EndOfPanic(&waves.is_over);
+                waves.work(&seal);
+            });
         }
     });
-    let line = waves.line.into_inner().unwrap_or_else(PoisonError::into_inner);
-    line.failure.map_or(Ok(()), |(_, failure)| Err(failure))
+    let unwritten = waves.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner);
+    unwritten.failure.map_or(Ok(()), |(_, failure)| Err(failure))
+}
+
+/// Has other threads begin nothing more if this one panics.
+struct EndOfPanic<'w>(&'w AtomicBool);
+
+impl Drop for EndOfPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<W: FnMut(usize, Vec<SealedBasket>) -> Result<()>> Waves<W> {
@@ -89,26 +103,26 @@ impl<W: FnMut(usize, Vec<SealedBasket>) -> Result<()>> Waves<W> {
         let taken = self.lock().take();
         let Some((first, wave, mut write)) = taken else { return false };
         let written = write(first, wave);
-        let mut line = self.lock();
-        line.write = Some(write);
-        written.unwrap_or_else(|error| self.fail(&mut line, first, Failure::Writing(error)));
+        let mut unwritten = self.lock();
+        unwritten.write = Some(write);
+        written.unwrap_or_else(|error| self.fail(&mut unwritten, first, Failure::Writing(error)));
         true
     }
 
-    fn fail(&self, line: &mut Line<W>, number: usize, failure: Failure) {
+    fn fail(&self, unwritten: &mut Unwritten<W>, number: usize, failure: Failure) {
         self.is_over.store(true, Ordering::Relaxed);
-        if line.failure.as_ref().is_none_or(|(first, _)| number < *first) {
-            line.failure = Some((number, failure));
+        if unwritten.failure.as_ref().is_none_or(|(first, _)| number < *first) {
+            unwritten.failure = Some((number, failure));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line<W>> {
+    fn lock(&self) -> MutexGuard<'_, Unwritten<W>> {
         // Nothing that could panic is done under the lock.
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<W> Line<W> {
+impl<W> Unwritten<W> {
     /// The next wave and what writes it, unless one of its baskets is missing, or another thread writes. Where a wave
     /// ends depends on the baskets alone.
     fn take(&mut self) -> Option<(usize, Vec<SealedBasket>, W)> {
@@ -119,7 +133,9 @@ impl<W> Line<W> {
             self.ready += 1;
         }
         let is_whole = self.ready_bytes >= WAVE_BYTES || self.ready == self.sealed.len();
-        if self.failure.is_some() || self.ready == self.first || !is_whole {
+        // What is before a basket that cannot be sealed is written, as by one thread.
+        let is_lost = matches!(self.failure, Some((_, Failure::Writing(_))));
+        if is_lost || self.ready == self.first || !is_whole {
             return None;
         }
         let write = self.write.take()?;
@@ -204,7 +220,7 @@ mod tests {
         };
         let failed = seal_and_write(&pool(), 4, 100, seal, count);
         assert!(matches!(failed, Err(Failure::Sealing(error)) if error.kind() == ErrorKind::Limit));
-        assert!(written <= 30);
+        assert_eq!(written, 28, "whole waves");
         let mut calls = 0;
         let write = |_: usize, _: Vec<SealedBasket>| {
             calls += 1;
@@ -216,9 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn of_two_failures_the_first_counts() {
+        for _ in 0..100 {
+            let error = || Error::new(ErrorKind::Limit, "full");
+            let seal = |number| if number == 30 { Err(error()) } else { Ok(basket(number, WAVE_BYTES / 4)) };
+            let write = |first, _: Vec<SealedBasket>| if first == 8 { Err(error()) } else { Ok(()) };
+            assert!(matches!(seal_and_write(&pool(), 4, 100, seal, write), Err(Failure::Writing(_))));
+        }
+    }
+
+    #[test]
     fn a_panic_ends_it_in_the_caller() {
         let seal = |number| if number == 3 { panic!("on purpose") } else { Ok(basket(number, 8)) };
         let work = || seal_and_write(&pool(), 4, 8, seal, |_, _| Ok(()));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+        let write = |_: usize, _: Vec<SealedBasket>| -> Result<()> { panic!("on purpose") };
+        let work = || seal_and_write(&pool(), 4, 8, |number| Ok(basket(number, 8)), write);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Pages on their way to the places of their elements.
+//! Decodes pages of RNTuples to the places of their elements.
 //!
 //! Every page has its place before it is inflated, so that threads decode them in any order. Windows of pages follow
 //! one another without a pause: while the last pages of one are decoded, those of the next are begun.
@@ -45,55 +45,56 @@ impl Job {
 }
 
 /// Decodes pages as they come: in this thread, or in those of the session.
-pub(super) struct Decoder<'p, 's, 'm> {
+pub(super) struct PageDecoder<'p, 's, 'm> {
     plan: &'s Plan<'m>,
-    how: How<'p, 's>,
+    by: By<'p, 's>,
     done: Vec<Job>,
     done_bytes: u64,
 }
 
-enum How<'p, 's> {
-    Alone(Box<Workspace>),
+/// What decodes.
+enum By<'p, 's> {
+    Caller(Box<Workspace>),
     Threads(Threads<'p, 's>),
 }
 
 /// Groups of pages that other threads decode.
 struct Threads<'p, 's> {
-    groups: Groups<'p, 's, Decoding, Workspace>,
+    groups: Groups<'p, 's, Decoded, Workspace>,
     group_bytes: u64,
-    /// Groups that were handed over, and those of them that did not come back.
+    /// Groups that were handed over, and those of them that have not come back.
     handed: usize,
-    on_way: usize,
+    outstanding: usize,
     /// The first that failed.
     failed: Option<(usize, Error)>,
 }
 
-/// A page that a thread has, and what became of it.
-type Decoding = (Job, Result<()>);
+/// A page, and the outcome of decoding it.
+type Decoded = (Job, Result<()>);
 
-/// Does `work` with a decoder for the pages of a plan, which have so many stored bytes.
-pub(super) fn decoding<T>(
+/// Does `work` with a decoder for the pages of a plan, which have so many bytes.
+pub(super) fn with_decoder<T>(
     plan: &Plan<'_>,
-    stored_bytes: u64,
-    work: impl FnOnce(Decoder<'_, '_, '_>) -> Result<T>,
+    bytes: u64,
+    work: impl FnOnce(PageDecoder<'_, '_, '_>) -> Result<T>,
 ) -> Result<T> {
     let session = &plan.ntuple.file.options().session;
     let workspace = || Workspace { scratch: session.scratches().take(), page: Vec::new(), ends: Vec::new() };
     let (done, done_bytes) = (Vec::new(), 0);
-    let Some(pool) = pool_for(session, stored_bytes) else {
-        return work(Decoder { plan, how: How::Alone(Box::new(workspace())), done, done_bytes });
+    let Some(pool) = pool_for(session, bytes) else {
+        return work(PageDecoder { plan, by: By::Caller(Box::new(workspace())), done, done_bytes });
     };
-    let workspaces = Workspaces::new(session, workspace);
+    let workspaces = Workspaces::new(workspace);
     let workspaces = &workspaces;
     pool.in_place_scope(|scope| {
-        let groups = Groups::new(scope, workspaces);
-        let group_bytes = group_bytes(session, stored_bytes);
-        let threads = Threads { groups, group_bytes, handed: 0, on_way: 0, failed: None };
-        work(Decoder { plan, how: How::Threads(threads), done, done_bytes })
+        let groups = Groups::new(scope, session.workers(), workspaces);
+        let group_bytes = group_bytes(session, bytes);
+        let threads = Threads { groups, group_bytes, handed: 0, outstanding: 0, failed: None };
+        work(PageDecoder { plan, by: By::Threads(threads), done, done_bytes })
     })
 }
 
-impl Decoder<'_, '_, '_> {
+impl PageDecoder<'_, '_, '_> {
     /// Takes up the pages of a window. Returns while the last ones may still be in work.
     ///
     /// # Errors
@@ -106,13 +107,13 @@ impl Decoder<'_, '_, '_> {
             stored += bytes.len() as u64;
             unpacked += job.slot.len() as u64;
             job.stored = bytes;
-            match &mut self.how {
-                How::Alone(own) => {
+            match &mut self.by {
+                By::Caller(own) => {
                     interrupt::check_if_due()?;
                     let outcome = decode_page(self.plan, &mut job, own);
                     self.settle(job, outcome)?;
                 }
-                How::Threads(threads) => {
+                By::Threads(threads) => {
                     group.push((job, Ok(())));
                     if stored >= threads.group_bytes || unpacked >= GROUP_UNPACKED_BYTES {
                         self.begin(std::mem::take(&mut group))?;
@@ -122,9 +123,9 @@ impl Decoder<'_, '_, '_> {
             }
         }
         self.begin(group)?;
-        match &self.how {
-            How::Threads(threads) => self.wait(threads.groups.ahead_of_window()),
-            How::Alone(_) => Ok(()),
+        match &self.by {
+            By::Threads(threads) => self.wait(threads.groups.ahead_of_window()),
+            By::Caller(_) => Ok(()),
         }
     }
 
@@ -147,27 +148,27 @@ impl Decoder<'_, '_, '_> {
         self.done
     }
 
-    fn begin(&mut self, group: Vec<Decoding>) -> Result<()> {
+    fn begin(&mut self, group: Vec<Decoded>) -> Result<()> {
         let plan = self.plan;
-        if let How::Threads(threads) = &self.how {
+        if let By::Threads(threads) = &self.by {
             self.wait(threads.groups.ahead())?;
         }
-        if let (How::Threads(threads), false) = (&mut self.how, group.is_empty()) {
-            let decode = |(job, outcome): &mut Decoding, own: &mut Workspace| *outcome = decode_page(plan, job, own);
+        if let (By::Threads(threads), false) = (&mut self.by, group.is_empty()) {
+            let decode = |(job, outcome): &mut Decoded, own: &mut Workspace| *outcome = decode_page(plan, job, own);
             threads.groups.hand_over(threads.handed, group, decode);
             threads.handed += 1;
-            threads.on_way += 1;
+            threads.outstanding += 1;
         }
         Ok(())
     }
 
-    /// Waits until no more than `most` groups are on their way; after a failure, for all: one before it may fail, too.
+    /// Waits until no more than `most` groups are outstanding; after a failure, for all: one before it may fail, too.
     fn wait(&mut self, most: usize) -> Result<()> {
-        while let How::Threads(threads) = &mut self.how
-            && threads.on_way > if threads.failed.is_some() { 0 } else { most }
+        while let By::Threads(threads) = &mut self.by
+            && threads.outstanding > if threads.failed.is_some() { 0 } else { most }
         {
             let (number, group) = threads.groups.receive()?;
-            threads.on_way -= 1;
+            threads.outstanding -= 1;
             for (job, outcome) in group {
                 if let Err(error) = self.settle(job, outcome) {
                     self.fail(number, error);
@@ -175,14 +176,14 @@ impl Decoder<'_, '_, '_> {
                 }
             }
         }
-        match &mut self.how {
-            How::Threads(threads) => threads.failed.take().map_or(Ok(()), |(_, error)| Err(error)),
-            How::Alone(_) => Ok(()),
+        match &mut self.by {
+            By::Threads(threads) => threads.failed.take().map_or(Ok(()), |(_, error)| Err(error)),
+            By::Caller(_) => Ok(()),
         }
     }
 
     fn fail(&mut self, number: usize, error: Error) {
-        if let How::Threads(threads) = &mut self.how
+        if let By::Threads(threads) = &mut self.by
             && threads.failed.as_ref().is_none_or(|(first, _)| number < *first)
         {
             threads.failed = Some((number, error));
@@ -212,11 +213,13 @@ struct Workspace {
 
 /// Checks, inflates and decodes a page to its place.
 fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Result<()> {
+    // Its window's memory is needed for the next ones, whatever becomes of it.
+    let bytes = std::mem::take(&mut job.stored);
     let ntuple = plan.ntuple;
     let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
     let perf = ntuple.file.perf();
     let from = perf.now();
-    let stored = checked(page, &job.stored)?;
+    let stored = checked(page, &bytes)?;
     let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
     let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
     // Characters are taken as they are, whatever their column calls them.
