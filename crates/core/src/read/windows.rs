@@ -21,6 +21,10 @@ const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 /// in a shared cache. A budget above the default is meant to save requests, and has its way.
 const NEAR_WINDOW_BYTES: u64 = 2 << 20;
 
+/// On average so small, pieces are those of many columns, and lie among one another: then windows have the whole
+/// budget, since small ones would take more requests, and more bytes between what is wanted.
+const SMALL_PIECE_BYTES: u64 = 4 << 10;
+
 /// Pieces that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote
 /// store, a request for each costs more (`TTreeCache` reads whole clusters then, of any size).
 const TOGETHER_BYTES: u64 = 256 << 10;
@@ -47,15 +51,15 @@ impl<'f> Windows<'f> {
     pub(crate) fn new(
         file: &'f File,
         cache: &'f TreeCache,
-        pieces: impl Iterator<Item = (u64, u64)>,
+        pieces: impl ExactSizeIterator<Item = (u64, u64)> + Clone,
         borders: &[u64],
     ) -> Self {
         let mut is_ahead = is_ahead(file, cache);
         let is_far = file.store().profile().latency_ns > FAR_NS;
         let workers = if is_ahead { file.options().session.workers() } else { 0 };
-        let most = window_bytes(cache.budget(), workers, is_far);
-        let mut bytes = 0_u64;
-        let pieces = pieces.inspect(|(more, _)| bytes = bytes.saturating_add(*more));
+        let bytes = pieces.clone().fold(0_u64, |sum, (more, _)| sum.saturating_add(more));
+        let is_costly = is_far || bytes / (pieces.len().max(1) as u64) < SMALL_PIECE_BYTES;
+        let most = window_bytes(cache.budget(), workers, is_costly);
         let windows = cut_windows(pieces, most, borders);
         // There is nothing to decode meanwhile, and another thread takes longer to wake up than these take to read.
         if windows.len() == 1 && bytes <= TOGETHER_BYTES && !is_far {
@@ -108,10 +112,11 @@ impl<'f> Windows<'f> {
 }
 
 /// The most stored bytes of a window that so many threads decode while others read; 0 for one that does both.
-fn window_bytes(budget: u64, workers: usize, is_far: bool) -> u64 {
+/// `is_costly` says that requests cost more than caches save.
+fn window_bytes(budget: u64, workers: usize, is_costly: bool) -> u64 {
     match workers {
         0 => INLINE_WINDOW_BYTES.min(budget),
-        _ if is_far || budget > CACHE_BYTES => budget,
+        _ if is_costly || budget > CACHE_BYTES => budget,
         _ => NEAR_WINDOW_BYTES.saturating_mul(workers as u64).min(budget),
     }
 }
@@ -158,14 +163,14 @@ mod tests {
 
     #[test]
     fn a_larger_budget_makes_larger_windows() {
-        for (workers, is_far, wanted) in [
+        for (workers, is_costly, wanted) in [
             (0, false, [100, 1 << 20, 1 << 20]),
             (2, false, [100, 4 << 20, 2 * CACHE_BYTES]),
             (100, false, [100, CACHE_BYTES, 2 * CACHE_BYTES]),
             (1, true, [100, CACHE_BYTES, 2 * CACHE_BYTES]),
         ] {
-            let found = [100, CACHE_BYTES, 2 * CACHE_BYTES].map(|budget| window_bytes(budget, workers, is_far));
-            assert_eq!(found, wanted, "{workers} workers, far: {is_far}");
+            let found = [100, CACHE_BYTES, 2 * CACHE_BYTES].map(|budget| window_bytes(budget, workers, is_costly));
+            assert_eq!(found, wanted, "{workers} workers, costly: {is_costly}");
         }
     }
 
