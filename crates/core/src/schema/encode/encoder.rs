@@ -1,10 +1,11 @@
 //! What is written, and what of it is known: the payload, objects and classes that were met.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use super::super::framing_trace::Stamp;
 use super::super::info::{self, StreamerInfo};
+use super::super::numbers::NumberMap;
 use super::super::program::Program;
 use super::super::registry::Registry;
 use super::classes;
@@ -34,16 +35,28 @@ pub(crate) struct Style {
     pub(crate) foreign: HashSet<Arc<str>>,
 }
 
+/// How objects of a class that ROOT has are written, found out once a record.
+pub(super) struct Known {
+    pub(super) class: Arc<str>,
+    pub(super) program: Arc<Program>,
+    /// The usual frame, where the class has one of its own.
+    pub(super) stamp: Option<Stamp>,
+}
+
 /// Writes objects into the payload of one record.
 pub struct Encoder {
     pub(super) writer: Writer,
     /// Objects that were written, by where they or their marks are in memory, and where they stand in the file; the
     /// record's own object, which no tag stands in front of, is at no place.
-    pub(super) written: HashMap<usize, (Option<usize>, Link)>,
+    pub(super) written: NumberMap<usize, (Option<usize>, Link)>,
     /// Classes that were met.
     pub(super) classes: classes::Met,
     /// Parts to be filled again, by their program.
-    pub(super) parts: HashMap<usize, (Arc<Program>, Vec<Part>)>,
+    pub(super) parts: NumberMap<usize, (Arc<Program>, Vec<Part>)>,
+    /// Classes that were met, as ROOT has them.
+    pub(super) known: Vec<Arc<Known>>,
+    /// The usual frames of bases and members, by their versions in a program.
+    pub(super) usual: Vec<(usize, Stamp)>,
     pub(super) depth: u32,
     /// Of classes made here; none for what was read, and for ROOT's own.
     pub(super) style: Option<Arc<Style>>,
@@ -54,9 +67,11 @@ impl Encoder {
     pub fn new(keylen: usize) -> Self {
         Self {
             writer: Writer::with_origin(keylen),
-            written: HashMap::new(),
+            written: NumberMap::default(),
             classes: classes::Met::default(),
-            parts: HashMap::new(),
+            parts: NumberMap::default(),
+            known: Vec::new(),
+            usual: Vec::new(),
             depth: 0,
             style: None,
         }
