@@ -10,7 +10,8 @@ use super::super::program::Program;
 use super::super::registry::Registry;
 use super::classes;
 use super::fill::Link;
-use crate::column::{Part, Prim, encode_numbers};
+use super::watch::Watch;
+use crate::column::{BufferId, Part, Prim, encode_numbers};
 use crate::error::{Error, Result};
 use crate::wire::Writer;
 
@@ -60,6 +61,8 @@ pub struct Encoder {
     pub(super) depth: u32,
     /// Of classes made here; none for what was read, and for ROOT's own.
     pub(super) style: Option<Arc<Style>>,
+    /// Takes note of where numbers are written, where that is wanted.
+    pub(super) watch: Option<Watch>,
 }
 
 impl Encoder {
@@ -74,6 +77,7 @@ impl Encoder {
             usual: Vec::new(),
             depth: 0,
             style: None,
+            watch: None,
         }
     }
 
@@ -111,6 +115,14 @@ impl Encoder {
     pub(super) fn numbers(&mut self, prim: Prim, values: &[u8]) {
         let items = values.len() / prim.number().bytes();
         encode_numbers(prim, values, self.writer.room(items * prim.bytes()));
+    }
+
+    /// Notes that a number of a buffer is written next, or a list of `items` of them, where that is wanted.
+    #[inline]
+    pub(super) fn watch_numbers(&mut self, buffer: BufferId, prim: Prim, items: Option<usize>) {
+        if let Some(watch) = &mut self.watch {
+            watch.numbers(&mut self.writer, buffer, prim, items);
+        }
     }
 
     /// `TObject`'s bytes.

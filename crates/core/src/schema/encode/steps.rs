@@ -57,7 +57,11 @@ impl Encoder {
         mut replay: Replay<'_>,
     ) -> Result<()> {
         let frame = usual.and_then(|usual| self.open(replay.next(WHOLE).unwrap_or(usual)));
+        let outer = self.watch.as_mut().and_then(|watch| watch.object(&draft.class, program));
         self.rows(program, registry, &[draft], replay, false)?;
+        if let Some(watch) = &mut self.watch {
+            watch.outer(outer);
+        }
         self.close(frame);
         Ok(())
     }
@@ -193,6 +197,9 @@ impl Run<'_> {
             Step::Run { fields, .. } => {
                 let mut put = |field: &super::super::program::RunField, rows: usize, source: &mut Source<'_>| {
                     let values = source.numbers(field.buffer, field.prim.number(), rows * field.count as usize);
+                    if rows == 1 && field.count == 1 {
+                        self.encoder.watch_numbers(field.buffer, field.prim, None);
+                    }
                     self.encoder.numbers(field.prim, &values);
                 };
                 if order == Order::Columns {
@@ -213,6 +220,9 @@ impl Run<'_> {
                         let found = counts.iter().copied().max().unwrap_or(0);
                         return Err(Error::mismatch("a counted array has another length than its counter says")
                             .wanted(wanted.unwrap_or(count) as u64, found as u64));
+                    }
+                    if *flagged && *lists == 1 && *len == 1 {
+                        self.encoder.watch_numbers(*values, *prim, Some(count));
                     }
                     if *flagged {
                         let empty = count == 0 && stamp.is_some_and(|stamp| stamp.counted) && wanted == Some(0);

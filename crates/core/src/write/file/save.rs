@@ -3,16 +3,12 @@
 //! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`,
 //! `TFile::WriteHeader`.
 
-use std::sync::Arc;
-
 use crate::container::{BIG_FILE, Free, Key, write_key_list};
 use crate::error::{Error, Result};
-use crate::schema::{Draft, write_infos};
+use crate::schema::write_infos;
 use crate::write::file::directory::Moved;
 use crate::write::file::state::{Output, State};
-use crate::write::record::create::create;
-use crate::write::record::state::TreeState;
-use crate::write::record::update::update;
+use crate::write::record::payload::payload;
 
 impl Output {
     /// Writes the records that refer to everything written so far. New records never overwrite what the header on
@@ -68,13 +64,16 @@ impl Output {
             if !tree.changed {
                 continue;
             }
-            let object = Arc::new(draft(tree).map_err(|error| self.in_file(error))?);
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
             let (folder, old) = (tree.folder, tree.key.clone());
-            let key = self.key(state, object.class(), &tree.name, &tree.title);
+            let key = self.key(state, tree.class(), &tree.name, &tree.title);
             let key = key.with_pid_offset(old.as_ref().map_or(0, |old| old.pid_offset));
+            let key = self.with_cycle(state, folder, key, old.as_ref())?;
+            let made = payload(&mut state.trees[index], usize::from(key.clone().sized(0).keylen));
+            let (payload, classes) = made.map_err(|error| self.in_file(error.in_object(&key.name)))?;
             state.describe(infos);
-            let key = self.write_object(state, folder, key, &object, old.as_ref())?;
+            state.describe(classes);
+            let key = self.put_object(state, folder, key, &payload, old.as_ref())?;
             let tree = &mut state.trees[index];
             tree.key = Some(key);
             tree.changed = false;
@@ -160,13 +159,5 @@ impl Output {
         }
         bytes.resize(room, 0);
         self.put(0, &[&bytes])
-    }
-}
-
-/// The record of a tree as far as it was published.
-fn draft(tree: &TreeState) -> Result<Draft> {
-    match &tree.base {
-        Some(base) => update(tree, base),
-        None => create(tree),
     }
 }
