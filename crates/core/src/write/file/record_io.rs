@@ -7,7 +7,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::codec;
+use crate::codec::{self, Compression};
 use crate::container::{BIG_FILE, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Draft, Encoder};
@@ -186,10 +186,22 @@ impl Output {
 
     /// Writes a record, compressed if it is large enough and gets smaller.
     pub(crate) fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
+        self.put_packed(state, folder, key, payload, self.compression)
+    }
+
+    /// The same, compressed in another way than the file's.
+    fn put_packed(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        payload: &[u8],
+        compression: Compression,
+    ) -> Result<Key> {
         let mut packed = Vec::new();
         let mut scratch = self.options.session.scratches().take();
         let is_packed =
-            payload.len() > LEAST_COMPRESSED_BYTES && codec::deflate(payload, self.compression, &mut packed, &mut scratch)?;
+            payload.len() > LEAST_COMPRESSED_BYTES && codec::deflate(payload, compression, &mut packed, &mut scratch)?;
         let stored = if is_packed { &packed } else { payload };
         self.put_stored(state, folder, key, payload.len(), stored)
     }
@@ -221,7 +233,7 @@ impl Output {
         let keylen = usize::from(key.clone().sized(0).keylen);
         let (payload, classes) =
             Encoder::record(keylen, object).map_err(|error| self.in_file(error.in_object(&key.name)))?;
-        let key = self.put_object(state, folder, key, &payload, old)?;
+        let key = self.put_object(state, folder, key, &payload, self.compression, old)?;
         state.describe(classes);
         Ok(key)
     }
@@ -244,9 +256,10 @@ impl Output {
         folder: usize,
         key: Key,
         payload: &[u8],
+        compression: Compression,
         old: Option<&Key>,
     ) -> Result<Key> {
-        let key = self.put_record(state, folder, key, payload)?;
+        let key = self.put_packed(state, folder, key, payload, compression)?;
         match old {
             Some(old) => {
                 state.folders[folder].replace(old, key.clone());

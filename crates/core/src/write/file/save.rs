@@ -3,6 +3,7 @@
 //! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`,
 //! `TFile::WriteHeader`.
 
+use crate::codec::{Algorithm, Compression};
 use crate::container::{BIG_FILE, Free, Key, write_key_list};
 use crate::error::{Error, Result};
 use crate::schema::write_infos;
@@ -61,7 +62,9 @@ impl Output {
         for index in 0..state.trees.len() {
             state.trees[index].update_branches().map_err(|error| self.in_file(error))?;
             let tree = &state.trees[index];
-            if !tree.changed {
+            // The last record of a tree is compressed as its file asks.
+            let is_last = tree.is_passing && !tree.is_open && tree.key.is_some();
+            if !tree.changed && !is_last {
                 continue;
             }
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
@@ -73,8 +76,13 @@ impl Output {
             let (payload, classes) = made.map_err(|error| self.in_file(error.in_object(&key.name)))?;
             state.describe(infos);
             state.describe(classes);
-            let key = self.put_object(state, folder, key, &payload, old.as_ref())?;
+            let passing = passing(self.compression);
+            let is_passing =
+                state.trees[index].is_open && payload.len() >= LEAST_PASSING_BYTES && passing != self.compression;
+            let compression = if is_passing { passing } else { self.compression };
+            let key = self.put_object(state, folder, key, &payload, compression, old.as_ref())?;
             let tree = &mut state.trees[index];
+            tree.is_passing = is_passing;
             tree.key = Some(key);
             tree.changed = false;
             tree.saved = (tree.zip_bytes(), tree.entries);
@@ -159,5 +167,18 @@ impl Output {
         }
         bytes.resize(room, 0);
         self.put(0, &[&bytes])
+    }
+}
+
+/// Records of trees that are still written are compressed with less care from so many bytes on: the next save replaces
+/// them.
+const LEAST_PASSING_BYTES: usize = 1 << 20;
+
+/// How a record is compressed that will be replaced: in as little time as every reader of the file can read.
+fn passing(how: Compression) -> Compression {
+    match how.algorithm {
+        // At its first level it takes ten times as long as others.
+        Algorithm::Lzma => Compression { algorithm: Algorithm::Zlib, level: how.level.min(1) },
+        algorithm => Compression { algorithm, level: how.level.min(1) },
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct TreeState {
     /// What its next record is written by, if only numbers have changed since the last one.
     pub(crate) template: Option<Template<Figure>>,
     pub(crate) changed: bool,
+    /// Whether its last record was compressed with less care, to be replaced.
+    pub(crate) is_passing: bool,
     /// Whether a writer may still add rows.
     pub(crate) is_open: bool,
     /// Compressed bytes and entries of the last save.
@@ -167,6 +169,7 @@ impl TreeState {
             key: None,
             template: None,
             changed: true,
+            is_passing: false,
             is_open: true,
             saved: (0, 0),
             queue: None,
