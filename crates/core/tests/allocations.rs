@@ -1,4 +1,5 @@
-//! What reading allocates: decoding nothing once it has started, opening a wide tree so much a branch.
+//! What reading allocates: decoding nothing once it has started, opening a wide tree so much a branch; and what saving
+//! a wide tree again does: nothing for a branch.
 
 #![allow(unsafe_code, reason = "a counting allocator is one")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
@@ -93,6 +94,8 @@ struct Opening {
     /// Bytes of its record, and of what knowing the baskets of all branches takes besides.
     record: i64,
     baskets: i64,
+    /// Allocations that knowing them takes.
+    listed: u64,
 }
 
 /// Opens a tree of so many branches, each with so many baskets.
@@ -117,11 +120,12 @@ fn opening(branches: usize, baskets: usize) -> Opening {
     let count = COUNT.with(Cell::get) - counted;
     let (peak, kept) = (PEAK.with(Cell::get) - before, LIVE.with(Cell::get) - before);
     assert_eq!((tree.branches().len(), tree.branches()[branches - 1].name.as_ref()), (branches, &*names[branches - 1]));
-    let before = LIVE.with(Cell::get);
+    let (before, counted) = (LIVE.with(Cell::get), COUNT.with(Cell::get));
     let found: usize = tree.branches().iter().map(|branch| branch.baskets().len()).sum();
     assert_eq!(found, branches * baskets);
+    let (baskets, listed) = (LIVE.with(Cell::get) - before, COUNT.with(Cell::get) - counted);
     let record = i64::from(file.key("wide").unwrap().objlen);
-    Opening { count, peak, kept, record, baskets: LIVE.with(Cell::get) - before }
+    Opening { count, peak, kept, record, baskets, listed }
 }
 
 #[test]
@@ -147,8 +151,38 @@ fn lists_of_baskets_stay_in_the_record_until_they_are_asked_for() {
     assert!(many.count < few.count + 100, "{} and {}", few.count, many.count);
     // What is known of a basket is decoded for one branch after the other, into what is kept of each.
     let each = size_of::<sapwood::tree::BasketPlace>() as i64;
+    // Three lists, as stored and as numbers, and the baskets.
+    assert!(many.listed <= 1_000 * 7 + 10, "{} allocations", many.listed);
     let (least, most) = (1_000 * 100 * each, 1_000 * 128 * each + 10_000);
     assert!((least..=most).contains(&many.baskets), "{} of {least} to {most}", many.baskets);
+}
+
+/// Allocations of the second save of a tree of so many branches, which is still written.
+fn second_save(branches: usize) -> u64 {
+    let path = sapwood_testkit::scratch(&format!("saved-again-{branches}.root"));
+    let names: Vec<String> = (0..branches).map(|number| format!("branch{number:06}")).collect();
+    let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
+    let how = WriteOptions { session: Session::with_threads(1), ..WriteOptions::default() };
+    let mut writer = FileWriter::recreate(&path, how).unwrap();
+    // The first save is that of a tree without entries.
+    let mut tree = writer.tree("wide", specs, TreeOptions::default()).unwrap();
+    let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
+    tree.extend(&columns).unwrap();
+    tree.flush().unwrap();
+    let before = COUNT.with(Cell::get);
+    writer.save().unwrap();
+    let count = COUNT.with(Cell::get) - before;
+    tree.close().unwrap();
+    writer.close().unwrap();
+    assert_eq!(File::open(&path).unwrap().tree("wide").unwrap().branches().len(), branches);
+    count
+}
+
+#[test]
+fn a_tree_is_saved_again_without_an_allocation_for_a_branch() {
+    let (few, many) = (second_save(1_000), second_save(10_000));
+    println!("{few} and {many} allocations");
+    assert!(many < few + 50, "{few} and {many}");
 }
 
 /// Bytes that a second read of lists of objects, or of pointers to them, takes beyond what the first one gave back, and

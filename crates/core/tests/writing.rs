@@ -466,3 +466,29 @@ fn numbers_without_compression_are_written_from_the_rows() {
     assert_eq!(parts("none"), 800_000);
     assert!(parts("zlib:1") < 400_000);
 }
+
+#[test]
+fn the_record_of_a_wide_tree_is_compressed_as_the_file_asks_once_it_is_the_last() {
+    let sink = Arc::new(MemorySink::default());
+    let codec = || {
+        let file = open(&sink);
+        let tree = file.tree("wide").expect("a tree");
+        let key = file.key("wide").expect("its key");
+        assert_eq!((key.objlen > 1 << 20, tree.branches().len()), (true, 3_000));
+        let at = key.seek_key as usize + usize::from(key.keylen);
+        (tree.entries, String::from_utf8_lossy(&sink.to_bytes()[at..at + 2]).into_owned())
+    };
+    let names: Vec<String> = (0..3_000).map(|number| format!("branch{number:06}")).collect();
+    let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("lzma:1", 1)).expect("a file");
+    let mut tree = file.tree("wide", specs, TreeOptions::default()).expect("a tree");
+    assert_eq!(codec(), (0, "ZL".into()));
+    let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
+    tree.extend(&columns).expect("rows");
+    tree.flush().expect("a cluster");
+    file.save().expect("a save");
+    assert_eq!(codec(), (1, "ZL".into()));
+    tree.close().expect("nothing is left");
+    file.close().expect("a closed file");
+    assert_eq!(codec(), (1, "XZ".into()), "nothing was added since the last save");
+}

@@ -138,11 +138,11 @@ impl NTuple {
         Ok(Steps::new(start..stop, size, clusters.into_iter().map(|range| range.end).collect()))
     }
 
-    /// All fields that have a name, depth first: (name, the one above).
-    fn outline(&self) -> Vec<(String, Option<usize>)> {
+    /// The names of all fields that have one, depth first, and the field above each.
+    fn outline(&self) -> (Vec<String>, Vec<Option<usize>>) {
         let name = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
         let fields = self.engine.fields();
-        self.named.iter().zip(&self.above).map(|(&id, &above)| (name(&fields[id].path), above)).collect()
+        self.named.iter().zip(&self.above).map(|(&id, &above)| (name(&fields[id].path), above)).unzip()
     }
 
     /// What is known of a field, as of a branch.

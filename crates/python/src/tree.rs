@@ -90,9 +90,9 @@ impl Tree {
         self.0.top().to_vec()
     }
 
-    /// All branches, depth first: (name, parent).
-    fn outline(&self) -> Vec<(&str, Option<usize>)> {
-        self.0.branches().iter().map(|branch| (&*branch.name, branch.parent)).collect()
+    /// The names of all branches, depth first, and the branch above each.
+    fn outline(&self) -> (Vec<&str>, Vec<Option<usize>>) {
+        self.0.branches().iter().map(|branch| (&*branch.name, branch.parent)).unzip()
     }
 
     /// What a branch's record says, as a dictionary.

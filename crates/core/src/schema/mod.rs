@@ -25,7 +25,7 @@ pub(crate) use compile::regroup;
 pub use draft::{Datum, Draft, Mark};
 #[doc(hidden)]
 pub use encode::Encoder;
-pub(crate) use encode::{Entries, Pointees, Style};
+pub(crate) use encode::{Entries, Place, Pointees, Put, Style, Template};
 #[doc(hidden)]
 pub use execute::{Machine, Order};
 pub use info::{Detail, Element, StreamerInfo};

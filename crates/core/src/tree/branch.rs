@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::basket_lists::{BasketLists, Listed};
 use super::record_view::{Member, Row, View};
 use crate::column::Number;
 use crate::error::{Error, Result};
@@ -74,6 +75,7 @@ pub struct Branch {
     pub object_class: Option<Arc<str>>,
     /// The record, whose lists of baskets are read on first use.
     pub(super) record: Option<Object>,
+    pub(super) basket_lists: Arc<BasketLists>,
     pub(super) baskets: OnceLock<Vec<BasketPlace>>,
 }
 
@@ -205,8 +207,10 @@ impl Branch {
     pub fn baskets(&self) -> &[BasketPlace] {
         self.baskets.get_or_init(|| {
             let Some(record) = &self.record else { return Vec::new() };
-            let view = View::new(record.table());
-            let mut baskets = view.get(record.id()).map_or_else(Vec::new, |row| self.read_baskets(row, &view));
+            let row = record.table().get(record.id());
+            let mut baskets = row.map_or_else(Vec::new, |row| {
+                self.read_baskets(self.basket_lists.read(row.part, row.row), &View::new(record.table()))
+            });
             for basket in baskets.iter_mut().filter(|_| self.file_number > 0) {
                 if let BasketBytes::Stored { seek, .. } = &mut basket.bytes {
                     // What is too large for an offset is in no file.
@@ -257,7 +261,7 @@ impl Branch {
         self.record.as_ref()
     }
 
-    pub(super) fn read(row: Row<'_, '_>) -> Self {
+    pub(super) fn read(row: Row<'_, '_>, lists: Arc<BasketLists>) -> Self {
         let (empty, name) = (Arc::default(), row.shared(Member::Name, &Arc::default()));
         let text = |member| row.shared(member, &empty);
         let whole = |member| row.int(member).max(0) as u64;
@@ -300,18 +304,17 @@ impl Branch {
             leaves: Vec::new(),
             file_number: 0,
             record: None,
+            basket_lists: lists,
             baskets: OnceLock::new(),
         }
     }
 
     /// The list of baskets: those of the file, and those in the tree's own record.
-    fn read_baskets(&self, row: Row<'_, '_>, view: &View<'_>) -> Vec<BasketPlace> {
-        let written = row.int(Member::WriteBasket).max(0) as usize;
-        let (bytes, seeks) = (row.ints(Member::BasketBytes), row.ints(Member::BasketSeek));
-        let firsts = row.ints(Member::BasketEntry);
-        let slots = row.objects(Member::Baskets);
-        let mut places: Vec<BasketPlace> = Vec::new();
+    fn read_baskets(&self, listed: Listed<'_>, view: &View<'_>) -> Vec<BasketPlace> {
+        let Listed { written, bytes, seeks, firsts, slots } = listed;
+        let written = written.max(0) as usize;
         let most = written.saturating_add(1).min(seeks.len().max(slots.len()));
+        let mut places: Vec<BasketPlace> = Vec::with_capacity(most);
         for index in 0..most {
             // Where a list is too short, zeros make a basket that cannot be read, or does not follow the one before it.
             let slot = slots.get(index).copied().unwrap_or(0);

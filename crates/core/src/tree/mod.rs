@@ -3,6 +3,7 @@
 mod basket;
 mod basket_entries;
 mod basket_header;
+mod basket_lists;
 mod branch;
 mod cache;
 mod interpret;
@@ -22,11 +23,13 @@ pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};
 pub(crate) use interpretation::{Form, Interpretation};
 
+use crate::column::Kind;
 use crate::container::Key;
 use crate::error::{Error, Result, nearest};
 use crate::file::File;
 use crate::object::Object;
 use crate::schema::{Objects, Registry};
+use basket_lists::BasketLists;
 use record_view::{Member, Row, View};
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
@@ -119,6 +122,7 @@ impl Tree {
             branches: Vec::with_capacity(table.count(|class| class.starts_with("TBranch")).min(MOST_ROOM)),
             ids: vec![None; table.len()],
             leaves: vec![None; table.len()],
+            basket_lists: Vec::new(),
             counts: Vec::new(),
             count_branches: Vec::new(),
         };
@@ -287,6 +291,8 @@ struct Builder<'v, 'a> {
     ids: Vec<Option<u32>>,
     /// Leaves by object: branch, and number in it.
     leaves: Vec<Option<(u32, u32)>>,
+    /// Where branches have their lists of baskets, by the type of their records.
+    basket_lists: Vec<(&'a Kind, Arc<BasketLists>)>,
     /// Leaves, and the objects that count for them.
     counts: Vec<((BranchId, usize), u32)>,
     /// Branches, and the objects that count for them.
@@ -304,7 +310,21 @@ fn note<T>(known: &mut [Option<T>], object: u32, what: T) {
     }
 }
 
-impl Builder<'_, '_> {
+impl<'a> Builder<'_, 'a> {
+    /// Where a branch has its lists of baskets.
+    fn basket_lists(&mut self, row: Row<'_, 'a>) -> Arc<BasketLists> {
+        /// Types that are remembered: more than trees have.
+        const MOST: usize = 32;
+        if let Some((_, lists)) = self.basket_lists.iter().find(|(kind, _)| std::ptr::eq(*kind, row.kind)) {
+            return Arc::clone(lists);
+        }
+        let lists = Arc::new(BasketLists::of(row.kind));
+        if self.basket_lists.len() < MOST {
+            self.basket_lists.push((row.kind, Arc::clone(&lists)));
+        }
+        lists
+    }
+
     fn branch(&mut self, object: u32, parent: Option<BranchId>, depth: u32) -> Result<Option<BranchId>> {
         const DEEPEST: u32 = 200;
         let Some(row) = self.view.get(object) else {
@@ -319,7 +339,8 @@ impl Builder<'_, '_> {
         let id = self.branches.len();
         note(&mut self.ids, object, id as u32);
         row.expect_lists(&[Member::BasketBytes, Member::BasketSeek, Member::BasketEntry]);
-        let mut branch = Branch::read(row);
+        let lists = self.basket_lists(row);
+        let mut branch = Branch::read(row, lists);
         branch.id = id;
         branch.parent = parent;
         branch.path = match parent {

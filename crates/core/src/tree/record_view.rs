@@ -30,7 +30,6 @@ members! {
     BasketEntry "fBasketEntry"
     BasketSeek "fBasketSeek"
     BasketSize "fBasketSize"
-    Baskets "fBaskets"
     BranchCount "fBranchCount"
     Branches "fBranches"
     CheckSum "fCheckSum"
@@ -65,7 +64,6 @@ members! {
     TreeName "fTreeName"
     Type "fType"
     Virtual "fVirtual"
-    WriteBasket "fWriteBasket"
     ZipBytes "fZipBytes"
 }
 
@@ -93,7 +91,7 @@ pub(super) struct Row<'v, 'a> {
     pub(super) class: &'a Arc<str>,
     members: Option<&'v Class<'a>>,
     part: &'a Part,
-    kind: &'a Kind,
+    pub(super) kind: &'a Kind,
     row: usize,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Format page: `docs/format/framing.md`. Source: `TBufferFile::ReadVersion`, `ReadClass`, `ReadObjectAny`.
 
-use super::{BYTE_COUNT, Reader, Writer};
+use super::{BYTE_COUNT, Reader, Seam, Writer};
 use crate::error::{Error, Result};
 
 /// Bit of a collection's version word: streamed member by member.
@@ -165,7 +165,7 @@ impl Writer {
         let slot = self.open();
         let place = self.position() as u32;
         match self.classes.get(class) {
-            Some(first) => self.u32(CLASS_REFERENCE | first.saturating_add(MAP_OFFSET)),
+            Some(&first) => self.tag(CLASS_REFERENCE, first),
             None => {
                 self.classes.insert(class.into(), place);
                 self.u32(NEW_CLASS);
@@ -183,7 +183,13 @@ impl Writer {
 
     /// Writes an object slot that names an object written before, by what [`object`](Self::object) gave.
     pub fn reference(&mut self, position: usize) {
-        self.u32(position as u32 + MAP_OFFSET);
+        self.tag(0, position as u32);
+    }
+
+    /// Writes a tag that names a position.
+    pub(crate) fn tag(&mut self, bits: u32, position: u32) {
+        self.seam(Seam::Tag { bits, position });
+        self.u32(bits | position.saturating_add(MAP_OFFSET));
     }
 
     /// Writes a null pointer.

@@ -3,11 +3,13 @@
 mod frame;
 mod limits;
 mod reader;
+mod seam;
 mod writer;
 
 pub use frame::{Frame, MEMBER_WISE, Slot};
 pub use limits::Limits;
 pub use reader::{Reader, text};
+pub(crate) use seam::Seam;
 pub use writer::Writer;
 
 /// Marks a word as a byte count.

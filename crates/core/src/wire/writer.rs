@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Seam;
+
 /// Appends big-endian values to a buffer.
 ///
 /// # Example
@@ -22,6 +24,8 @@ pub struct Writer {
     origin: usize,
     /// Where the names of classes stand that were written with an object.
     pub(super) classes: HashMap<Box<str>, u32>,
+    /// Seams and how many bytes stand before each, where they are wanted.
+    seams: Option<Vec<(usize, Seam)>>,
 }
 
 macro_rules! primitives {
@@ -57,6 +61,11 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Makes room for so many bytes more.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
     /// Appends so many bytes, for the caller to fill.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let at = self.bytes.len();
@@ -84,8 +93,27 @@ impl Writer {
         self.close(frame);
     }
 
+    /// Takes note of seams from here on.
+    pub(crate) fn note_seams(&mut self) {
+        self.seams = Some(Vec::new());
+    }
+
+    /// The seams that were noted.
+    pub(crate) fn take_seams(&mut self) -> Vec<(usize, Seam)> {
+        self.seams.take().unwrap_or_default()
+    }
+
+    /// Notes what is written next, where that is wanted.
+    #[inline]
+    pub(crate) fn seam(&mut self, seam: Seam) {
+        if let Some(seams) = &mut self.seams {
+            seams.push((self.bytes.len(), seam));
+        }
+    }
+
     /// Begins what has a byte count in front.
     pub(crate) fn open(&mut self) -> usize {
+        self.seam(Seam::Open);
         self.u32(0);
         self.bytes.len()
     }
@@ -94,6 +122,7 @@ impl Writer {
     pub(crate) fn close(&mut self, opened: usize) {
         let count = (self.bytes.len() - opened) as u32 | super::BYTE_COUNT;
         self.bytes[opened - 4..opened].copy_from_slice(&count.to_be_bytes());
+        self.seam(Seam::Close);
     }
 
     /// What was written.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sapwood.interpretation import Interpretation
+
+#: Most branches have none below them, and share it.
+_NONE: Sequence[int] = ()
 
 
 class Outline:
@@ -14,19 +17,19 @@ class Outline:
 
     __slots__ = ("above", "below", "facts", "first", "kinds", "names", "top")
 
-    def __init__(self, rows: Iterable[tuple[str, int | None]]) -> None:
-        self.names: list[str] = []
-        self.above: list[int | None] = []
+    def __init__(self, names: list[str], above: list[int | None]) -> None:
+        self.names = names
+        self.above = above
         """The branch above each."""
-        self.below: list[list[int]] = []
+        self.below: list[Sequence[int]] = [_NONE] * len(names)
         """The branches directly below each."""
         self.top: list[int] = []
         """The branches directly below the tree."""
-        for id, (name, above) in enumerate(rows):
-            self.names.append(name)
-            self.above.append(above)
-            self.below.append([])
-            (self.top if above is None else self.below[above]).append(id)
+        below: dict[int, list[int]] = {}
+        for id, over in enumerate(above):
+            (self.top if over is None else below.setdefault(over, [])).append(id)
+        for over, children in below.items():
+            self.below[over] = children
         self.first: dict[int | None, dict[str, int]] = {}
         """For a branch, or ``None`` for the tree: which branch of all below it a name means."""
         self.facts: dict[int, dict[str, Any]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from sapwood._file import sizes
@@ -48,7 +48,7 @@ class HasBranches(HasRecord):
     _is_whole = False
 
     @property
-    def _below(self) -> list[int]:
+    def _below(self) -> Sequence[int]:
         """Numbers of the branches directly below."""
         raise NotImplementedError
 
@@ -95,31 +95,47 @@ class HasBranches(HasRecord):
         ignore_duplicates: bool = False,
     ) -> Iterator[tuple[str, Branch]]:
         """Names and branches, as :meth:`items`."""
+        named = self._named(filter_name, filter_typename, filter_branch, recursive, full_paths)
+        seen: set[str] = set()
+        for name, id, branch in named:
+            if ignore_duplicates:
+                if name in seen:
+                    continue
+                seen.add(name)
+            yield name, self.tree._branch(id) if branch is None else branch
+
+    def _named(
+        self,
+        filter_name: Filter,
+        filter_typename: Filter,
+        filter_branch: BranchFilter | None,
+        recursive: bool,
+        full_paths: bool,
+    ) -> Iterator[tuple[str, int, Branch | None]]:
+        """Names and numbers of branches, and the branches themselves where a filter looked at them."""
         name_passes, type_passes = as_match(filter_name), as_match(filter_typename)
         if filter_branch is not None and not callable(filter_branch):
             raise TypeError(f"filter_branch is None or a function of a branch, not {filter_branch!r}")
-        seen: set[str] = set()
-        todo: list[tuple[str, Branch]] = [(child.name, child) for child in reversed(self._children)]
+        outline, make, separator = self.tree._outline, self.tree._branch, self._separator
+        names, below = outline.names, outline.below
+        todo = [(names[id], id) for id in reversed(self._below)]
         while todo:
-            path, branch = todo.pop()
-            if recursive and branch._below:
-                todo.extend(
-                    (f"{path}{self._separator}{child.name}", child) for child in reversed(branch._children)
-                )
-            if name_passes is not None:
-                name = branch.name
-                if not (name_passes(name) or (path != name and name_passes(path)) or name_passes("/" + path)):
-                    continue
-            if type_passes is not None and not type_passes(branch.typename):
+            path, id = todo.pop()
+            name = names[id]
+            if recursive and below[id]:
+                todo.extend((f"{path}{separator}{names[child]}", child) for child in reversed(below[id]))
+            if name_passes is not None and not (
+                name_passes(name) or (path != name and name_passes(path)) or name_passes("/" + path)
+            ):
                 continue
-            if filter_branch is not None and not filter_branch(branch):
-                continue
-            shown = path if full_paths else branch.name
-            if ignore_duplicates:
-                if shown in seen:
+            branch: Branch | None = None
+            if type_passes is not None or filter_branch is not None:
+                branch = make(id)
+                if type_passes is not None and not type_passes(branch.typename):
                     continue
-                seen.add(shown)
-            yield shown, branch
+                if filter_branch is not None and not filter_branch(branch):
+                    continue
+            yield path if full_paths else name, id, branch
 
     def iterkeys(
         self,
@@ -132,15 +148,9 @@ class HasBranches(HasRecord):
         ignore_duplicates: bool = False,
     ) -> Iterator[str]:
         """Names, as :meth:`keys`."""
-        for name, _ in self.iteritems(
-            filter_name=filter_name,
-            filter_typename=filter_typename,
-            filter_branch=filter_branch,
-            recursive=recursive,
-            full_paths=full_paths,
-            ignore_duplicates=ignore_duplicates,
-        ):
-            yield name
+        named = self._named(filter_name, filter_typename, filter_branch, recursive, full_paths)
+        names = (name for name, _, _ in named)
+        return iter(dict.fromkeys(names)) if ignore_duplicates else names
 
     def keys(
         self,

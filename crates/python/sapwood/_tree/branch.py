@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sapwood import interpretation
@@ -39,7 +39,7 @@ class Branch(HasBranches):
         """Its name (``fName``)."""
 
     @property
-    def _below(self) -> list[int]:
+    def _below(self) -> Sequence[int]:
         return self._tree._outline.below[self._id]
 
     @property

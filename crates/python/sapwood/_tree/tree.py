@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
@@ -59,7 +59,7 @@ class Tree(HasBranches):
     @property
     def _outline(self) -> Outline:
         if self._known is None:
-            self._known = Outline(self._core.outline())
+            self._known = Outline(*self._core.outline())
         return self._known
 
     def _branch(self, id: int) -> Branch:
@@ -68,7 +68,7 @@ class Tree(HasBranches):
         return Branch(self, id, self._outline.names[id])
 
     @property
-    def _below(self) -> list[int]:
+    def _below(self) -> Sequence[int]:
         return self._outline.top
 
     @property

@@ -1,15 +1,17 @@
 //! What is written, and what of it is known: the payload, objects and classes that were met.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use super::super::framing_trace::Stamp;
 use super::super::info::{self, StreamerInfo};
+use super::super::numbers::NumberMap;
 use super::super::program::Program;
 use super::super::registry::Registry;
 use super::classes;
 use super::fill::Link;
-use crate::column::{Part, Prim, encode_numbers};
+use super::watch::Watch;
+use crate::column::{BufferId, Part, Prim, encode_numbers};
 use crate::error::{Error, Result};
 use crate::wire::Writer;
 
@@ -34,19 +36,33 @@ pub(crate) struct Style {
     pub(crate) foreign: HashSet<Arc<str>>,
 }
 
+/// How objects of a class that ROOT has are written, found out once a record.
+pub(super) struct Known {
+    pub(super) class: Arc<str>,
+    pub(super) program: Arc<Program>,
+    /// The usual frame, where the class has one of its own.
+    pub(super) stamp: Option<Stamp>,
+}
+
 /// Writes objects into the payload of one record.
 pub struct Encoder {
     pub(super) writer: Writer,
     /// Objects that were written, by where they or their marks are in memory, and where they stand in the file; the
     /// record's own object, which no tag stands in front of, is at no place.
-    pub(super) written: HashMap<usize, (Option<usize>, Link)>,
+    pub(super) written: NumberMap<usize, (Option<usize>, Link)>,
     /// Classes that were met.
     pub(super) classes: classes::Met,
     /// Parts to be filled again, by their program.
-    pub(super) parts: HashMap<usize, (Arc<Program>, Vec<Part>)>,
+    pub(super) parts: NumberMap<usize, (Arc<Program>, Vec<Part>)>,
+    /// Classes that were met, as ROOT has them.
+    pub(super) known: Vec<Arc<Known>>,
+    /// The usual frames of bases and members, by their versions in a program.
+    pub(super) usual: Vec<(usize, Stamp)>,
     pub(super) depth: u32,
     /// Of classes made here; none for what was read, and for ROOT's own.
     pub(super) style: Option<Arc<Style>>,
+    /// Takes note of where numbers are written, where that is wanted.
+    pub(super) watch: Option<Watch>,
 }
 
 impl Encoder {
@@ -54,11 +70,14 @@ impl Encoder {
     pub fn new(keylen: usize) -> Self {
         Self {
             writer: Writer::with_origin(keylen),
-            written: HashMap::new(),
+            written: NumberMap::default(),
             classes: classes::Met::default(),
-            parts: HashMap::new(),
+            parts: NumberMap::default(),
+            known: Vec::new(),
+            usual: Vec::new(),
             depth: 0,
             style: None,
+            watch: None,
         }
     }
 
@@ -96,6 +115,14 @@ impl Encoder {
     pub(super) fn numbers(&mut self, prim: Prim, values: &[u8]) {
         let items = values.len() / prim.number().bytes();
         encode_numbers(prim, values, self.writer.room(items * prim.bytes()));
+    }
+
+    /// Notes that a number of a buffer is written next, or a list of `items` of them, where that is wanted.
+    #[inline]
+    pub(super) fn watch_numbers(&mut self, buffer: BufferId, prim: Prim, items: Option<usize>) {
+        if let Some(watch) = &mut self.watch {
+            watch.numbers(&mut self.writer, buffer, prim, items);
+        }
     }
 
     /// `TObject`'s bytes.

@@ -10,8 +10,11 @@ mod classes;
 mod encoder;
 mod entries;
 mod fill;
+mod limit;
 mod source;
 mod steps;
+mod template;
+mod watch;
 
 use std::sync::Arc;
 
@@ -19,12 +22,16 @@ pub use self::encoder::Encoder;
 pub(crate) use self::encoder::Style;
 pub(crate) use self::entries::{Entries, Pointees};
 use self::fill::Link;
+use self::limit::checked;
+pub(crate) use self::template::{Place, Put, Template};
+use self::watch::Watch;
+pub(crate) use self::watch::Watched;
 use super::draft::Draft;
 use super::info::StreamerInfo;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// The largest byte count that a frame holds; a record cannot be longer.
-const MOST_BYTES: usize = 0x3fff_fffe;
+/// The payload of a record, and the classes that it takes to read it.
+pub(crate) type Written = (Vec<u8>, Vec<Arc<StreamerInfo>>);
 
 impl Encoder {
     /// The payload of a record that holds `draft`, and the classes that it takes to read it.
@@ -36,14 +43,37 @@ impl Encoder {
     /// [`Limit`](crate::ErrorKind::Limit) where the object is larger than a record can be.
     pub fn record(keylen: usize, draft: &Arc<Draft>) -> Result<(Vec<u8>, Vec<Arc<StreamerInfo>>)> {
         let mut encoder = Self::new(keylen);
+        encoder.root(draft)?;
+        Ok((checked(encoder.writer.into_bytes())?, encoder.classes.infos))
+    }
+
+    /// The same, with a template by which the record is written again: `name` names the numbers of watched members
+    /// that it can replace.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record`](Self::record).
+    pub(crate) fn record_and_template<F: Copy>(
+        keylen: usize,
+        draft: &Arc<Draft>,
+        watched: Watched,
+        name: impl FnMut(Place) -> Option<F>,
+    ) -> Result<(Written, Template<F>)> {
+        let mut encoder = Self::new(keylen);
+        encoder.watch = Some(Watch::new(watched));
+        encoder.writer.note_seams();
+        encoder.root(draft)?;
+        let seams = encoder.writer.take_seams();
+        let spots = encoder.watch.map_or_else(Vec::new, |watch| watch.spots);
+        let template = Template::new(&encoder.writer, &seams, &spots, name)?;
+        Ok(((checked(encoder.writer.into_bytes())?, encoder.classes.infos), template))
+    }
+
+    /// The record's own object.
+    fn root(&mut self, draft: &Arc<Draft>) -> Result<()> {
         let link = Link::Object(Arc::clone(draft));
-        encoder.written.insert(link.address(), (None, link));
-        encoder.object(draft)?;
-        let bytes = encoder.writer.into_bytes();
-        if bytes.len() > MOST_BYTES {
-            return Err(Error::limit("an object is too large for a record", MOST_BYTES as u64, bytes.len() as u64));
-        }
-        Ok((bytes, encoder.classes.infos))
+        self.written.insert(link.address(), (None, link));
+        self.object(draft)
     }
 }
 

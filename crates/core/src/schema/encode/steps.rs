@@ -7,11 +7,11 @@ use super::super::draft::Draft;
 use super::super::execute::Order;
 use super::super::framing_trace::{Replay, Stamp, WHOLE};
 use super::super::info;
-use super::super::program::{Program, Role, Span, Step, Target, TextForm, Versions};
+use super::super::program::{Body, Program, Role, Span, Step, Target, TextForm, Versions};
 use super::super::registry::Registry;
 use super::super::streamers::{Encode, write};
 use super::classes;
-use super::encoder::{Encoder, RECORD, ROOT};
+use super::encoder::{Encoder, Known, RECORD, ROOT};
 use super::fill::{Fill, Link};
 use super::source::Source;
 use crate::column::{BufferId, Number, Part, Prim, check};
@@ -33,23 +33,63 @@ impl Encoder {
     }
 
     pub(super) fn object_in(&mut self, draft: &Draft) -> Result<()> {
-        let (registry, target, trace) = match &draft.origin {
-            Some(origin) => (&origin.registry, origin.target.clone(), origin.trace.as_deref()),
-            None => (&*ROOT, target(&draft.class)?, None),
-        };
-        let program = registry.program(&target)?;
-        let info = self.classes.note(registry, &draft.class, &target);
-        let mut replay = Replay::new(trace);
-        let frame = match (&target, info) {
-            (Target::Members { class, .. }, Some(info)) if !super::super::streamers::forwards(class) => {
-                let usual = self.stamp(&info);
-                Some(self.open(replay.next(WHOLE).unwrap_or(&usual)))
+        match &draft.origin {
+            Some(origin) => {
+                let program = origin.registry.program(&origin.target)?;
+                let usual = self.usual_frame(&origin.registry, &draft.class, &origin.target);
+                let replay = Replay::new(origin.trace.as_deref());
+                self.framed(draft, &origin.registry, &program, usual.as_ref(), replay)
             }
-            _ => None,
-        };
-        self.rows(&program, registry, &[draft], replay, false)?;
-        self.close(frame.flatten());
+            None => {
+                let known = self.known(&draft.class)?;
+                self.framed(draft, &ROOT, &known.program, known.stamp.as_ref(), Replay::default())
+            }
+        }
+    }
+
+    /// An object in the frame that was recorded, or the usual one.
+    fn framed(
+        &mut self,
+        draft: &Draft,
+        registry: &Arc<Registry>,
+        program: &Arc<Program>,
+        usual: Option<&Stamp>,
+        mut replay: Replay<'_>,
+    ) -> Result<()> {
+        let frame = usual.and_then(|usual| self.open(replay.next(WHOLE).unwrap_or(usual)));
+        let outer = self.watch.as_mut().and_then(|watch| watch.object(&draft.class, program));
+        self.rows(program, registry, &[draft], replay, false)?;
+        if let Some(watch) = &mut self.watch {
+            watch.outer(outer);
+        }
+        self.close(frame);
         Ok(())
+    }
+
+    /// Notes the class of an object; returns its usual frame, where it has one of its own.
+    fn usual_frame(&mut self, registry: &Arc<Registry>, class: &Arc<str>, target: &Target) -> Option<Stamp> {
+        let info = self.classes.note(registry, class, target)?;
+        match target {
+            Target::Members { class, .. } if !super::super::streamers::forwards(class) => Some(self.stamp(&info)),
+            _ => None,
+        }
+    }
+
+    /// How objects of a class made here are written.
+    fn known(&mut self, class: &Arc<str>) -> Result<Arc<Known>> {
+        /// Classes that are remembered: more than records have.
+        const MOST: usize = 64;
+        if let Some(known) = self.known.iter().find(|known| known.class == *class) {
+            return Ok(Arc::clone(known));
+        }
+        let target = target(class)?;
+        let program = ROOT.program(&target)?;
+        let stamp = self.usual_frame(&ROOT, class, &target);
+        let known = Arc::new(Known { class: Arc::clone(class), program, stamp });
+        if self.known.len() < MOST {
+            self.known.push(Arc::clone(&known));
+        }
+        Ok(known)
     }
 
     /// Objects of one class and version: one after the other, or member by member.
@@ -157,6 +197,9 @@ impl Run<'_> {
             Step::Run { fields, .. } => {
                 let mut put = |field: &super::super::program::RunField, rows: usize, source: &mut Source<'_>| {
                     let values = source.numbers(field.buffer, field.prim.number(), rows * field.count as usize);
+                    if rows == 1 && field.count == 1 {
+                        self.encoder.watch_numbers(field.buffer, field.prim, None);
+                    }
                     self.encoder.numbers(field.prim, &values);
                 };
                 if order == Order::Columns {
@@ -177,6 +220,9 @@ impl Run<'_> {
                         let found = counts.iter().copied().max().unwrap_or(0);
                         return Err(Error::mismatch("a counted array has another length than its counter says")
                             .wanted(wanted.unwrap_or(count) as u64, found as u64));
+                    }
+                    if *flagged && *lists == 1 && *len == 1 {
+                        self.encoder.watch_numbers(*values, *prim, Some(count));
                     }
                     if *flagged {
                         let empty = count == 0 && stamp.is_some_and(|stamp| stamp.counted) && wanted == Some(0);
@@ -367,12 +413,7 @@ impl Run<'_> {
         let stamp = match known {
             Some(stamp) => stamp,
             None => {
-                let info = self.registry.info(&versions.class, Some(body.version), Some(body.checksum));
-                usual = match info {
-                    Some(info) => self.encoder.stamp(info),
-                    // A pair or another class that is known by its name only.
-                    None => Stamp { counted: true, checksum: Some(body.checksum), ..Stamp::default() },
-                };
+                usual = self.usual(versions, body);
                 &usual
             }
         };
@@ -380,6 +421,24 @@ impl Run<'_> {
         self.span(body.span, source, 1, Order::Rows)?;
         self.encoder.close(frame);
         Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// The frame of an object by value that was never read.
+    fn usual(&mut self, versions: &Versions, body: Body) -> Stamp {
+        // Programs of ROOT's own classes stay where they are.
+        let address = Arc::ptr_eq(self.registry, &ROOT).then_some(std::ptr::from_ref(versions) as usize);
+        if let Some((_, stamp)) = self.encoder.usual.iter().find(|(known, _)| Some(*known) == address) {
+            return stamp.clone();
+        }
+        let stamp = match self.registry.info(&versions.class, Some(body.version), Some(body.checksum)) {
+            Some(info) => self.encoder.stamp(info),
+            // A pair or another class that is known by its name only.
+            None => Stamp { counted: true, checksum: Some(body.checksum), ..Stamp::default() },
+        };
+        self.encoder.usual.extend(address.map(|address| (address, stamp.clone())));
+        stamp
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use crate::codec::{self, Scratch};
+use crate::codec::{self, Compression};
 use crate::container::{BIG_FILE, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Draft, Encoder};
@@ -186,9 +186,22 @@ impl Output {
 
     /// Writes a record, compressed if it is large enough and gets smaller.
     pub(crate) fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
+        self.put_packed(state, folder, key, payload, self.compression)
+    }
+
+    /// The same, compressed in another way than the file's.
+    fn put_packed(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        payload: &[u8],
+        compression: Compression,
+    ) -> Result<Key> {
         let mut packed = Vec::new();
-        let is_packed = payload.len() > LEAST_COMPRESSED_BYTES
-            && codec::deflate(payload, self.compression, &mut packed, &mut Scratch::default())?;
+        let mut scratch = self.options.session.scratches().take();
+        let is_packed =
+            payload.len() > LEAST_COMPRESSED_BYTES && codec::deflate(payload, compression, &mut packed, &mut scratch)?;
         let stored = if is_packed { &packed } else { payload };
         self.put_stored(state, folder, key, payload.len(), stored)
     }
@@ -216,18 +229,37 @@ impl Output {
         object: &Arc<Draft>,
         old: Option<&Key>,
     ) -> Result<Key> {
-        let name = &*Arc::clone(&key.name);
-        if old.is_none() && state.folders[folder].named(name, None).any(|key| key.is_directory()) {
-            let words = format!("{name:?} is a directory");
-            return Err(self.in_file(Error::new(ErrorKind::Exists, words)));
-        }
-        let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
-        let key = Key { cycle, ..key };
+        let key = self.with_cycle(state, folder, key, old)?;
         let keylen = usize::from(key.clone().sized(0).keylen);
         let (payload, classes) =
-            Encoder::record(keylen, object).map_err(|error| self.in_file(error.in_object(name)))?;
-        let key = self.put_record(state, folder, key, &payload)?;
+            Encoder::record(keylen, object).map_err(|error| self.in_file(error.in_object(&key.name)))?;
+        let key = self.put_object(state, folder, key, &payload, self.compression, old)?;
         state.describe(classes);
+        Ok(key)
+    }
+
+    /// The key of an object with the next cycle of its name, or with that of `old`.
+    pub(crate) fn with_cycle(&self, state: &State, folder: usize, key: Key, old: Option<&Key>) -> Result<Key> {
+        let folder = &state.folders[folder];
+        if old.is_none() && folder.named(&key.name, None).any(|key| key.is_directory()) {
+            let words = format!("{:?} is a directory", key.name);
+            return Err(self.in_file(Error::new(ErrorKind::Exists, words)));
+        }
+        let cycle = old.map_or_else(|| folder.next_cycle(&key.name), |old| Ok(old.cycle))?;
+        Ok(Key { cycle, ..key })
+    }
+
+    /// Writes an object's payload under a key that has its cycle, replacing `old`.
+    pub(crate) fn put_object(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        payload: &[u8],
+        compression: Compression,
+        old: Option<&Key>,
+    ) -> Result<Key> {
+        let key = self.put_packed(state, folder, key, payload, compression)?;
         match old {
             Some(old) => {
                 state.folders[folder].replace(old, key.clone());

@@ -3,16 +3,13 @@
 //! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`,
 //! `TFile::WriteHeader`.
 
-use std::sync::Arc;
-
+use crate::codec::{Algorithm, Compression};
 use crate::container::{BIG_FILE, Free, Key, write_key_list};
 use crate::error::{Error, Result};
-use crate::schema::{Draft, write_infos};
+use crate::schema::write_infos;
 use crate::write::file::directory::Moved;
 use crate::write::file::state::{Output, State};
-use crate::write::record::create::create;
-use crate::write::record::state::TreeState;
-use crate::write::record::update::update;
+use crate::write::record::payload::payload;
 
 impl Output {
     /// Writes the records that refer to everything written so far. New records never overwrite what the header on
@@ -65,17 +62,27 @@ impl Output {
         for index in 0..state.trees.len() {
             state.trees[index].update_branches().map_err(|error| self.in_file(error))?;
             let tree = &state.trees[index];
-            if !tree.changed {
+            // The last record of a tree is compressed as its file asks.
+            let is_last = tree.is_passing && !tree.is_open && tree.key.is_some();
+            if !tree.changed && !is_last {
                 continue;
             }
-            let object = Arc::new(draft(tree).map_err(|error| self.in_file(error))?);
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
             let (folder, old) = (tree.folder, tree.key.clone());
-            let key = self.key(state, object.class(), &tree.name, &tree.title);
+            let key = self.key(state, tree.class(), &tree.name, &tree.title);
             let key = key.with_pid_offset(old.as_ref().map_or(0, |old| old.pid_offset));
+            let key = self.with_cycle(state, folder, key, old.as_ref())?;
+            let made = payload(&mut state.trees[index], usize::from(key.clone().sized(0).keylen));
+            let (payload, classes) = made.map_err(|error| self.in_file(error.in_object(&key.name)))?;
             state.describe(infos);
-            let key = self.write_object(state, folder, key, &object, old.as_ref())?;
+            state.describe(classes);
+            let passing = passing(self.compression);
+            let is_passing =
+                state.trees[index].is_open && payload.len() >= LEAST_PASSING_BYTES && passing != self.compression;
+            let compression = if is_passing { passing } else { self.compression };
+            let key = self.put_object(state, folder, key, &payload, compression, old.as_ref())?;
             let tree = &mut state.trees[index];
+            tree.is_passing = is_passing;
             tree.key = Some(key);
             tree.changed = false;
             tree.saved = (tree.zip_bytes(), tree.entries);
@@ -163,10 +170,15 @@ impl Output {
     }
 }
 
-/// The record of a tree as far as it was published.
-fn draft(tree: &TreeState) -> Result<Draft> {
-    match &tree.base {
-        Some(base) => update(tree, base),
-        None => create(tree),
+/// Records of trees that are still written are compressed with less care from so many bytes on: the next save replaces
+/// them.
+const LEAST_PASSING_BYTES: usize = 1 << 20;
+
+/// How a record is compressed that will be replaced: in as little time as every reader of the file can read.
+fn passing(how: Compression) -> Compression {
+    match how.algorithm {
+        // At its first level it takes ten times as long as others.
+        Algorithm::Lzma => Compression { algorithm: Algorithm::Zlib, level: how.level.min(1) },
+        algorithm => Compression { algorithm, level: how.level.min(1) },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::branch::BranchSpec;
+use super::branch::{BranchKind, BranchSpec};
 use super::split::{Plan, Split};
 
 /// What a branch holds.
@@ -31,6 +31,18 @@ impl BranchLayout {
         match self {
             Self::Plain(_) | Self::Found(..) => None,
             Self::Split(plan, index, _) => plan.branches.get(*index),
+        }
+    }
+
+    /// How many leaves it has.
+    pub(crate) fn leaves(&self) -> usize {
+        match self {
+            Self::Plain(spec) => match &spec.kind {
+                BranchKind::Leaves(class) => class.members.len(),
+                _ => 1,
+            },
+            Self::Split(..) => usize::from(self.split().is_some_and(Split::has_leaf)),
+            Self::Found(..) => 0,
         }
     }
 

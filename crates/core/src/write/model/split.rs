@@ -356,6 +356,11 @@ impl Split {
         }
     }
 
+    /// Whether it has a leaf: bases and objects have none.
+    pub(crate) fn has_leaf(&self) -> bool {
+        !matches!(self.kind, kinds::BASE | kinds::OBJECT)
+    }
+
     /// Whether it has baskets.
     pub(crate) fn has_data(&self) -> bool {
         !matches!(self.data, Data::None)

@@ -5,12 +5,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::column::Number;
 use crate::error::Result;
 use crate::schema::{Datum, Draft, Mark};
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::BranchLayout;
 use crate::write::model::split::{Split, kinds, name_checksum};
-use crate::write::record::state::{BranchState, TreeState};
+use crate::write::record::figure::{OfBranch, OfTree};
+use crate::write::record::figures::{BranchFigures, TreeFigures};
+use crate::write::record::state::TreeState;
 
 /// Branches of a tree, and their leaves.
 pub(crate) fn branches(tree: &TreeState) -> Result<(Vec<Datum>, Vec<Datum>)> {
@@ -35,9 +38,7 @@ pub(crate) fn branches(tree: &TreeState) -> Result<(Vec<Datum>, Vec<Datum>)> {
 /// The record of a new tree.
 pub(crate) fn create(tree: &TreeState) -> Result<Draft> {
     let (top, leaves) = branches(tree)?;
-    let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
-    let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
-    let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters, tree.auto_flush.to_root());
+    let figures = TreeFigures::new(tree);
     let draft = Draft::new("TTree")
         .with("fName", Arc::clone(&tree.name))
         .with("fTitle", Arc::clone(&tree.title))
@@ -50,22 +51,22 @@ pub(crate) fn create(tree: &TreeState) -> Result<Draft> {
         .with("fMarkerColor", 1)
         .with("fMarkerStyle", 1)
         .with("fMarkerSize", 1.0)
-        .with("fEntries", tree.entries as i64)
-        .with("fTotBytes", total)
-        .with("fZipBytes", zipped)
-        .with("fSavedBytes", zipped)
-        .with("fFlushedBytes", zipped)
+        .with("fEntries", figures.one(OfTree::Entries))
+        .with("fTotBytes", figures.one(OfTree::TotBytes))
+        .with("fZipBytes", figures.one(OfTree::ZipBytes))
+        .with("fSavedBytes", figures.one(OfTree::ZipBytes))
+        .with("fFlushedBytes", figures.one(OfTree::ZipBytes))
         .with("fWeight", 1.0)
         .with("fScanField", 25)
         .with("fDefaultEntryOffsetLen", 1000)
-        .with("fNClusterRange", range_ends.len() as i64)
+        .with("fNClusterRange", figures.one(OfTree::Ranges))
         .with("fMaxEntries", 1_000_000_000_000_i64)
         .with("fMaxEntryLoop", 1_000_000_000_000_i64)
         .with("fAutoSave", tree.auto_save.to_root())
-        .with("fAutoFlush", auto_flush)
+        .with("fAutoFlush", figures.one(OfTree::AutoFlush))
         .with("fEstimate", 1_000_000_i64)
-        .with("fClusterRangeEnd", range_ends)
-        .with("fClusterSize", range_sizes)
+        .with("fClusterRangeEnd", figures.range_ends().to_vec())
+        .with("fClusterSize", figures.range_sizes().to_vec())
         .with("fBranches", list(top))
         .with("fLeaves", list(leaves));
     Ok(draft)
@@ -108,9 +109,9 @@ fn listed(leaves: &[BranchSpec]) -> Vec<Arc<Draft>> {
     leaves.iter().map(one).collect()
 }
 
-/// The leaf of a part of an object; bases and objects have none.
+/// The leaf of a part of an object, if it has one.
 fn split_leaf(split: &Split, counter: Option<Arc<Draft>>) -> Option<Draft> {
-    if matches!(split.kind, kinds::BASE | kinds::OBJECT) {
+    if !split.has_leaf() {
         return None;
     }
     let (len, bytes) = split.leaf;
@@ -131,28 +132,6 @@ fn list(items: Vec<Datum>) -> Draft {
     Draft::new("TObjArray").with("items", items)
 }
 
-/// Ranges of clusters of one size: the last entry of each and its size, and the size of the clusters after the last
-/// range; `unknown` if there is none yet.
-///
-/// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
-pub(crate) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
-    let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
-    let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, unknown) };
-    let mut entries = 0;
-    for (index, &size) in before.iter().enumerate() {
-        entries += size;
-        // The last cluster may be shorter and still belong to the range before it.
-        let next = sizes.get(index + 1).copied().unwrap_or(size);
-        let goes_on = next == size || index + 2 == sizes.len() && next < size;
-        if !goes_on {
-            ends.push(entries as i64 - 1);
-            range_sizes.push(size as i64);
-        }
-    }
-    let size = before.last().copied().filter(|&size| last <= size).unwrap_or(last);
-    (ends, range_sizes, size as i64)
-}
-
 fn branch(
     tree: &TreeState,
     index: usize,
@@ -160,21 +139,9 @@ fn branch(
     marks: &[Mark],
     children: Vec<Datum>,
 ) -> Result<Draft> {
-    /// ROOT's values for a new branch.
-    const LEAST_BASKETS: usize = 10;
-    const LEAST_BYTES: u64 = 32_000;
     let branch = &tree.branches[index];
-    let written = branch.baskets.len();
-    let slots = (written + 1).max(LEAST_BASKETS);
-    let mut bytes: Vec<i32> = branch.baskets.iter().map(|basket| basket.nbytes as i32).collect();
-    let mut seeks: Vec<i64> = branch.baskets.iter().map(|basket| basket.seek as i64).collect();
-    let mut firsts: Vec<i64> = branch.baskets.iter().map(|basket| basket.first_entry as i64).collect();
-    bytes.resize(slots, 0);
-    seeks.resize(slots, 0);
-    if branch.layout.has_data() {
-        firsts.push(tree.entries as i64);
-    }
-    firsts.resize(slots, 0);
+    let figures = BranchFigures::new(tree, branch);
+    let whole = |which| figures.one(which);
     let (title, varies) = match (&branch.layout, branch.layout.split()) {
         (BranchLayout::Plain(spec), _) => {
             let is_fixed = matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_) | BranchKind::Leaves(_));
@@ -194,20 +161,20 @@ fn branch(
         .with("fFillColor", 0)
         .with("fFillStyle", 1001)
         .with("fCompress", branch.compression.to_root())
-        .with("fBasketSize", branch.largest_bytes.max(LEAST_BYTES) as i64)
+        .with("fBasketSize", whole(OfBranch::BasketSize))
         .with("fEntryOffsetLen", if varies { 1000 } else { 0 })
-        .with("fWriteBasket", written as i64)
-        .with("fEntryNumber", tree.entries as i64)
-        .with("fMaxBaskets", slots as i64)
-        .with("fEntries", tree.entries as i64)
-        .with("fTotBytes", branch.tot_bytes as i64)
-        .with("fZipBytes", branch.zip_bytes as i64)
+        .with("fWriteBasket", whole(OfBranch::WriteBasket))
+        .with("fEntryNumber", whole(OfBranch::Entries))
+        .with("fMaxBaskets", whole(OfBranch::MaxBaskets))
+        .with("fEntries", whole(OfBranch::Entries))
+        .with("fTotBytes", whole(OfBranch::TotBytes))
+        .with("fZipBytes", whole(OfBranch::ZipBytes))
         .with("fBranches", list(children))
         .with("fLeaves", list(leaves.collect()))
         .with("fBaskets", list(Vec::new()))
-        .with("fBasketBytes", bytes)
-        .with("fBasketEntry", firsts)
-        .with("fBasketSeek", seeks);
+        .with("fBasketBytes", Datum::numbers(Number::I32, figures.bytes().map(|bytes| (bytes as i32).to_ne_bytes())))
+        .with("fBasketEntry", figures.firsts().collect::<Vec<_>>())
+        .with("fBasketSeek", figures.seeks().collect::<Vec<_>>());
     match &branch.layout {
         BranchLayout::Plain(spec) => Ok(match spec.class() {
             // A whole object: neither split nor a member.
@@ -238,7 +205,7 @@ fn branch(
                 None => draft,
             };
             match (split.kind, marks.get(index)) {
-                (kinds::COLLECTION, Some(mark)) => draft.with("fMaximum", branch.most as i64).marked(mark.clone()),
+                (kinds::COLLECTION, Some(mark)) => draft.with("fMaximum", whole(OfBranch::Most)).marked(mark.clone()),
                 _ => Ok(draft),
             }
         }
@@ -283,24 +250,12 @@ fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Dra
 
 #[cfg(test)]
 mod tests {
-    use super::{clusters, name_checksum};
+    use super::name_checksum;
 
     #[test]
     fn checksums_of_collections_are_those_of_root() {
         // As ROOT 6.40 wrote them.
         assert_eq!(name_checksum("vector<float>"), 89_790_107);
         assert_eq!(name_checksum("vector<vector<vector<int> > >"), 1_960_736_872);
-    }
-
-    #[test]
-    fn clusters_of_one_size_are_one_range() {
-        let sizes = |sizes: &[u64]| clusters(sizes, -30_000_000);
-        assert_eq!(sizes(&[]), (vec![], vec![], -30_000_000));
-        assert_eq!(sizes(&[7]), (vec![], vec![], 7));
-        assert_eq!(sizes(&[10, 10, 10, 4]), (vec![], vec![], 10));
-        assert_eq!(sizes(&[10, 10, 20, 20, 5]), (vec![19], vec![10], 20));
-        assert_eq!(sizes(&[10, 20]), (vec![9], vec![10], 20));
-        assert_eq!(sizes(&[20, 10, 10]), (vec![19], vec![20], 10));
-        assert_eq!(sizes(&[5, 3, 9, 2]), (vec![4, 7], vec![5, 3], 9));
     }
 }

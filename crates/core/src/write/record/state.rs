@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::{Compression, RandomAccess};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::schema::Draft;
+use crate::schema::{Draft, Template};
 use crate::write::basket::PlacedBasket;
 use crate::write::clustering::Every;
 use crate::write::commit::queue::ClusterQueue;
@@ -14,6 +14,7 @@ use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::BranchLayout;
 use crate::write::model::split::Plan;
 use crate::write::options::TreeOptions;
+use crate::write::record::figure::Figure;
 
 /// A tree as far as it was published.
 #[derive(Debug)]
@@ -36,7 +37,11 @@ pub(crate) struct TreeState {
     pub(crate) auto_save: Every,
     /// Key of its last record.
     pub(crate) key: Option<Key>,
+    /// What its next record is written by, if only numbers have changed since the last one.
+    pub(crate) template: Option<Template<Figure>>,
     pub(crate) changed: bool,
+    /// Whether its last record was compressed with less care, to be replaced.
+    pub(crate) is_passing: bool,
     /// Whether a writer may still add rows.
     pub(crate) is_open: bool,
     /// Compressed bytes and entries of the last save.
@@ -162,7 +167,9 @@ impl TreeState {
             auto_flush: options.auto_flush,
             auto_save: options.auto_save,
             key: None,
+            template: None,
             changed: true,
+            is_passing: false,
             is_open: true,
             saved: (0, 0),
             queue: None,
@@ -174,6 +181,11 @@ impl TreeState {
         // A tree that is new has none from before.
         let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()).map_or(0, |before| before[index]);
         before + self.branches[index].baskets.len()
+    }
+
+    /// The class of its record.
+    pub(crate) fn class(&self) -> &str {
+        self.base.as_ref().map_or("TTree", |base| base.draft.class())
     }
 
     /// Whether its record can be written: added branches have a value for each entry.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Mark};
+use crate::write::record::cluster_ranges;
 use crate::write::record::create;
 use crate::write::record::edit::{each_branch, set_index, set_wholes, whole, wholes};
 use crate::write::record::state::{Base, BranchState, TreeState};
@@ -89,7 +90,7 @@ fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
         ends.push(entries - 1);
         sizes.push(if auto_flush > 0 { auto_flush } else { entries - closed });
     }
-    let (more_ends, more_sizes, auto_flush) = create::clusters(&tree.clusters, auto_flush);
+    let (more_ends, more_sizes, auto_flush) = cluster_ranges::clusters(&tree.clusters, auto_flush);
     ends.extend(more_ends.iter().map(|end| entries + end));
     sizes.extend(more_sizes);
     draft.set("fNClusterRange", ends.len() as i64);

@@ -151,7 +151,9 @@ impl FileWriter {
             let branches = tree.branches.iter_mut().filter(|branch| branch.value == value);
             branches.for_each(|branch| branch.compression = *setting);
         }
-        tree.changed |= !compression.is_empty();
+        if !compression.is_empty() {
+            (tree.changed, tree.template) = (true, None);
+        }
         tree.is_open = true;
         let (specs, options) = (tree.specs.to_vec(), TreeOptions { auto_flush: tree.auto_flush, ..options });
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], specs, options))
