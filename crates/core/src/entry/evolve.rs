@@ -35,6 +35,15 @@ impl Adapter {
         rows: Range<usize>,
     ) -> Result<()> {
         let differs = || Error::mismatch(format!("{} was expected, and {} is stored", spelled(wanted), stored(kind)));
+        // They are lists like others.
+        let item = match wanted {
+            Type::Counted(number, _) => Some(Type::Number(*number)),
+            Type::Clones(clones) => Some(Type::Object(Arc::clone(&clones.class))),
+            _ => None,
+        };
+        if let Some(item) = item {
+            return self.append(into, &Type::vector(item), kind, source, rows);
+        }
         match (wanted, into) {
             (Type::Number(to), Column::Numbers(_, into)) => match kind {
                 Kind::Number { buffer, number } => {

@@ -52,17 +52,22 @@ fn names(member: &Member) -> impl Iterator<Item = &str> {
 /// All names that a member of a type, or of what it is made of, has or had; those of bases included.
 pub(super) fn all_names<'t>(kind: &'t Type, into: &mut std::collections::HashSet<&'t str>) {
     match kind {
-        Type::Object(class) | Type::Pointer(class) => class.members.iter().for_each(|member| {
-            into.extend(names(member));
-            all_names(&member.kind, into);
-        }),
+        Type::Object(class) | Type::Pointer(class) => names_in(class, into),
         Type::Sequence(_, item) => all_names(item, into),
         Type::Mapping(_, key, value) => {
             into.extend(["first", "second"]);
             all_names(key, into);
             all_names(value, into);
         }
-        Type::Number(_) | Type::Array(..) | Type::Text | Type::RootText => {}
+        Type::Clones(clones) => names_in(&clones.class, into),
+        Type::Number(_) | Type::Array(..) | Type::Text | Type::RootText | Type::Counted(..) => {}
+    }
+}
+
+fn names_in<'t>(class: &'t Class, into: &mut std::collections::HashSet<&'t str>) {
+    for member in &class.members {
+        into.extend(names(member));
+        all_names(&member.kind, into);
     }
 }
 

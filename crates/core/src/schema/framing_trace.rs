@@ -52,6 +52,13 @@ impl Trace {
     }
 }
 
+impl Trace {
+    /// The last stamp of a step that is as wanted.
+    pub(super) fn last(&self, step: u32, is_wanted: impl Fn(&Stamp) -> bool) -> Option<&Stamp> {
+        self.0.get(&step)?.iter().rev().map(|(stamp, _)| stamp).find(|stamp| is_wanted(stamp))
+    }
+}
+
 /// Replays a trace. Objects may have changed since: if a step has more items than before, the last stamp applies to the
 /// rest.
 #[derive(Default)]

@@ -1,11 +1,13 @@
 //! CLASSES: C++ type names, StreamerInfo, and their compilation to programs.
 
 mod builtin;
+mod clones_form;
 mod compile;
 mod draft;
 pub(crate) mod draft_members;
 mod draft_read;
 mod encode;
+mod entry_forms;
 mod execute;
 mod framing_trace;
 mod handwritten;
@@ -21,11 +23,13 @@ mod streamers;
 mod typename;
 mod versions;
 
+pub(crate) use clones_form::ClonesForm;
 pub(crate) use compile::regroup;
 pub use draft::{Datum, Draft, Mark};
 #[doc(hidden)]
 pub use encode::Encoder;
 pub(crate) use encode::{Entries, Place, Pointees, Put, Style, Template};
+pub(crate) use entry_forms::{EntryBytes, EntryForms, MemberName};
 #[doc(hidden)]
 pub use execute::{Machine, Order};
 pub use info::{Detail, Element, StreamerInfo};

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::clones_form::ClonesForm;
 use crate::column::{BufferId, BufferKind, Kind, Number, Prim};
 use crate::error::{Error, Result};
 
@@ -318,6 +319,15 @@ pub enum Step {
         which: Custom,
         /// Its buffers, in the order that [`Custom`] gives.
         buffers: Box<[BufferId]>,
+    },
+    /// A `TClonesArray` of which is known what it holds: it is written, and never read.
+    Clones {
+        /// All but the objects.
+        form: Arc<ClonesForm>,
+        /// One object.
+        item: Span,
+        /// Ends of the lists.
+        ends: BufferId,
     },
     /// A member that this version of a class does not have: zero or empty.
     Missing {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
+use super::clones_form::ClonesForm;
 use super::handwritten;
 use super::info::{Detail, StreamerInfo};
 use super::program::{Program, Target};
@@ -33,6 +34,9 @@ pub struct Registry {
     /// Names of described pairs and arrays, by their type in the spelling of [`TypeName`].
     templates: HashMap<String, Arc<str>>,
     programs: RwLock<HashMap<Target, Arc<Program>>>,
+    /// What members of classes that are `TClonesArray` hold, where that is known: by class and member.
+    clones: HashMap<(Arc<str>, Arc<str>), Arc<ClonesForm>>,
+    is_for_writing: bool,
     file_version: i32,
 }
 
@@ -63,6 +67,26 @@ impl Registry {
             versions.extend_from_slice(layouts);
         }
         registry
+    }
+
+    /// The same, for writing values alone; and what members that are `TClonesArray` hold, by class and member.
+    pub(crate) fn for_writing(
+        mut self,
+        clones: impl IntoIterator<Item = ((Arc<str>, Arc<str>), Arc<ClonesForm>)>,
+    ) -> Self {
+        self.clones = clones.into_iter().collect();
+        self.is_for_writing = true;
+        self
+    }
+
+    /// Whether its programs write values, and read none.
+    pub(super) fn is_for_writing(&self) -> bool {
+        self.is_for_writing
+    }
+
+    /// What a member that is a `TClonesArray` holds, where that is known.
+    pub(crate) fn clones_of(&self, class: &Arc<str>, member: &Arc<str>) -> Option<&Arc<ClonesForm>> {
+        self.clones.get(&(Arc::clone(class), Arc::clone(member)))
     }
 
     /// `fVersion` of the file: a few layouts depend on it.

@@ -160,7 +160,7 @@ impl Step {
                 swap(ends);
                 swap(bytes);
             }
-            Self::Collection { ends, .. } => swap(ends),
+            Self::Collection { ends, .. } | Self::Clones { ends, .. } => swap(ends),
             Self::Loop { counter, ends, raw, .. } => {
                 swap_counter(counter);
                 swap(ends);

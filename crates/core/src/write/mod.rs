@@ -37,7 +37,7 @@ pub(crate) use basket::blocks::Payload;
 pub use clustering::Every;
 pub use model::branch::{BranchKind, BranchSpec, Item};
 pub(crate) use model::class::ARRAY_MEMBER;
-pub use model::class::{Class, Member, Type};
+pub use model::class::{Class, Clones, Member, Type};
 pub use model::columns::Column;
 pub use model::tobject::NEW_OBJECT;
 pub use model::values::{Foreign, Values};

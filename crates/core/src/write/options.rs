@@ -55,7 +55,8 @@ pub struct TreeOptions {
     pub cluster_bytes: usize,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub basket_bytes: usize,
-    /// Collections of objects are written member by member, as ROOT does, and not object by object.
+    /// Collections of objects are written member by member, as ROOT does, and not object by object. Entries that are
+    /// added to a tree have what those before them have.
     pub member_wise: bool,
     /// The tree's record is saved when it is begun, without entries, so that recovery finds what is committed.
     /// Otherwise the tree is invisible until it has rows and is saved: an object of its name stays the newest until

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core, errors
+from sapwood._write import references
 from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
 
 Type = tuple[Any, ...]
@@ -243,12 +244,13 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     if word in ("text", "TString"):
         texts = [encoded(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
-    if word in _WORDS:
+    item = _item_of(kind)
+    if item is not None:
         lists = [_listed(value) for value in values]
         return (
             "lists",
             _ends(map(len, lists)),
-            _of_objects(kind[1], [item for items in lists for item in items]),
+            _of_objects(item, [value for items in lists for value in items]),
         )
     if word in _PAIRS:
         maps = [list(_paired(word, value)) for value in values]
@@ -272,6 +274,8 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     name, _, members = kind[1]
     columns = []
     usual = _usual(kind[1])
+    if name in references.USUAL:
+        values = [references.as_members(name, value) for value in values]
     for member, of, is_base, _ in members:
         if is_base:
             columns.append(_of_objects(of, values))
@@ -298,6 +302,8 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
         return _as_it_lies(kind, layout.content, first, last)
     if first == last and layout.is_unknown:  # nothing says what would be in it
         return _of_objects(kind, [])
+    if _is_reference_in_short(kind, layout):
+        return _of_objects(kind, ak.to_list(layout[first:last]))
     if word in ("number", "array") and not parameters:
         numbers, shape, start, end = layout, [], first, last
         while type(numbers) is ak.contents.RegularArray and numbers.size and not numbers.parameters:
@@ -316,11 +322,12 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
             for name, of, is_base, _ in kind[1][2]
         ]
         return "record", last - first, columns
-    elif word in _WORDS and type(layout) is ak.contents.ListOffsetArray and "__array__" not in parameters:
+    item = _item_of(kind)
+    if item is not None and type(layout) is ak.contents.ListOffsetArray and "__array__" not in parameters:
         offsets = np.asarray(layout.offsets.data)[first : last + 1]
         start, end = int(offsets[0]), int(offsets[-1])
         ends = (offsets[1:] - start).astype("u8")
-        return "lists", ends, _as_it_lies(kind[1], layout.content, start, end)
+        return "lists", ends, _as_it_lies(item, layout.content, start, end)
     return _of_layout(kind, ak.to_layout(ak.to_packed(layout[first:last])))
 
 
@@ -333,13 +340,35 @@ def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
         raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
 
 
-def _usual(kind: tuple[Any, ...]) -> dict[str, int]:
+def _usual(kind: tuple[Any, ...]) -> dict[str, Any]:
     """Members that objects of a class need not have: reading does not show those of ``TObject``."""
+    if kind[0] in references.USUAL:
+        return references.USUAL[kind[0]]
     return NEW_OBJECT if kind[0] == "TObject" else {}
 
 
+def _is_reference_in_short(kind: Type, layout: Any) -> bool:
+    """Whether values are references, and given as less than their members."""
+    if kind[0] != "object" or kind[1][0] not in references.USUAL:
+        return False
+    return not layout.is_record or references.NAMED[kind[1][0]] not in layout.fields
+
+
+def _item_of(kind: Type) -> Type | None:
+    """The type of what a list holds; none for what is no list."""
+    if kind[0] in _WORDS:
+        item: Type = kind[1]
+        return item
+    if kind[0] == "counted":
+        return "number", kind[1]
+    return ("object", kind[1]) if kind[0] == "TClonesArray" else None
+
+
 def _repeated(kind: tuple[Any, ...], member: str, of: Type, rows: int) -> Column:
-    return _of_numbers(of, np.full(rows, _usual(kind)[member], of[1]), rows)
+    value = _usual(kind)[member]
+    if of[0] != "number":
+        return _of_objects(of, [value] * rows)
+    return _of_numbers(of, np.full(rows, value, of[1]), rows)
 
 
 def _of_numbers(kind: Type, values: Any, rows: int) -> Column:
@@ -356,7 +385,10 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     word = kind[0]
 
     def wrong() -> errors.MismatchError:  # the words cost more than many a column
-        return errors.MismatchError(f"values of type {layout.form.type} were given where {word} is declared")
+        declared = f"an array counted by {kind[2]!r}" if word == "counted" else word
+        return errors.MismatchError(
+            f"values of type {layout.form.type} were given where {declared} is declared"
+        )
 
     if word == "pointer":
         if not layout.is_option:
@@ -369,8 +401,13 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         return "lists", _ends(there), _of_layout(("object", kind[1]), present)
     if layout.is_unknown and len(layout) == 0:
         return _of_objects(kind, [])
+    if _is_reference_in_short(kind, layout):
+        return _of_objects(kind, ak.to_list(layout))
     if layout.is_option:
-        raise wrong()
+        if np.asarray(layout.mask_as_bool(valid_when=False)).any():
+            raise wrong()
+        # As reading has what pointers lead to.
+        return _of_layout(kind, ak.to_layout(ak.to_packed(ak.drop_none(ak.Array(layout), axis=0))))
     if word in ("number", "array"):
         try:
             # packed: an array of numbers is what it holds
@@ -399,8 +436,9 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         if layout.parameter("__array__") not in ("string", "bytestring"):
             raise wrong()
         return "lists", ends, ("numbers", 1, memory(np.asarray(layout.content[: offsets[-1]].data)))
-    if word in _WORDS:
-        return "lists", ends, _of_layout(kind[1], content)
+    item = _item_of(kind)
+    if item is not None:
+        return "lists", ends, _of_layout(item, content)
     fields = content.fields  # of a map: pairs
     if len(fields) != 2:
         raise wrong()

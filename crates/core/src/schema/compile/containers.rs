@@ -29,9 +29,13 @@ impl Compiler<'_> {
             return Ok(self.std_string(element));
         }
         let (mut step, kind) = self.framed_container(&name, item_code)?;
-        if let Step::Collection { array, value_version_from, .. } = &mut step {
+        if let Step::Collection { array, columns, value_version_from, .. } = &mut step {
             *array = element.array_length.max(1);
             *value_version_from = if pointer { 9 } else { 8 };
+            // Objects of what is not to be split stand one by one.
+            if self.registry.is_for_writing() && element.title.starts_with("||") {
+                *columns = None;
+            }
         }
         let kind = if let Step::Opaque { .. } = step { kind } else { fixed(kind, element) };
         Ok((vec![step], kind))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::clones_form::ClonesForm;
 use super::super::info::{Detail, Element, StreamerInfo};
 use super::super::program::{Body, Counter, Custom, Role, Span, Step, TextForm, Versions};
 use super::super::streamers;
@@ -51,6 +52,7 @@ impl Compiler<'_> {
                 let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
                 self.repeat(vec![step], kind, element)
             }
+            61..=64 | 69 if let Some(form) = self.clones(element) => self.known_clones(form)?,
             61 | 62 | 63 | 68 | 81 | 82 => {
                 let (steps, kind) = self.class_value(element.type_name.trim_end_matches(['*', ' ']), Role::Member)?;
                 self.repeat(steps, kind, element)
@@ -166,6 +168,20 @@ impl Compiler<'_> {
         };
         let fields = vec![number("fUniqueID", id), number("fBits", bits)];
         (vec![Step::Object { id, bits }], Kind::Record { class: "TObject".into(), fields })
+    }
+
+    /// What a member that is a `TClonesArray` holds, where that is known: where it is written.
+    fn clones(&self, element: &Element) -> Option<Arc<ClonesForm>> {
+        self.registry.clones_of(self.stack.last()?, &element.name).cloned()
+    }
+
+    /// A `TClonesArray` as the list of its objects.
+    fn known_clones(&mut self, form: Arc<ClonesForm>) -> Result<Compiled> {
+        let ends = self.buffer(BufferKind::Ends);
+        let (steps, item) = self.class_value(&form.class, Role::Member)?;
+        let item_steps = self.seal(steps);
+        let kind = Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) };
+        Ok((vec![Step::Clones { form, item: item_steps, ends }], kind))
     }
 
     /// The spelling by which the file describes a class: a streamer info may leave out the namespace of its own class.

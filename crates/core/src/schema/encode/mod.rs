@@ -7,6 +7,7 @@
 //! `TStreamerInfo::WriteBuffer`.
 
 mod classes;
+mod clones;
 mod encoder;
 mod entries;
 mod fill;

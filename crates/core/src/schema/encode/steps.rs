@@ -159,7 +159,7 @@ impl Encoder {
 /// One program that is run.
 pub(super) struct Run<'r> {
     pub(super) encoder: &'r mut Encoder,
-    program: &'r Program,
+    pub(super) program: &'r Program,
     pub(super) registry: &'r Arc<Registry>,
 }
 
@@ -172,7 +172,7 @@ impl Run<'_> {
         (0..n).try_for_each(|_| self.span(span, source, 1, Order::Rows))
     }
 
-    fn span(&mut self, span: Span, source: &mut Source<'_>, n: usize, order: Order) -> Result<()> {
+    pub(super) fn span(&mut self, span: Span, source: &mut Source<'_>, n: usize, order: Order) -> Result<()> {
         let steps = &self.program.steps[span.start as usize..span.end as usize];
         // Reading ends with what a version lacks; writing begins with it.
         for step in steps {
@@ -317,6 +317,7 @@ impl Run<'_> {
                     write(&mut Writing { run: &mut *self, source: &mut *source, step: at }, *which, buffers)?;
                 }
             }
+            Step::Clones { form, item, ends } => self.clones(form, *item, *ends, source, n)?,
             Step::Missing { .. } | Step::Convert { .. } => {}
             Step::Opaque { ends, bytes, .. } => {
                 for _ in 0..n {

@@ -171,6 +171,7 @@ impl Machine<'_> {
             Step::Object { id, bits } => self.tobjects(*id, *bits, reader, n, part)?,
             Step::Bits { buffer } => self.bits(*buffer, reader, n, part)?,
             Step::Custom { which, buffers } => self.custom(*which, buffers, reader, n, part)?,
+            Step::Clones { .. } => return Err(Error::internal("a program that only writes is run over bytes")),
             Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
             Step::Convert { from, to, count } => convert(*from, *to, *count, n, part)?,
             Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::clones_form::{class_and_version, is_member_wise};
 use super::super::framing_trace::Stamp;
 use super::super::info;
 use super::super::program::Target;
@@ -34,7 +35,7 @@ pub(super) fn read(
             .at(at)
             .wanted(reader.left() as u64, items as u64));
     }
-    if !is_in_columns(version, bits) {
+    if !is_member_wise(version, bits) {
         for _ in 0..items {
             let object = if reader.u8()? != 0 { machine.object(&class, reader)? } else { 0 };
             part.words_mut(objects).push(object);
@@ -67,7 +68,7 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
     to.writer().u32(items as u32);
     to.writer().i32(low as i32);
     let (class, target) = class_of(&crate::wire::text(&of));
-    let in_columns = is_in_columns(stamp.version, stamp.bits);
+    let in_columns = is_member_wise(stamp.version, stamp.bits);
     to.objects(objects, items, &class, &target, in_columns)?;
     if in_columns
         && items == 0
@@ -79,14 +80,8 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
     Ok(())
 }
 
-/// `BypassStreamer`: its bit moved with version 4.
-fn is_in_columns(version: i16, bits: u32) -> bool {
-    bits & if version == 3 { 1 << 14 } else { 1 << 12 } != 0
-}
-
 /// The class of the objects, of `Name;version`.
 fn class_of(of: &str) -> (Arc<str>, Target) {
-    let (class, version) = of.split_once(';').unwrap_or((of, ""));
-    let class: Arc<str> = class.into();
-    (Arc::clone(&class), Target::Members { class, version: version.parse().ok(), checksum: None })
+    let (class, version) = class_and_version(of);
+    (Arc::clone(&class), Target::Members { class, version, checksum: None })
 }

@@ -1,7 +1,7 @@
 //! `TRef` and `TRefArray`: numbers of objects that are elsewhere.
 
 use super::super::framing_trace::Stamp;
-use super::interface::{Columns, Decode, Encode, columns_of, field, push, usual};
+use super::interface::{Columns, Decode, Encode, columns_of, field, push};
 use super::{array, collection};
 use crate::column::{BufferId, Field, Number, Part};
 use crate::error::Result;
@@ -50,7 +50,8 @@ pub(super) fn read_one(
 
 pub(super) fn write_one(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
     let [process, object, flags] = columns_of("TRef", buffers)?;
-    let stamp = to.stamp().unwrap_or_else(|| usual(1));
+    // Its streamer begins with that of `TObject`, which has no byte count.
+    let stamp = to.stamp().unwrap_or_else(|| Stamp { version: 1, ..Stamp::default() });
     let pid = to.number(process, Number::U16) as u16;
     let unique = to.number(object, Number::U32) as u32;
     let bits = to.number(flags, Number::U32) as u32;

@@ -7,6 +7,7 @@ pub(crate) mod buffer;
 pub(crate) mod leaf_payload;
 pub(crate) mod object_payload;
 pub(crate) mod offsets;
+pub(crate) mod pointee;
 pub(crate) mod raw_entries;
 pub(crate) mod recycle;
 pub(crate) mod reused_bytes;

@@ -5,10 +5,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Field, Kind, Number, Part, Prim, check};
+use crate::column::{BufferId, Field, Kind, Part, Prim, check};
 use crate::error::{Error, Result};
-use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
+use crate::schema::{Encoder, Entries, IS_REFERENCED, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, stored};
+use crate::write::basket::pointee::{draft, too_few};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
 use crate::write::model::split::{Data, Plan, Split};
@@ -34,7 +35,7 @@ fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Colum
 pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
     match &split.data {
         Data::None => 0,
-        Data::Counts(_) => 4 * rows.len(),
+        Data::Counts(..) => 4 * rows.len(),
         Data::Rows(path, ..) => inside(column, path).map_or(0, |column| column.bytes_of(rows)),
         Data::Items(path, member, ..) => lists(column, path).map_or(0, |(ends, items)| {
             inside(items, member).map_or(0, |column| column.bytes_of(&Column::span(ends, rows)))
@@ -44,7 +45,7 @@ pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> u
 
 /// The most items of a collection.
 pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
-    let Data::Counts(path) = &split.data else { return 0 };
+    let Data::Counts(path, _) = &split.data else { return 0 };
     let Some((ends, _)) = lists(column, path) else { return 0 };
     rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
 }
@@ -61,15 +62,18 @@ pub(crate) fn payload(
     let lost = || Error::mismatch("values are not laid out as their class is");
     match &split.data {
         Data::None => Ok(None),
-        Data::Counts(path) => {
+        Data::Counts(path, has_offsets) => {
             let (ends, _) = lists(column, path).ok_or_else(lost)?;
             let count = |row: usize| Column::span(ends, &(row..row + 1)).len() as u32;
             into.extend(rows.clone().flat_map(|row| count(row).to_be_bytes()));
+            if !has_offsets {
+                return Ok(Some(Shape { data_bytes: 4 * rows.len(), width: 4 }));
+            }
             Ok(with_offsets(4 * rows.len(), keylen, (0..rows.len() + 1).map(|row| 4 * row), into))
         }
         Data::Rows(path, kind, program) => {
             let column = inside(column, path).ok_or_else(lost)?;
-            match (numbers(kind, column, rows, into), kind) {
+            match (numbers(split, kind, column, rows, into), kind) {
                 (Some(width), Type::Number(_)) if split.single().is_some() => {
                     Ok(Some(Shape { data_bytes: width * rows.len(), width }))
                 }
@@ -84,7 +88,7 @@ pub(crate) fn payload(
             let (ends, items) = lists(column, path).ok_or_else(lost)?;
             let column = inside(items, member).ok_or_else(lost)?;
             let span = Column::span(ends, rows);
-            match numbers(kind, column, &span, into) {
+            match numbers(split, kind, column, &span, into) {
                 Some(width) => {
                     let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
                     Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
@@ -110,11 +114,17 @@ fn with_offsets(
 }
 
 /// Appends numbers or arrays of them as they stand in a file, and gives the bytes of each; none for other values.
-fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
+fn numbers(split: &Split, kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
     let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
         return None;
     };
-    stored(Prim::Plain(*number), bytes.get(rows.start * width..rows.end * width)?, into);
+    let bytes = bytes.get(rows.start * width..rows.end * width)?;
+    let is_referenced = |word: &[u8; 4]| u32::from_ne_bytes(*word) & IS_REFERENCED != 0;
+    if split.code == BITS_CODE && bytes.as_chunks().0.iter().any(is_referenced) {
+        // The number of a process is behind it.
+        return None;
+    }
+    stored(Prim::Plain(*number), bytes, into);
     Some(*width)
 }
 
@@ -203,76 +213,4 @@ impl Fill<'_> {
     fn ends(&mut self, buffer: BufferId, ends: &[u64], rows: &Range<usize>) -> Result<()> {
         rows.clone().try_for_each(|row| self.part.end_list(buffer, Column::span(ends, &(row..row + 1)).len()))
     }
-}
-
-/// The object that row `row` of a column is.
-fn draft(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usize) -> Result<Draft> {
-    let unknown = || Error::unsupported(format!("class {class} is not known"));
-    let info = registry.info(class, None, None).ok_or_else(unknown)?;
-    let Column::Record(_, columns) = column else { return Err(unknown()) };
-    let mut members = Vec::with_capacity(columns.len());
-    for (element, column) in info.elements.iter().zip(columns) {
-        match column {
-            Column::Record(..) if column.is_hollow() => {}
-            Column::Record(..) if &*element.type_name == "BASE" => {
-                let base = draft(registry, &element.name, column, row)?;
-                members.extend(base.members().map(|(name, value)| (name.into(), value.clone())));
-            }
-            column => members.push((Arc::clone(&element.name), datum(registry, element, column, row)?)),
-        }
-    }
-    Ok(Draft::described(registry, class, members))
-}
-
-/// The value of a member of the object that row `row` of a column is.
-fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Column, row: usize) -> Result<Datum> {
-    let class: Arc<str> = element.type_name.trim_end_matches('*').into();
-    let one = row..row + 1;
-    match column {
-        Column::Numbers(width, bytes) => {
-            let number = element_number(element.code)?;
-            let bytes = bytes.get(row * width..(row + 1) * width).ok_or_else(too_few)?;
-            Ok(match (element.array_length, number) {
-                (0, Number::F32) => Datum::Float(f32::from_ne_bytes(*bytes.first_chunk().ok_or_else(too_few)?).into()),
-                (0, Number::F64) => Datum::Float(f64::from_ne_bytes(*bytes.first_chunk().ok_or_else(too_few)?)),
-                (0, number) => Datum::Int(number.whole(bytes)),
-                _ => Datum::Numbers(number, bytes.to_vec()),
-            })
-        }
-        Column::Lists(ends, items) if &*class == "string" => {
-            let Column::Numbers(_, bytes) = &**items else { return Err(Error::mismatch("a string without bytes")) };
-            let text = bytes.get(Column::span(ends, &one)).ok_or_else(too_few)?;
-            Ok(Datum::Bytes(text.into()))
-        }
-        Column::Record(..) => Ok(Datum::Value(draft(registry, &class, column, row)?)),
-        Column::Lists(ends, items) if element.type_name.ends_with('*') => match Column::span(ends, &one) {
-            none if none.is_empty() => Ok(Datum::Null),
-            one => Ok(Datum::Object(Arc::new(draft(registry, &class, items, one.start)?))),
-        },
-        Column::Lists(ends, items) => match (&**items, &element.detail) {
-            (Column::Numbers(1.., bytes), crate::schema::Detail::Stl { item_code, .. }) if *item_code < 60 => {
-                let number = element_number(*item_code)?;
-                let span = Column::span(ends, &one);
-                let bytes = bytes.get(span.start * number.bytes()..span.end * number.bytes()).ok_or_else(too_few)?;
-                Ok(Datum::Numbers(number, bytes.to_vec()))
-            }
-            _ => Err(Error::unsupported(format!(
-                "member {} ({}) of an object behind a pointer cannot be written yet",
-                element.name, element.type_name
-            ))),
-        },
-    }
-}
-
-/// Values were checked when they were given.
-fn too_few() -> Error {
-    Error::internal("a column that is written has too few values")
-}
-
-fn element_number(code: i32) -> Result<Number> {
-    if code == BITS_CODE {
-        return Ok(Number::U32);
-    }
-    crate::write::model::class::number(code)
-        .ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
 }

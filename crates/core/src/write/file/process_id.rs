@@ -19,6 +19,11 @@ fn listed<'k>(newest: impl Fn(&str) -> Option<&'k Key>) -> Vec<Key> {
     (0..).map_while(of).collect()
 }
 
+/// How many processes a file lists.
+pub(crate) fn count(file: &File) -> u16 {
+    u16::try_from(listed(|name| file.newest(name)).len()).unwrap_or(u16::MAX)
+}
+
 /// Whether a key holds a ProcessID.
 pub(crate) fn is_process_id(key: &Key) -> bool {
     &*key.class == "TProcessID"

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::codec::{Compression, RandomAccess};
 use crate::column::{Number, Prim, is_range};
 use crate::error::{Error, Result};
-use crate::write::model::class::{Class, Member, Type, cpp_name};
+use crate::write::model::class::{Class, Member, Type};
+use crate::write::model::number_codes::cpp_name;
 
 /// A branch to be written.
 ///

@@ -1,13 +1,14 @@
 //! Types of objects that are written: what C++ would call them, and the StreamerInfo that describes them.
 //!
-//! Format page: `docs/format/streamerinfo.md`. Source: `TStreamerInfo::Build`, `TClass::GetCheckSum`.
+//! Format page: `docs/format/streamerinfo.md`. Source: `TClass::GetCheckSum`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::column::Number;
 use crate::error::{Error, Result};
-use crate::schema::{Detail, Element, Mapping, Sequence, StreamerInfo};
+use crate::schema::{ClonesForm, Mapping, Sequence};
+use crate::write::model::number_codes::{code, cpp_name};
 
 /// The type of a value, as C++ would declare it.
 ///
@@ -37,6 +38,10 @@ pub enum Type {
     Object(Arc<Class>),
     /// A pointer to an object, or null.
     Pointer(Arc<Class>),
+    /// Numbers, as many as a member before it says: `float *x; //[n]`. Only trees that exist can have it.
+    Counted(Number, Arc<str>),
+    /// A `TClonesArray`. Only trees that exist can have it.
+    Clones(Arc<Clones>),
 }
 
 /// A class of objects.
@@ -68,6 +73,8 @@ pub struct Class {
     pub members: Vec<Member>,
     /// The checksum recorded in a file: it covers typedefs, which are not known here.
     pub(crate) known_checksum: Option<u32>,
+    /// Of `TObject`, `TRef` and `TRefArray`: how many processes the file lists whose objects can be referred to.
+    pub(crate) processes: u16,
 }
 
 /// A base or a member of a class.
@@ -79,14 +86,65 @@ pub struct Member {
     pub kind: Type,
     /// Whether it is a base.
     pub is_base: bool,
+    /// Whether it stays one branch where objects of the class are split: its comment begins with `||`.
+    pub is_whole: bool,
     /// Former names, under which it is found in older files.
     pub was: Vec<Arc<str>>,
+}
+
+/// What a member that is a `TClonesArray` holds. No StreamerInfo tells it, so that it is found where a tree has entries
+/// of it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{Class, Column, Type};
+/// let tracks = Type::clones(Class::new("Track").base(Class::tobject()).with_version(1).into());
+/// let values = Column::Lists(vec![2, 3], Box::new(Column::Record(3, vec![Column::new_objects(3)])));
+/// values.check(&tracks)?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clones {
+    /// The class of the objects.
+    pub class: Arc<Class>,
+    /// How it stands where it is not split.
+    pub(crate) form: Arc<ClonesForm>,
 }
 
 /// Former names are not part of its identity.
 impl PartialEq for Member {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.kind == other.kind && self.is_base == other.is_base
+    }
+}
+
+impl Member {
+    /// A member that is no base.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{Class, Member, Type};
+    /// let mut class = Class::new("Hit");
+    /// class.members.push(Member::new("x", Type::Number(Number::F32)));
+    /// assert_eq!(class, Class::new("Hit").member("x", Type::Number(Number::F32)));
+    /// ```
+    pub fn new(name: impl Into<Arc<str>>, kind: Type) -> Self {
+        Self { name: name.into(), kind, is_base: false, is_whole: false, was: Vec::new() }
+    }
+
+    /// A base.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::write::{Class, Member};
+    /// assert!(Member::base(Class::tobject()).is_base);
+    /// ```
+    pub fn base(class: Arc<Class>) -> Self {
+        Self { is_base: true, ..Self::new(Arc::clone(&class.name), Type::Object(class)) }
     }
 }
 
@@ -148,6 +206,8 @@ impl Type {
             Self::Mapping(kind, key, value) => closed(format!("{}<{},{}", kind.name(), key.name(), value.name())),
             Self::Object(class) => class.name.to_string(),
             Self::Pointer(class) => format!("{}*", class.name),
+            Self::Counted(number, _) => format!("{}*", cpp_name(*number)),
+            Self::Clones(clones) => clones.type_name().to_owned(),
         }
     }
 
@@ -167,6 +227,7 @@ impl Type {
                 _ => None,
             },
             Self::Mapping(_, key, value) => Some(Arc::new(pair(key, value))),
+            Self::Clones(clones) => Some(Arc::clone(&clones.class)),
             _ => None,
         }
     }
@@ -176,6 +237,9 @@ impl Type {
         match self {
             // Without members it is a base that is left out.
             Self::Object(class) if class.is_tobject() && class.members.is_empty() => {}
+            // ROOT streams it by hand.
+            Self::Object(class) | Self::Pointer(class) if class.is_reference() => {}
+            Self::Clones(clones) => Self::Object(Arc::clone(&clones.class)).classes(found),
             Self::Object(class) | Self::Pointer(class) => {
                 if !found.iter().any(|known| known.name == class.name) {
                     class.members.iter().for_each(|member| member.kind.classes(found));
@@ -184,7 +248,7 @@ impl Type {
             }
             Self::Sequence(_, item) => item.item().classes(found),
             Self::Mapping(_, key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
-            Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText => {}
+            Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText | Self::Counted(..) => {}
         }
     }
 
@@ -198,6 +262,8 @@ impl Type {
             Self::RootText => 65,
             Self::Object(_) => 62,
             Self::Pointer(_) => 69,
+            Self::Counted(number, _) => code(*number) + 40,
+            Self::Clones(clones) => clones.code(),
         }
     }
 
@@ -208,7 +274,8 @@ impl Type {
 
     fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
         match self {
-            Self::Number(_) | Self::Text | Self::RootText => Ok(()),
+            // The class that it is in looks for its counter.
+            Self::Number(_) | Self::Text | Self::RootText | Self::Counted(..) => Ok(()),
             Self::Array(_, extents) => {
                 let items = extents.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
                 if extents.is_empty() || extents.len() > 5 || items.is_none_or(|items| items == 0 || items > 1 << 28) {
@@ -232,17 +299,22 @@ impl Type {
                         "{}: sets of arrays or pointers cannot be written",
                         self.name()
                     ))),
+                    Self::Counted(..) | Self::Clones(_) => {
+                        Err(Error::unsupported(format!("{}: only classes have such members", self.name())))
+                    }
                     item => item.check_in(within),
                 }
             }
             Self::Mapping(_, key, value) => match (&**key, &**value) {
-                (Self::Number(_) | Self::Text, Self::Array(..) | Self::Pointer(_)) => {
-                    Err(Error::unsupported(format!("{} cannot be written", self.name())))
-                }
+                (
+                    Self::Number(_) | Self::Text,
+                    Self::Array(..) | Self::Pointer(_) | Self::Counted(..) | Self::Clones(_),
+                ) => Err(Error::unsupported(format!("{} cannot be written", self.name()))),
                 (Self::Number(_) | Self::Text, value) => value.check_in(within),
                 _ => Err(Error::unsupported(format!("{}: keys are numbers or strings", self.name()))),
             },
             Self::Object(class) | Self::Pointer(class) => class.check_in(within),
+            Self::Clones(clones) => clones.check_in(within),
         }
     }
 }
@@ -250,21 +322,20 @@ impl Type {
 impl Class {
     /// A class without members, and without a `ClassDef`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), version: None, members: Vec::new(), known_checksum: None }
+        Self { name: name.into(), version: None, members: Vec::new(), known_checksum: None, processes: 0 }
     }
 
     /// The same with a member more.
     #[must_use]
     pub fn member(mut self, name: impl Into<Arc<str>>, kind: Type) -> Self {
-        self.members.push(Member { name: name.into(), kind, is_base: false, was: Vec::new() });
+        self.members.push(Member::new(name, kind));
         self
     }
 
     /// The same with a base more.
     #[must_use]
     pub fn base(mut self, class: Arc<Self>) -> Self {
-        let name = Arc::clone(&class.name);
-        self.members.push(Member { name, kind: Type::Object(class), is_base: true, was: Vec::new() });
+        self.members.push(Member::base(class));
         self
     }
 
@@ -285,7 +356,7 @@ impl Class {
     }
 
     /// Refuses invalid names, and classes that contain themselves.
-    fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
+    pub(super) fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
         if within.contains(&self.name) {
             return Err(Error::unsupported(format!("class {} holds itself", self.name)));
         }
@@ -304,6 +375,7 @@ impl Class {
                 let words = format!("class {} cannot have a member {:?} (here or twice)", self.name, member.name);
                 return Err(Error::mismatch(words));
             }
+            self.check_counter(member, &self.members[..index]).map_err(|error| error.in_object(&self.name))?;
             member.kind.check_in(within).map_err(|error| error.in_object(&member.name).in_object(&self.name))?;
         }
         within.pop();
@@ -342,21 +414,6 @@ impl Class {
         };
         self.members.iter().all(is_base)
     }
-
-    /// Number of its version in the StreamerInfo: 1 for a class without `ClassDef`.
-    pub(crate) fn info_version(&self) -> i32 {
-        self.version.map_or(1, i32::from)
-    }
-
-    /// Its description in the format of a file.
-    pub fn info(&self) -> StreamerInfo {
-        StreamerInfo {
-            name: Arc::clone(&self.name),
-            version: self.info_version(),
-            checksum: self.checksum(),
-            elements: self.members.iter().map(|member| element(self, member)).collect(),
-        }
-    }
 }
 
 /// The class of a map's items.
@@ -375,112 +432,6 @@ fn array(number: Number, extents: &[u32]) -> Class {
 
 /// The only member of `std::array`, as GCC has it.
 pub(crate) const ARRAY_MEMBER: &str = "_M_elems";
-
-fn element(class: &Class, member: &Member) -> Element {
-    const FOREIGN: i32 = -1;
-    let base = Element {
-        class: "TStreamerBasicType",
-        detail: Detail::Plain,
-        name: Arc::clone(&member.name),
-        title: "".into(),
-        code: class.code_of(member),
-        size: 0,
-        array_length: 0,
-        extents: Vec::new(),
-        max_index: [0; 5],
-        type_name: member.kind.name().into(),
-    };
-    let stl = |stl_type: i32, item_code: i32| Element {
-        class: "TStreamerSTL",
-        detail: Detail::Stl { stl_type, item_code },
-        code: 500,
-        ..base.clone()
-    };
-    match &member.kind {
-        Type::Number(number) => Element { size: number.bytes() as i32, ..base },
-        Type::Array(number, extents) => {
-            let items: u32 = extents.iter().product();
-            let mut max_index = [0; 5];
-            max_index.iter_mut().zip(extents).for_each(|(index, &extent)| *index = extent as i32);
-            let size = items as i32 * number.bytes() as i32;
-            Element { size, array_length: items, extents: extents.clone(), max_index, ..base }
-        }
-        Type::RootText => Element { class: "TStreamerString", size: 24, ..base },
-        Type::Text => Element { class: "TStreamerSTLstring", detail: Detail::StlString, code: 500, size: 32, ..base },
-        Type::Sequence(kind, item) => {
-            let item_code = match &**item {
-                Type::Number(number) => code(*number),
-                Type::Pointer(_) => 63,
-                _ => 61,
-            };
-            Element { size: kind.bytes(), ..stl(kind.stl_type(), item_code) }
-        }
-        Type::Mapping(kind, ..) => Element { size: kind.bytes(), ..stl(kind.stl_type(), 61) },
-        Type::Object(class) if member.is_base => Element {
-            class: "TStreamerBase",
-            detail: Detail::Base { version: class.version.map_or(FOREIGN, i32::from) },
-            code: class.code_as_base(),
-            max_index: [0, class.checksum() as i32, 0, 0, 0],
-            type_name: "BASE".into(),
-            ..base
-        },
-        Type::Object(_) => Element { class: "TStreamerObjectAny", ..base },
-        Type::Pointer(_) => Element { class: "TStreamerObjectAnyPointer", size: 8, ..base },
-    }
-}
-
-/// C++ name of a number, as ROOT spells it.
-pub(crate) fn cpp_name(number: Number) -> &'static str {
-    match number {
-        Number::Bool => "bool",
-        Number::I8 => "char",
-        Number::U8 => "unsigned char",
-        Number::I16 => "short",
-        Number::U16 => "unsigned short",
-        Number::I32 => "int",
-        Number::U32 => "unsigned int",
-        Number::I64 => "Long64_t",
-        Number::U64 => "ULong64_t",
-        Number::F32 => "float",
-        Number::F64 => "double",
-    }
-}
-
-/// Its code of `TVirtualStreamerInfo::EReadWrite`.
-fn code(number: Number) -> i32 {
-    match number {
-        Number::I8 => 1,
-        Number::I16 => 2,
-        Number::I32 => 3,
-        Number::F32 => 5,
-        Number::F64 => 8,
-        Number::U8 => 11,
-        Number::U16 => 12,
-        Number::U32 => 13,
-        Number::I64 => 16,
-        Number::U64 => 17,
-        Number::Bool => 18,
-    }
-}
-
-/// The number of a code, alone or in an array.
-pub(crate) fn number(code_of: i32) -> Option<Number> {
-    const ARRAY: i32 = 20;
-    let all = [
-        Number::Bool,
-        Number::I8,
-        Number::U8,
-        Number::I16,
-        Number::U16,
-        Number::I32,
-        Number::U32,
-        Number::I64,
-        Number::U64,
-        Number::F32,
-        Number::F64,
-    ];
-    all.into_iter().find(|&number| code(number) == code_of || code(number) + ARRAY == code_of)
-}
 
 #[cfg(test)]
 mod tests {

@@ -58,6 +58,8 @@ impl Column {
             Type::Sequence(_, item) => Self::lists(Self::of(item)),
             Type::Mapping(_, key, value) => Self::lists(Self::of(&Type::Object(Arc::new(pair(key, value))))),
             Type::Pointer(class) => Self::lists(Self::of(&Type::Object(Arc::clone(class)))),
+            Type::Counted(number, _) => Self::lists(Self::of(&Type::Number(*number))),
+            Type::Clones(clones) => Self::lists(Self::of(&Type::Object(Arc::clone(&clones.class)))),
             Type::Object(class) => Self::Record(0, class.members.iter().map(|member| Self::of(&member.kind)).collect()),
         }
     }
@@ -104,11 +106,22 @@ impl Column {
                             return Err(Error::mismatch(words).wanted(*len as u64, column.len() as u64));
                         }
                     }
-                    if class.is_tobject() { Self::check_tobject(class, columns) } else { Ok(()) }
+                    Self::check_counts(class, columns)?;
+                    match () {
+                        () if class.is_tobject() => Self::check_tobject(class, columns),
+                        () if class.is_reference() => Self::check_references(class, columns),
+                        () => Ok(()),
+                    }
                 }
                 _ => wrong("are given as something else"),
             },
-            Type::Text | Type::RootText | Type::Sequence(..) | Type::Mapping(..) | Type::Pointer(_) => {
+            Type::Text
+            | Type::RootText
+            | Type::Sequence(..)
+            | Type::Mapping(..)
+            | Type::Pointer(_)
+            | Type::Counted(..)
+            | Type::Clones(_) => {
                 let Self::Lists(ends, items) = self else { return wrong("are given as something else") };
                 let ordered = ends.is_sorted() && ends::total(ends) == items.len() as u64;
                 let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
@@ -125,6 +138,8 @@ impl Column {
                     Type::Sequence(_, item) => items.check(item),
                     Type::Mapping(_, key, value) => items.check(&Type::Object(Arc::new(pair(key, value)))),
                     Type::Pointer(class) => items.check(&Type::Object(Arc::clone(class))),
+                    Type::Counted(number, _) => items.check(&Type::Number(*number)),
+                    Type::Clones(clones) => items.check(&Type::Object(Arc::clone(&clones.class))),
                     _ => Ok(()),
                 }
             }

@@ -3,8 +3,13 @@
 pub(crate) mod arrow;
 pub(crate) mod branch;
 pub(crate) mod class;
+pub(crate) mod clones;
 pub(crate) mod columns;
+pub(crate) mod counted;
+pub(crate) mod element;
 pub(crate) mod layout;
+pub(crate) mod number_codes;
+pub(crate) mod reference;
 pub(crate) mod split;
 pub(crate) mod tobject;
 pub(crate) mod values;

@@ -48,7 +48,9 @@ pub(crate) mod kinds {
     pub(crate) const LEAF: i32 = 0;
     pub(crate) const BASE: i32 = 1;
     pub(crate) const OBJECT: i32 = 2;
+    pub(crate) const CLONES: i32 = 3;
     pub(crate) const COLLECTION: i32 = 4;
+    pub(crate) const CLONES_ITEMS: i32 = 31;
     pub(crate) const ITEMS: i32 = 41;
 }
 
@@ -57,8 +59,9 @@ pub(crate) mod kinds {
 pub(crate) enum Data {
     /// Nothing: the sub-branches have it.
     None,
-    /// How many items a collection has; by the members that lead to it.
-    Counts(Vec<usize>),
+    /// How many items a collection has, by the members that lead to it; and whether offsets of entries follow in
+    /// baskets.
+    Counts(Vec<usize>, bool),
     /// One value an entry; by the members that lead to it.
     Rows(Vec<usize>, Type, Arc<Program>),
     /// A member of the items of a collection: by the members that lead to the collection, and from its items on.
@@ -106,7 +109,8 @@ impl Plan {
             classes.iter().filter(|class| class.version.is_none()).map(|class| Arc::clone(&class.name)).collect();
         /// Version of ROOT whose layouts are written.
         const VERSION: i32 = 64000;
-        let registry = Arc::new(Registry::new(infos.clone(), VERSION));
+        let clones = classes.iter().flat_map(|class| class.members_that_are_clones());
+        let registry = Arc::new(Registry::new(infos.clone(), VERSION).for_writing(clones));
         let mut planner = Planner { branches: Vec::new(), registry };
         match kind {
             Type::Object(class) => planner.top(name, class, i32::try_from(split_level).unwrap_or(i32::MAX).min(99))?,
@@ -222,6 +226,8 @@ impl Planner {
         }
         let inner = Below { path: path.clone(), items: items.clone(), is_top: false, ..below.clone() };
         match &member.kind {
+            _ if member.is_whole && !member.is_base => self.leaf(class, index, member, name, &inner, below),
+            Type::Object(object) if object.is_reference() => self.leaf(class, index, member, name, &inner, below),
             // Bases without data have no branch, as in ROOT.
             Type::Object(base) if member.is_base && base.is_hollow() && below.items.is_none() => Ok(()),
             // Nor have those of items: their members do.
@@ -250,15 +256,18 @@ impl Planner {
                 self.members(object, &Below { prefix, parent: node, parent_class, ..inner })
             }
             kind => match kind.item_class().filter(|_| left > 0 && below.items.is_none()) {
-                Some(item) if !item.members.is_empty() => {
+                Some(item) if !item.members.is_empty() && !item.is_reference() => {
                     let title = format!("{name}_");
-                    let node = self.node(class, index, name.clone(), kinds::COLLECTION, kind.code(), below);
+                    // Of a `TClonesArray`, all entries have one length.
+                    let is_clones = matches!(kind, Type::Clones(_));
+                    let collection = if is_clones { kinds::CLONES } else { kinds::COLLECTION };
+                    let node = self.node(class, index, name.clone(), collection, kind.code(), below);
                     if let Some(branch) = self.branches.get_mut(node) {
                         branch.title.clone_from(&title);
                         branch.leaf_name.clone_from(&title);
                         branch.split_level = left;
                         branch.items_class = Arc::clone(&item.name);
-                        branch.data = Data::Counts(path.clone());
+                        branch.data = Data::Counts(path.clone(), !is_clones);
                     }
                     let below = Below {
                         prefix: format!("{name}."),
@@ -319,6 +328,8 @@ impl Planner {
             _ => (1, 0),
         };
         let program = self.program(class, index)?;
+        let collection = inner.items.as_ref().and_then(|(counter, ..)| self.branches.get(*counter));
+        let in_clones = collection.is_some_and(|collection| collection.kind == kinds::CLONES);
         let node = self.node(class, index, format!("{name}{extents}"), kinds::LEAF, class.code_of(member), below);
         let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
         branch.leaf_name = name;
@@ -331,7 +342,7 @@ impl Planner {
         }
         branch.data = match &inner.items {
             Some((counter, title, inside)) => {
-                branch.kind = kinds::ITEMS;
+                branch.kind = if in_clones { kinds::CLONES_ITEMS } else { kinds::ITEMS };
                 branch.title = format!("{}[{title}]", member.name);
                 branch.counter = Some(*counter);
                 Data::Items(inner.path.clone(), inside.clone(), member.kind.clone(), program)

@@ -45,6 +45,11 @@ impl Class {
         Arc::new(Self { known_checksum: Some(CHECKSUM), ..members })
     }
 
+    /// `TObject` in a file that lists so many processes whose objects can be referred to.
+    pub(crate) fn tobject_in(processes: u16) -> Arc<Self> {
+        Arc::new(Self { processes, ..(*Self::tobject()).clone() })
+    }
+
     /// `TObject` as a base that is not written.
     pub(crate) fn ignored_tobject() -> Arc<Self> {
         Arc::new(Self { members: Vec::new(), ..(*Self::tobject()).clone() })
@@ -102,10 +107,14 @@ impl Column {
         matches!(self, Self::Record(_, columns) if columns.is_empty())
     }
 
-    /// Refuses `TObject`s that something refers to: which process they belong to is not known here.
+    /// Refuses `TObject`s that something refers to, unless there is only one process that they can belong to: which one
+    /// it is, values do not say.
     pub(crate) fn check_tobject(class: &Class, columns: &[Self]) -> Result<()> {
         let at = class.members.iter().position(|member| &*member.name == BITS);
         let Some(Self::Numbers(_, bytes)) = at.and_then(|at| columns.get(at)) else { return Ok(()) };
+        if class.processes == 1 {
+            return Ok(());
+        }
         let (words, _) = bytes.as_chunks::<4>();
         match words.iter().position(|word| u32::from_ne_bytes(*word) & IS_REFERENCED != 0) {
             Some(row) => Err(Error::mismatch(format!(

@@ -317,7 +317,7 @@ impl<'a> Branches<'a> {
                     let child = self.field(*child)?;
                     let kind = self.type_of(child, &member.kind)?;
                     let name = if member.base { class_name(&child.type_name) } else { member.name.to_string() };
-                    class.members.push(Member { name: name.into(), kind, is_base: member.base, was: Vec::new() });
+                    class.members.push(Member { is_base: member.base, ..Member::new(name, kind) });
                 }
                 fit_description(&self.registry, &mut class).map_err(|what| refused(&what))?;
                 Type::Object(Arc::new(class))

@@ -10,17 +10,17 @@ use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
-use crate::schema::{Detail, Element, Registry, Sequence, TypeName, is_custom};
+use crate::schema::{Sequence, TypeName, is_custom};
 use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
-use crate::write::model::class::{Class, Member, Type};
+use crate::write::model::class::{Class, Type};
 use crate::write::model::split::kinds;
-use crate::write::model::tobject::IGNORED_CODE;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
 use crate::write::tree::TreeWriter;
 use crate::write::writer::FileWriter;
+use crate::write::writer::found_class::{FoundClasses, any, not_as_values};
 
 impl FileWriter {
     /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Everything else stays as it is;
@@ -54,7 +54,7 @@ impl FileWriter {
     /// ```
     pub fn append(&mut self, path: &str, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
-        let mut specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        let (mut specs, is_member_wise) = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
         if options.compression.is_none() {
             let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
             for (spec, branch) in specs.iter_mut().zip(branches) {
@@ -64,7 +64,7 @@ impl FileWriter {
         let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
         // Continue with clusters of the last size.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
-        let options = TreeOptions { auto_flush, ..options };
+        let options = TreeOptions { auto_flush, member_wise: is_member_wise.unwrap_or(options.member_wise), ..options };
         let keeps_blocks = options.random_access.is_none() && self.output.options.random_access == RandomAccess::Off;
         self.reopen(path, &file, key, &tree, specs, Some(baskets), options, keeps_blocks)
     }
@@ -83,6 +83,7 @@ impl FileWriter {
             let words = format!("the tree has a branch {:?} already", twice.name);
             return Err(file.name(Error::new(crate::ErrorKind::Exists, words).in_object(path)));
         }
+        branches.iter().try_for_each(BranchSpec::check_new).map_err(|error| file.name(error).in_object(path))?;
         let clusters = tree.clusters();
         let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
         let options = TreeOptions { auto_flush, ..options };
@@ -300,19 +301,26 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     Err(Error::unsupported(words).wanted(state.branches.len() as u64, there.len() as u64))
 }
 
-/// The specifications of the top-level branches.
-fn specs(tree: &Tree) -> Result<Vec<BranchSpec>> {
+/// The specifications of the top-level branches, and whether the objects of collections stand member by member, where
+/// there are such.
+fn specs(tree: &Tree) -> Result<(Vec<BranchSpec>, Option<bool>)> {
     let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
-    top.map(|branch| spec(tree, branch).map_err(|error| error.in_object(&branch.name))).collect()
+    let mut is_member_wise = None;
+    let one = |branch: &Branch| spec(tree, branch, &mut is_member_wise).map_err(|error| error.in_object(&branch.name));
+    let specs = top.map(one).collect::<Result<_>>()?;
+    Ok((specs, is_member_wise))
 }
 
-fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
+fn spec(tree: &Tree, branch: &Branch, is_member_wise: &mut Option<bool>) -> Result<BranchSpec> {
     let name = || Arc::clone(&branch.name);
     if let Some(element) = &branch.element {
         let class = &element.class_name;
         if &**class == "string" && branch.children.is_empty() {
             // Entries are the bytes of a `TLeafC`: a length, and the text.
             return Ok(BranchSpec::text(name()));
+        }
+        if is_custom(class) {
+            return Err(not_as_values(&format!("objects of class {class} in a branch of their own")));
         }
         if element.kind != 0 || element.id > -1 {
             return Err(Error::unsupported(format!("branches of {class} that are split like this cannot be written")));
@@ -323,7 +331,9 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
             return Ok(BranchSpec::vector(name(), item, depth));
         }
         let info = (&**class, Some(element.class_version), Some(element.checksum));
-        let class = class_of(registry, info, 0)?;
+        let found = FoundClasses::new(tree, branch)?;
+        *is_member_wise = any(*is_member_wise, found.is_member_wise);
+        let class = found.class_of(info, 0)?;
         return Ok(BranchSpec::object(name(), class, branch.split_level.max(0) as u32));
     }
     let [leaf] = &branch.leaves[..] else { return leaf_list(branch) };
@@ -393,99 +403,4 @@ fn vector(class: &str) -> Result<(Item, u32)> {
         TypeName::StdString if depth > 0 => Ok((Item::Text, depth)),
         _ => Err(wrong()),
     }
-}
-
-/// Classes within classes.
-const DEEPEST: u32 = 64;
-
-/// A class as its file describes it.
-fn class_of(
-    registry: &Registry,
-    (name, version, checksum): (&str, Option<i32>, Option<u32>),
-    depth: u32,
-) -> Result<Arc<Class>> {
-    if depth > DEEPEST {
-        return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
-    }
-    if name == "TObject" {
-        return Ok(Class::tobject());
-    }
-    if is_custom(name) || Registry::is_streamed_by_hand(name) {
-        return Err(not_as_values(&format!("objects of class {name}, which ROOT streams by hand,")));
-    }
-    let unknown = || Error::unsupported(format!("class {name} is not described"));
-    let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
-    let mut class = Class::new(&*info.name);
-    class.known_checksum = Some(info.checksum);
-    for element in &info.elements {
-        let member = member(registry, element, depth).map_err(|error| error.in_object(&element.name))?;
-        class.members.push(member);
-    }
-    // A class without `ClassDef` has version 1 in its description, too; which of the two it is makes no difference to a
-    // reader.
-    let least = if class.derives_from_tobject() { 1 } else { 2 };
-    class.version = i16::try_from(info.version).ok().filter(|&version| version >= least);
-    Ok(Arc::new(class))
-}
-
-fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> {
-    const ARRAY: i32 = 20;
-    const LAST_NUMBER: i32 = 19;
-    const COUNTER: i32 = 6;
-    let name = Arc::clone(&element.name);
-    let wrong = || not_as_values(&format!("members of type {}", element.type_name));
-    let number = || crate::write::model::class::number(element.code).ok_or_else(wrong);
-    let kind = match (&element.detail, element.code) {
-        (Detail::Base { version }, code) => {
-            let version = Some(*version).filter(|&version| version > 0);
-            let base = match code == IGNORED_CODE && &*name == "TObject" {
-                true => Class::ignored_tobject(),
-                false => class_of(registry, (&name, version, None), depth + 1)?,
-            };
-            return Ok(Member { name, kind: Type::Object(base), is_base: true, was: Vec::new() });
-        }
-        // It counts an array, which is refused by its own name.
-        (_, COUNTER) => Type::Number(Number::I32),
-        (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number()?),
-        (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => Type::Array(number()?, element.extents.clone()),
-        (_, 65) if element.array_length == 0 => Type::RootText,
-        (_, 61 | 62 | 66 | 67) if element.array_length == 0 => {
-            Type::Object(class_of(registry, (&element.type_name, None, None), depth + 1)?)
-        }
-        (_, 64 | 69) if element.array_length == 0 => {
-            let pointee = element.type_name.trim_end_matches(['*', ' ']);
-            Type::Pointer(class_of(registry, (pointee, None, None), depth + 1)?)
-        }
-        (Detail::Stl { .. } | Detail::StlString, _) if element.array_length == 0 => {
-            of_name(registry, &TypeName::parse(&element.type_name).map_err(|_| wrong())?, depth)?
-        }
-        _ => return Err(wrong()),
-    };
-    Ok(Member { name, kind, is_base: false, was: Vec::new() })
-}
-
-/// What only a copy of other entries can have.
-fn not_as_values(what: &str) -> Error {
-    Error::unsupported(format!(
-        "{what} cannot be added as values: entries of another tree are, by merging it into this file (sapwood merge \
-         --append, merge(..., append=True))"
-    ))
-}
-
-fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
-    Ok(match name {
-        TypeName::Number(Prim::Plain(number)) => Type::Number(*number),
-        TypeName::StdString => Type::Text,
-        TypeName::Sequence(kind, item) => Type::sequence(*kind, of_name(registry, item, depth + 1)?),
-        TypeName::Mapping(kind, key, value) => {
-            Type::mapping(*kind, of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
-        }
-        TypeName::Class(class) => Type::Object(class_of(registry, (class, None, None), depth + 1)?),
-        TypeName::Pointer(class) => Type::Pointer(class_of(registry, (&class.to_string(), None, None), depth + 1)?),
-        TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
-            (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
-            _ => return Err(not_as_values(&format!("members of type {name}"))),
-        },
-        other => return Err(not_as_values(&format!("members of type {other}"))),
-    })
 }

@@ -3,6 +3,7 @@
 //! Format page: `docs/format/container.md`. Source: `TFile::Init`, `TFile::Open`.
 
 pub(crate) mod append;
+pub(crate) mod found_class;
 pub(crate) mod keys;
 pub(crate) mod update;
 
@@ -299,6 +300,7 @@ impl FileWriter {
         let mut state = self.output.open_state()?;
         let (folder, name) = self.output.folder_of(&mut state, path)?;
         let compression = options.compression.unwrap_or(self.output.compression);
+        branches.iter().try_for_each(BranchSpec::check_new)?;
         let tree = TreeState::new(folder, name.into(), branches, compression, options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
