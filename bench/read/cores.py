@@ -143,7 +143,7 @@ of the files of [the tables of reading](../benchmarks.md) as arrays, in fresh me
 
 The *caller* takes records up, gives values their positions and joins them; the session's threads inflate and decode.
 *All* is the CPU of both. What grows with the threads would be work that is done twice, or memory that is moved between
-caches: there are {host["cores"]} cores, whatever the number of threads.
+caches. A session starts no more threads than there are cores, {host["cores"]} here, however many are asked for.
 """,
         table([*head, "2 threads: wall", "model"], costs),
         f"""## A model of {MODEL[-1]} cores
