@@ -37,7 +37,7 @@ PAGES = {
     "where the one before ended",
     "Parallel writing": "[filling one tree](parallel.md) and [as many files](parallel-files.md); the talk shows curves up to "
     "72 threads, and no numbers: beside them stands [a model](cores.md)",
-    "Merging while others produce": "[merging](incremental.md): ratios of CPU seconds, for the clock had other work beside it; "
+    "Merging while others produce": "[merging](incremental.md): ratios of CPU seconds; "
     "the talk's are estimates of time with disks of 50 MB/s",
     "Random access": "[random access](random-access.md), `auto` of Sapwood; ROOT reads such files, and cannot write them",
 }
