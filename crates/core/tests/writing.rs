@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood::column::Number;
 use sapwood::io::{MemorySink, MemoryStore, Sink};
 use sapwood::schema::Draft;
-use sapwood::write::{BranchSpec, Every, FileWriter, Foreign, TreeOptions, TreeWriter, Values, WriteOptions};
+use sapwood::write::{BranchSpec, Every, FileWriter, Foreign, TreeOptions, TreeWriter, Values, WriteOptions, recover};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
 
 fn options(compression: &str, threads: usize) -> WriteOptions {
@@ -467,28 +467,51 @@ fn numbers_without_compression_are_written_from_the_rows() {
     assert!(parts("zlib:1") < 400_000);
 }
 
+/// The entries of a tree of 3,000 branches, and the codec of its record.
+fn record_of_wide(bytes: Vec<u8>) -> (u64, String) {
+    let store = Arc::new(MemoryStore::new("wide.root", bytes.clone()));
+    let file = File::from_store(store, OpenOptions::default()).expect("a file");
+    let tree = file.tree("wide").expect("a tree");
+    let key = file.key("wide").expect("its key");
+    assert_eq!((key.objlen > 1 << 20, tree.branches().len()), (true, 3_000));
+    let at = key.seek_key as usize + usize::from(key.keylen);
+    (tree.entries, String::from_utf8_lossy(&bytes[at..at + 2]).into_owned())
+}
+
 #[test]
 fn the_record_of_a_wide_tree_is_compressed_as_the_file_asks_once_it_is_the_last() {
-    let sink = Arc::new(MemorySink::default());
-    let codec = || {
-        let file = open(&sink);
-        let tree = file.tree("wide").expect("a tree");
-        let key = file.key("wide").expect("its key");
-        assert_eq!((key.objlen > 1 << 20, tree.branches().len()), (true, 3_000));
-        let at = key.seek_key as usize + usize::from(key.keylen);
-        (tree.entries, String::from_utf8_lossy(&sink.to_bytes()[at..at + 2]).into_owned())
-    };
     let names: Vec<String> = (0..3_000).map(|number| format!("branch{number:06}")).collect();
-    let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
-    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("lzma:1", 1)).expect("a file");
-    let mut tree = file.tree("wide", specs, TreeOptions::default()).expect("a tree");
-    assert_eq!(codec(), (0, "ZL".into()));
-    let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
-    tree.extend(&columns).expect("rows");
-    tree.flush().expect("a cluster");
-    file.save().expect("a save");
-    assert_eq!(codec(), (1, "ZL".into()));
-    tree.close().expect("nothing is left");
-    file.close().expect("a closed file");
-    assert_eq!(codec(), (1, "XZ".into()), "nothing was added since the last save");
+    for end in ["the tree, then the file", "the file, then the tree", "recovered"] {
+        let sink = Arc::new(MemorySink::default());
+        let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("lzma:1", 1)).expect("a file");
+        let mut tree = file.tree("wide", specs, TreeOptions::default()).expect("a tree");
+        assert_eq!(record_of_wide(sink.to_bytes().to_vec()), (0, "ZL".into()));
+        let columns: Vec<_> = names.iter().map(|name| (name.as_str(), Values::from(&[1.5_f32]))).collect();
+        tree.extend(&columns).expect("rows");
+        tree.flush().expect("a cluster");
+        if end == "recovered" {
+            let path = sapwood_testkit::scratch("wide-recovered.root");
+            std::fs::write(&path, sink.to_bytes()).expect("a disk");
+            drop((tree, file));
+            recover(&path, false, options("lzma:1", 1)).expect("a file");
+            assert_eq!(record_of_wide(std::fs::read(&path).expect("a disk")), (1, "XZ".into()), "{end}");
+            continue;
+        }
+        file.save().expect("a save");
+        assert_eq!(record_of_wide(sink.to_bytes().to_vec()), (1, "ZL".into()));
+        if end == "the file, then the tree" {
+            let error = file.close().expect_err("a tree is open").to_string();
+            assert!(error.contains("closed before the tree") && error.contains("wide"), "{error}");
+            drop(tree);
+        } else {
+            tree.close().expect("nothing is left");
+            file.close().expect("a closed file");
+        }
+        assert_eq!(
+            record_of_wide(sink.to_bytes().to_vec()),
+            (1, "XZ".into()),
+            "{end}: nothing was added since the last save"
+        );
+    }
 }

@@ -65,6 +65,9 @@ impl Output {
             // The last record of a tree is compressed as its file asks.
             let is_last = tree.is_passing && !tree.is_open && tree.key.is_some();
             if !tree.changed && !is_last {
+                if !tree.is_open {
+                    state.trees[index].template = None;
+                }
                 continue;
             }
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
@@ -170,8 +173,8 @@ impl Output {
     }
 }
 
-/// Records of trees that are still written are compressed with less care from so many bytes on: the next save replaces
-/// them.
+/// Records of trees that are still written are compressed at the first level from so many bytes on: the next save
+/// replaces them.
 const LEAST_PASSING_BYTES: usize = 1 << 20;
 
 /// How a record is compressed that will be replaced: in as little time as every reader of the file can read.

@@ -110,8 +110,7 @@ impl State {
     /// Abandons a tree, or what was added to it: no reader will see it, and its space is released.
     pub(crate) fn abandon(&mut self, index: usize) {
         let Some(tree) = self.trees.get_mut(index) else { return };
-        tree.changed = false;
-        tree.is_open = false;
+        (tree.changed, tree.is_open, tree.template) = (false, false, None);
         // A tree that existed before keeps its record.
         if let Some(key) = tree.key.take().filter(|_| tree.base.is_none()) {
             self.folders[tree.folder].remove(std::slice::from_ref(&key));
@@ -126,8 +125,8 @@ impl State {
     pub(crate) fn forget(&mut self, folder: usize, keys: &[Key]) {
         let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));
         for index in keys.iter().filter_map(of).collect::<Vec<_>>() {
-            self.trees[index].key = None;
-            self.trees[index].changed = false;
+            let tree = &mut self.trees[index];
+            (tree.key, tree.changed, tree.template) = (None, false, None);
         }
         for ntuple in self.ntuples.iter_mut().filter(|ntuple| ntuple.key.as_ref().is_some_and(|key| keys.contains(key)))
         {

@@ -119,11 +119,16 @@ impl Column {
                 _ => false,
             };
             let process = |row: usize| words.get(row).map_or(0, |word| u16::from_ne_bytes(*word));
-            let is_wrong = |row: &usize| process(*row) >= class.processes && (process(*row) > 0 || is_named(*row));
+            // Where there are several, those that reading shows count from what the key of their basket says.
+            let is_wrong = |row: &usize| match is_named(*row) {
+                true => class.processes != 1 || process(*row) > 0,
+                false => process(*row) > 0 && process(*row) >= class.processes,
+            };
             if let Some(row) = (0..words.len()).find(is_wrong) {
                 return Err(Error::mismatch(format!(
                     "object {row} refers to an object of process {} (pidf), and the file lists {} (its keys ProcessID0 \
-                     and so on): give null references, or add the entries by merging their file into this one",
+                     and so on), where values need exactly one: give null references, or add the entries by merging \
+                     their file into this one",
                     process(row),
                     class.processes
                 )));

@@ -457,6 +457,8 @@ fn extend_tree(
     longer.clusters = clusters;
     longer.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
     longer.key = Some(key.clone());
+    // Nothing more is written to it: its record is the last.
+    longer.is_open = false;
     Ok(Some(longer))
 }
 

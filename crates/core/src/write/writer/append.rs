@@ -293,6 +293,16 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
         {
             return wrong("a branch that is split like this cannot be written".to_owned());
         }
+        if let (Some(split), Some(element)) = (ours.layout.split(), &branch.element)
+            && split.class == element.class_name
+            && split.checksum != element.checksum
+            && element.checksum != 0
+            && element.kind != kinds::COLLECTION
+        {
+            let words = "the branch was made of another version of its class than values are added as";
+            let error = Error::unsupported(words).wanted(u64::from(element.checksum), u64::from(split.checksum));
+            return Err(error.in_object(&branch.path));
+        }
     }
     if there.len() == state.branches.len() {
         return Ok(());

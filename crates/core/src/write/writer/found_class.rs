@@ -91,7 +91,7 @@ impl<'t> FoundClasses<'t> {
         for number in (0..branch.baskets().len()).rev().take(MOST_BASKETS) {
             let basket = match RawBasket::read(tree, branch.id, number) {
                 Ok(basket) => basket,
-                Err(error) if is_needed => return Err(error),
+                Err(error) if is_needed => return Err(error.in_object(&branch.path)),
                 Err(_) => return Ok(found),
             };
             let keylen = basket.key.as_ref().map_or(0, |key| usize::from(key.keylen));
@@ -101,7 +101,9 @@ impl<'t> FoundClasses<'t> {
                 let bytes = EntryBytes { data: &basket.data, entry, keylen };
                 match EntryForms::read(self.registry, program, name.clone(), &bytes, limits) {
                     Ok(told) => found.add(told),
-                    Err(error) if is_needed => return Err(error),
+                    Err(error) if is_needed => {
+                        return Err(error.in_basket(number as u32).in_object(&branch.path));
+                    }
                     Err(_) => return Ok(found),
                 }
                 if !is_needed || !found.clones.is_empty() {

@@ -346,6 +346,9 @@ impl FileWriter {
 
     fn finish(&self) -> Result<()> {
         let mut state = self.output.open_state()?;
+        // Their records are the last: what their writers hold is lost.
+        let end = |tree: &mut TreeState| std::mem::take(&mut tree.is_open).then(|| Arc::clone(&tree.name));
+        let trees: Vec<_> = state.trees.iter_mut().filter_map(end).collect();
         self.output.save(&mut state)?;
         // With `sync` the save has waited for storage.
         state.closed = true;
@@ -353,9 +356,8 @@ impl FileWriter {
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }
-        let open_trees = state.trees.iter().filter(|tree| tree.is_open).map(|tree| &tree.name);
         let open_ntuples = state.ntuples.iter().filter(|ntuple| ntuple.is_open).map(|ntuple| &ntuple.name);
-        match open_trees.chain(open_ntuples).next() {
+        match trees.iter().chain(open_ntuples).next() {
             Some(name) => {
                 let words = "the file was closed before the tree: rows that its writer holds are lost";
                 Err(self.output.in_file(Error::mismatch(words).in_object(name)))
