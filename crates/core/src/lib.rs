@@ -210,6 +210,7 @@ pub mod entry;
 mod error;
 mod file;
 pub mod hist;
+mod idle;
 pub mod inspect;
 pub mod interrupt;
 pub mod io;

@@ -39,8 +39,7 @@ pub struct Session(Arc<Parts>);
 struct Parts {
     /// As they were asked for; 0 for all cores.
     wanted: usize,
-    /// As there are. To ask the system costs as much as to open a small file: that waits until a number is needed.
-    threads: OnceLock<usize>,
+    /// To ask the system costs as much as to open a small file: that waits until their number is needed.
     cores: OnceLock<usize>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     memory: Memory,
@@ -76,7 +75,6 @@ impl Session {
         let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
         Self(Arc::new(Parts {
             wanted: threads,
-            threads: OnceLock::new(),
             cores: OnceLock::new(),
             pool: OnceLock::new(),
             memory,
@@ -91,19 +89,23 @@ impl Session {
         if IS_ALONE.with_borrow(Clone::clone) {
             return 1;
         }
-        *self.0.threads.get_or_init(|| match self.0.wanted {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+        match self.0.wanted {
+            0 => self.cores(),
             threads => threads.min(MOST_THREADS),
-        })
+        }
     }
 
     /// Threads of the pool: no more than cores, since others would only evict from the caches what these work with.
     pub(crate) fn workers(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self.threads() {
             1 => 1,
-            threads => threads.min(*self.0.cores.get_or_init(cores)),
+            threads => threads.min(self.cores()),
         }
+    }
+
+    /// Processors that this process may use.
+    fn cores(&self) -> usize {
+        *self.0.cores.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     /// Recycled memory.

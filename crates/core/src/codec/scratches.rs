@@ -1,13 +1,14 @@
 //! Contexts of codecs that wait to be used again: one costs more to make than a small basket to inflate.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::Scratch;
+use crate::idle::Idle;
 
 /// Scratches that the files of a session share, each used by one thread at a time.
 #[derive(Clone, Default)]
-pub(crate) struct Scratches(Arc<Mutex<Vec<Scratch>>>);
+pub(crate) struct Scratches(Arc<Idle<Scratch>>);
 
 /// A scratch that goes back at the end.
 pub(crate) struct LentScratch {
@@ -21,7 +22,7 @@ const MOST_IDLE: usize = 32;
 impl Scratches {
     /// One that waits, or a new one.
     pub(crate) fn take(&self) -> LentScratch {
-        let scratch = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let scratch = self.0.take().unwrap_or_default();
         LentScratch { scratch, home: self.clone() }
     }
 }
@@ -48,10 +49,7 @@ impl Drop for LentScratch {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.forget_buffers();
-        let mut idle = self.home.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MOST_IDLE {
-            idle.push(scratch);
-        }
+        self.home.0.put_below(MOST_IDLE, scratch);
     }
 }
 
@@ -62,7 +60,7 @@ mod tests {
     #[test]
     fn contexts_are_used_again() {
         let scratches = Scratches::default();
-        let idle = || scratches.0.lock().expect("no panic").len();
+        let idle = || scratches.0.len();
         let (first, second) = (scratches.take(), scratches.take());
         assert_eq!(idle(), 0);
         drop(first);

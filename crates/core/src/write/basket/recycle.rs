@@ -1,49 +1,41 @@
-//! Memory that is reused from cluster to cluster: fresh memory costs more than filling it.
+//! Memory that is reused from cluster to cluster.
 
 use crate::codec::Scratch;
+use crate::idle::Idle;
 use crate::write::basket::SealedBasket;
-use std::sync::{Mutex, PoisonError};
 
 /// Memory for records, and the workspaces of sealing threads.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
-    records: Mutex<Vec<Vec<u8>>>,
-    workspaces: Mutex<Vec<Workspace>>,
+    records: Idle<Vec<u8>>,
+    workspaces: Idle<Workspace>,
 }
 
 impl Recycler {
     /// Empty memory for a record.
     pub(crate) fn record(&self) -> Vec<u8> {
-        take_or_new(&self.records)
+        self.records.take().unwrap_or_default()
     }
 
-    /// Memory for up to so many records: asking once avoids contention on the lock.
+    /// Memory for up to so many records.
     pub(crate) fn records(&self, most: usize) -> Vec<Vec<u8>> {
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = records.len().saturating_sub(most);
-        records.split_off(left)
+        self.records.take_up_to(most)
     }
 
     /// Takes back the memory of written baskets.
     pub(crate) fn give_back(&self, sealed: Vec<SealedBasket>) {
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        for mut record in sealed.into_iter().map(|basket| basket.record).rev() {
+        let emptied = |basket: SealedBasket| {
+            let mut record = basket.record;
             record.clear();
-            records.push(record);
-        }
+            record
+        };
+        self.records.put(sealed.into_iter().rev().map(emptied));
     }
 
-    /// Runs `work` with a workspace; creates one only if all are in use.
+    /// Runs `work` with a workspace.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
-        let mut workspace = take_or_new(&self.workspaces);
-        let done = work(&mut workspace);
-        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
-        done
+        self.workspaces.with(Workspace::default, work)
     }
-}
-
-fn take_or_new<T: Default>(kept: &Mutex<Vec<T>>) -> T {
-    kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
 }
 
 /// The workspace that a sealing thread keeps between baskets.

@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate};
 use crate::error::{Error, Result};
+use crate::idle::Idle;
 use crate::ntuple::{ColumnPages, ColumnType, Locator, Page, encode, is_plain};
 use crate::session::Session;
 use crate::write::page::buffer::ClusterBuffer;
@@ -75,12 +75,12 @@ struct Job {
     same_as: Option<usize>,
 }
 
-/// What sealing needs again for the next cluster: fresh memory costs more than filling it.
+/// What sealing needs again for the next cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
     /// Memory of pages.
-    pages: Mutex<Vec<Vec<u8>>>,
-    workspaces: Mutex<Vec<Workspace>>,
+    pages: Idle<Vec<u8>>,
+    workspaces: Idle<Workspace>,
 }
 
 #[derive(Debug, Default)]
@@ -92,8 +92,7 @@ struct Workspace {
 impl Recycler {
     /// Takes back the memory of pages that are written.
     pub(crate) fn give_back(&self, cluster: SealedCluster<'_>) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.extend(cluster.pages.into_iter().rev().filter_map(|page| match page.bytes {
+        self.pages.put(cluster.pages.into_iter().rev().filter_map(|page| match page.bytes {
             Cow::Owned(mut bytes) => {
                 bytes.clear();
                 Some(bytes)
@@ -104,16 +103,9 @@ impl Recycler {
 
     /// Runs `work` with a workspace and memory for a page.
     fn with<T>(&self, work: impl FnOnce(&mut Workspace, Vec<u8>) -> T) -> T {
-        let page = take_or_new(&self.pages);
-        let mut workspace = take_or_new(&self.workspaces);
-        let done = work(&mut workspace, page);
-        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
-        done
+        let page = self.pages.take().unwrap_or_default();
+        self.workspaces.with(Workspace::default, |workspace| work(workspace, page))
     }
-}
-
-fn take_or_new<T: Default>(kept: &Mutex<Vec<T>>) -> T {
-    kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
 }
 
 /// Seals the buffered elements. The same elements give the same bytes, whatever the threads.

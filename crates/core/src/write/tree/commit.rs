@@ -19,7 +19,7 @@ use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::state::{Output, State};
 use crate::write::model::layout::BranchLayout;
 use crate::write::record::state::{BranchState, TreeState};
-use crate::write::tree::waves::{Failure, WAVE_BYTES, seal_and_write};
+use crate::write::tree::waves::{Failure, seal_and_write};
 
 /// Seals and commits the clusters of one tree.
 #[derive(Debug)]
@@ -138,16 +138,10 @@ impl Committer {
 
     /// Bytes of some rows, before and after compression.
     pub(crate) fn sample(&self, pending: &[RowBuffer], rows: Range<usize>) -> Result<(u64, u64)> {
-        let jobs = self.jobs(pending, rows).0;
-        let sealed = match self.threads() {
-            Some(pool) => {
-                let alone = |(): &mut (), job: &Job<'_>| {
-                    self.recycler.with(|work| self.seal_one(job, false, self.recycler.record(), work))
-                };
-                self.output.options.session.map_on(Some(pool), &jobs, || (), alone)
-            }
-            None => self.seal_here(&jobs),
+        let alone = |(): &mut (), job: &Job<'_>| {
+            self.recycler.with(|work| self.seal_one(job, false, self.recycler.record(), work))
         };
+        let sealed = self.output.options.session.map_on(self.threads(), &self.jobs(pending, rows).0, || (), alone);
         let sealed = sealed.map_err(|error| error.in_object(&self.name))?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
@@ -173,11 +167,7 @@ impl Committer {
     fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster, on: Option<(&ThreadPool, &Stop)>) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Vec::new);
-        let written = match on.filter(|_| jobs.len() > 1) {
-            Some((pool, stop)) => self.write_on(pool, &jobs, cluster, stop),
-            None => self.write_here(&jobs, cluster),
-        };
-        match written {
+        match self.write(on.filter(|_| jobs.len() > 1), &jobs, cluster) {
             Ok(()) => {}
             Err(Failure::Sealing(error)) => {
                 let is_cancelled = error.kind() == ErrorKind::Cancelled;
@@ -218,35 +208,17 @@ impl Committer {
         self.recycler.give_back(baskets);
     }
 
-    /// Seals baskets on the threads of a pool and writes them, in order, while later ones are sealed. The threads ask
-    /// `stop` before each.
-    fn write_on(&self, pool: &ThreadPool, jobs: &[Job<'_>], cluster: &mut Cluster, stop: &Stop) -> Written {
+    /// Seals baskets and writes them in order, on the threads of a pool, which ask `stop` before each, or in this one.
+    fn write(&self, on: Option<(&ThreadPool, &Stop)>, jobs: &[Job<'_>], cluster: &mut Cluster) -> Written {
+        let stop = on.map(|(_, stop)| stop);
         let seal = |number: usize| {
-            stop.check()?;
+            stop.map_or_else(interrupt::check_if_due, Stop::check)?;
             self.recycler.with(|work| self.seal_one(&jobs[number], true, self.recycler.record(), work))
         };
         let write = |first: usize, sealed: Vec<SealedBasket>| {
             self.write_baskets(&jobs[first..first + sealed.len()], sealed, cluster)
         };
-        seal_and_write(pool, self.output.options.session.workers(), jobs.len(), seal, write)
-    }
-
-    /// The same in this thread, which writes baskets while they are in its caches.
-    fn write_here(&self, jobs: &[Job<'_>], cluster: &mut Cluster) -> Written {
-        let (mut wave, mut bytes, mut first) = (Vec::new(), 0, 0);
-        for (number, job) in jobs.iter().enumerate() {
-            let sealed = interrupt::check_if_due()
-                .and_then(|()| self.recycler.with(|work| self.seal_one(job, true, self.recycler.record(), work)));
-            let sealed = sealed.map_err(Failure::Sealing)?;
-            bytes += sealed.nbytes() as usize;
-            wave.push(sealed);
-            if bytes >= WAVE_BYTES || number + 1 == jobs.len() {
-                let written = self.write_baskets(&jobs[first..=number], std::mem::take(&mut wave), cluster);
-                written.map_err(Failure::Writing)?;
-                (bytes, first) = (0, number + 1);
-            }
-        }
-        Ok(())
+        seal_and_write(on.map(|(pool, _)| pool), jobs.len(), seal, write)
     }
 
     /// Seals baskets in this thread.

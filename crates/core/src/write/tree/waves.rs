@@ -8,7 +8,7 @@ use crate::write::basket::SealedBasket;
 
 /// Baskets are written once there are so many bytes of them: they are still in a cache of the processor, and a call of
 /// the system costs little beside it.
-pub(crate) const WAVE_BYTES: usize = 1 << 20;
+const WAVE_BYTES: usize = 1 << 20;
 
 /// Which step failed: what cannot be sealed never can, what was not written may be later.
 #[derive(Debug)]
@@ -41,16 +41,15 @@ struct Unwritten<W> {
     failure: Option<(usize, Failure)>,
 }
 
-/// Seals so many baskets on so many threads of a pool, and writes them in order: `write` is given the number of the
-/// first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last basket of
-/// a wave writes it, while others seal on; a basket that fails ends it all.
+/// Seals so many baskets on the threads of a pool, or in this one, and writes them in order: `write` is given the number
+/// of the first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last
+/// basket of a wave writes it, while others seal on; a basket that fails ends it all.
 ///
 /// # Errors
 ///
 /// The first failure, in the order of baskets: no wave behind it is written, and all before it are.
 pub(crate) fn seal_and_write(
-    pool: &rayon::ThreadPool,
-    workers: usize,
+    pool: Option<&rayon::ThreadPool>,
     baskets: usize,
     seal: impl Fn(usize) -> Result<SealedBasket> + Sync,
     write: impl FnMut(usize, Vec<SealedBasket>) -> Result<()> + Send,
@@ -59,14 +58,17 @@ pub(crate) fn seal_and_write(
     let unwritten = Unwritten { sealed, first: 0, ready: 0, ready_bytes: 0, write: Some(write), failure: None };
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let waves = Waves { baskets, next, is_over, unwritten: Mutex::new(unwritten) };
-    pool.scope(|scope| {
-        for _ in 0..workers.min(baskets) {
-            scope.spawn(|_| {
-                let _end = EndOfPanic(&waves.is_over);
-                waves.work(&seal);
-            });
-        }
-    });
+    match pool {
+        Some(pool) => pool.scope(|scope| {
+            for _ in 0..pool.current_num_threads().min(baskets) {
+                scope.spawn(|_| {
+                    let _end = EndOfPanic(&waves.is_over);
+                    waves.work(&seal);
+                });
+            }
+        }),
+        None => waves.work(&seal),
+    }
     let unwritten = waves.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner);
     unwritten.failure.map_or(Ok(()), |(_, failure)| Err(failure))
 }
@@ -133,7 +135,7 @@ impl<W> Unwritten<W> {
             self.ready += 1;
         }
         let is_whole = self.ready_bytes >= WAVE_BYTES || self.ready == self.sealed.len();
-        // What is before a basket that cannot be sealed is written, as by one thread.
+        // What is before a basket that cannot be sealed is written: how much must not depend on the threads.
         let is_lost = matches!(self.failure, Some((_, Failure::Writing(_))));
         if is_lost || self.ready == self.first || !is_whole {
             return None;
@@ -168,18 +170,23 @@ mod tests {
 
     #[test]
     fn waves_are_in_order_and_end_with_enough_bytes_or_with_the_last_basket() {
+        let pool = pool();
         for (baskets, bytes) in [(0, 8), (1, 8), (7, 8), (40, WAVE_BYTES / 3), (5, 2 * WAVE_BYTES)] {
-            let (mut order, mut waves) = (Vec::new(), Vec::new());
-            let write = |first, wave: Vec<SealedBasket>| {
-                assert_eq!(first, order.len());
-                waves.push(wave.iter().map(|basket| basket.record.len()).sum::<usize>());
-                order.extend(wave.iter().map(number));
-                Ok(())
-            };
-            seal_and_write(&pool(), 4, baskets, |number| Ok(basket(number, bytes)), write).expect("all");
-            assert_eq!(order, (0..baskets).collect::<Vec<_>>());
-            let whole = waves.split_last().map_or(&[][..], |(_, whole)| whole);
-            assert!(whole.iter().all(|all| (WAVE_BYTES..WAVE_BYTES + bytes).contains(all)), "{waves:?}");
+            let ends = [None, Some(&pool)].map(|pool| {
+                let (mut order, mut waves) = (Vec::new(), Vec::new());
+                let write = |first, wave: Vec<SealedBasket>| {
+                    assert_eq!(first, order.len());
+                    waves.push(wave.iter().map(|basket| basket.record.len()).sum::<usize>());
+                    order.extend(wave.iter().map(number));
+                    Ok(())
+                };
+                seal_and_write(pool, baskets, |number| Ok(basket(number, bytes)), write).expect("all");
+                assert_eq!(order, (0..baskets).collect::<Vec<_>>());
+                let whole = waves.split_last().map_or(&[][..], |(_, whole)| whole);
+                assert!(whole.iter().all(|all| (WAVE_BYTES..WAVE_BYTES + bytes).contains(all)), "{waves:?}");
+                waves
+            });
+            assert_eq!(ends[0], ends[1], "with one thread and with many");
         }
     }
 
@@ -206,7 +213,7 @@ mod tests {
             wait(&|seen| seen.1 == 8);
             Ok(())
         };
-        seal_and_write(&pool(), 4, 8, seal, write).expect("all");
+        seal_and_write(Some(&pool()), 8, seal, write).expect("all");
     }
 
     #[test]
@@ -218,7 +225,7 @@ mod tests {
             written += wave.len();
             Ok(())
         };
-        let failed = seal_and_write(&pool(), 4, 100, seal, count);
+        let failed = seal_and_write(Some(&pool()), 100, seal, count);
         assert!(matches!(failed, Err(Failure::Sealing(error)) if error.kind() == ErrorKind::Limit));
         assert_eq!(written, 28, "whole waves");
         let mut calls = 0;
@@ -226,7 +233,7 @@ mod tests {
             calls += 1;
             if calls == 2 { Err(error()) } else { Ok(()) }
         };
-        let failed = seal_and_write(&pool(), 4, 100, |number| Ok(basket(number, WAVE_BYTES / 4)), write);
+        let failed = seal_and_write(Some(&pool()), 100, |number| Ok(basket(number, WAVE_BYTES / 4)), write);
         assert!(matches!(failed, Err(Failure::Writing(_))));
         assert_eq!(calls, 2, "what comes after a failure is not written");
     }
@@ -237,17 +244,17 @@ mod tests {
             let error = || Error::new(ErrorKind::Limit, "full");
             let seal = |number| if number == 30 { Err(error()) } else { Ok(basket(number, WAVE_BYTES / 4)) };
             let write = |first, _: Vec<SealedBasket>| if first == 8 { Err(error()) } else { Ok(()) };
-            assert!(matches!(seal_and_write(&pool(), 4, 100, seal, write), Err(Failure::Writing(_))));
+            assert!(matches!(seal_and_write(Some(&pool()), 100, seal, write), Err(Failure::Writing(_))));
         }
     }
 
     #[test]
     fn a_panic_ends_it_in_the_caller() {
         let seal = |number| if number == 3 { panic!("on purpose") } else { Ok(basket(number, 8)) };
-        let work = || seal_and_write(&pool(), 4, 8, seal, |_, _| Ok(()));
+        let work = || seal_and_write(Some(&pool()), 8, seal, |_, _| Ok(()));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
         let write = |_: usize, _: Vec<SealedBasket>| -> Result<()> { panic!("on purpose") };
-        let work = || seal_and_write(&pool(), 4, 8, |number| Ok(basket(number, 8)), write);
+        let work = || seal_and_write(Some(&pool()), 8, |number| Ok(basket(number, 8)), write);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
     }
 }
