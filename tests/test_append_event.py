@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from support.entries import check, objects, payloads
 from support.rootrun import compiled, root
 
 sapwood = pytest.importorskip("sapwood")
@@ -403,13 +403,6 @@ def rows(first: int, last: int) -> dict[str, list[dict[str, Any]]]:
     return {branch: [make(k) for k in range(first, last)] for branch, make in zip(BRANCHES, makers)}
 
 
-def objects(value: Any) -> Any:
-    """Rows as objects with attributes."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{key: objects(of) for key, of in value.items()})
-    return [objects(of) for of in value] if isinstance(value, list) else value
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("classes"), "page", CODE)
@@ -434,37 +427,6 @@ def written_one_by_one(library: Path, tmp_path_factory: pytest.TempPathFactory) 
     return trees(library, tmp_path_factory.mktemp("one-by-one"), by_member=False)
 
 
-def payloads(path: Path) -> dict[str, list[bytes]]:
-    """Bytes of each entry of each branch."""
-    found = {}
-    with sapwood.open(path) as file:
-        for key, branch in file["tree"].iteritems():
-            entries: list[bytes] = []
-            for n in range(branch.num_baskets):
-                basket = branch.basket(n)
-                data, offsets = bytes(basket.data), basket.byte_offsets
-                if offsets is None:
-                    width = len(data) // basket.num_entries
-                    offsets = range(0, len(data) + 1, width)
-                entries += [data[start:end] for start, end in zip(offsets[:-1], offsets[1:])]
-            found[key] = entries
-    return found
-
-
-def check(library: Path, path: Path, theirs: Path) -> None:
-    """Compares a file with one of ROOT: bytes of each entry, what ROOT reads, and what is read here."""
-    ours_bytes, their_bytes = payloads(path), payloads(theirs)
-    assert ours_bytes.keys() == their_bytes.keys()
-    for key, entries in their_bytes.items():
-        assert ours_bytes[key] == entries, key
-    assert root(READ, library, path) == root(READ, library, theirs)
-    assert sapwood.verify(path) == []
-    with sapwood.open(path) as file, sapwood.open(theirs) as other:
-        assert file["tree"].keys() == other["tree"].keys()
-        for branch in BRANCHES:
-            assert file["tree"][branch].array().tolist() == other["tree"][branch].array().tolist()
-
-
 @pytest.mark.parametrize("form", ["awkward", "objects"])
 @pytest.mark.parametrize("split", SPLITS)
 def test_entries_are_those_that_root_would_write(
@@ -479,7 +441,7 @@ def test_entries_are_those_that_root_would_write(
                 for branch, values in rows(first, last).items()
             }
             file["tree"].extend(of)
-    check(library, path, written / f"{ALL}/{split}.root")
+    check(READ, library, path, written / f"{ALL}/{split}.root", BRANCHES)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -490,7 +452,7 @@ def test_collections_stand_object_by_object_where_they_did(
     shutil.copy(written_one_by_one / f"{HALF}/{split}.root", path)
     with sapwood.update(path) as file:
         file["tree"].extend({branch: ak.Array(values) for branch, values in rows(HALF, ALL).items()})
-    check(library, path, written_one_by_one / f"{ALL}/{split}.root")
+    check(READ, library, path, written_one_by_one / f"{ALL}/{split}.root", BRANCHES)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -549,7 +511,7 @@ def test_bad_values_are_refused_and_nothing_is_lost(
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 tree.extend({name: objects(of) for name, of in good.items()} | values)
         tree.extend({name: ak.Array(of) for name, of in good.items()})
-    check(library, path, written / f"{ALL}/{split}.root")
+    check(READ, library, path, written / f"{ALL}/{split}.root", BRANCHES)
 
 
 @pytest.mark.parametrize("split", [0, 99])

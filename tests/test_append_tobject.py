@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from support.entries import check, objects, payloads
 from support.rootrun import compiled, root
 
 sapwood = pytest.importorskip("sapwood")
@@ -241,13 +241,6 @@ def without_tobject(value: Any) -> Any:
     return [without_tobject(of) for of in value] if isinstance(value, list) else value
 
 
-def objects(value: Any) -> Any:
-    """Rows as objects with attributes."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{key: objects(of) for key, of in value.items()})
-    return [objects(of) for of in value] if isinstance(value, list) else value
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("classes"), "made", CODE)
@@ -261,23 +254,6 @@ def written(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{entries}").mkdir()
         root(WRITE, library, folder / f"{entries}", entries)
     return folder
-
-
-def payloads(path: Path) -> dict[str, list[bytes]]:
-    """Bytes of each entry of each branch."""
-    found = {}
-    with sapwood.open(path) as file:
-        for key, branch in file["tree"].iteritems():
-            entries: list[bytes] = []
-            for n in range(branch.num_baskets):
-                basket = branch.basket(n)
-                data, offsets = bytes(basket.data), basket.byte_offsets
-                if offsets is None:
-                    width = len(data) // basket.num_entries
-                    offsets = range(0, len(data) + 1, width)
-                entries += [data[start:end] for start, end in zip(offsets[:-1], offsets[1:])]
-            found[key] = entries
-    return found
 
 
 @pytest.mark.parametrize("form", ["awkward", "objects"])
@@ -296,13 +272,7 @@ def test_entries_are_those_that_root_would_write(
             }
             file["tree"].extend(of)
     theirs = written / f"{ALL}/{split}.root"
-    assert root(READ, library, path) == root(READ, library, theirs)
-    assert payloads(path) == payloads(theirs)
-    assert sapwood.verify(path) == []
-    with sapwood.open(path) as file, sapwood.open(theirs) as other:
-        assert file["tree"].keys() == other["tree"].keys()
-        for branch in BRANCHES:
-            assert file["tree"][branch].array().tolist() == other["tree"][branch].array().tolist()
+    check(READ, library, path, theirs, BRANCHES)
 
 
 @pytest.mark.parametrize("split", SPLITS)

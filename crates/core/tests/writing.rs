@@ -515,3 +515,21 @@ fn the_record_of_a_wide_tree_is_compressed_as_the_file_asks_once_it_is_the_last(
         );
     }
 }
+
+#[test]
+fn a_tree_of_a_deleted_directory_is_not_written_again() {
+    let sink = Arc::new(MemorySink::default());
+    let names: Vec<String> = (0..3_000).map(|number| format!("branch{number:06}")).collect();
+    let specs = names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect();
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("zlib:6", 1)).expect("a file");
+    let tree = file.tree("folder/wide", specs, TreeOptions::default()).expect("a tree");
+    file.save().expect("a save");
+    tree.close().expect("a tree");
+    file.remove("folder").expect("a folder");
+    file.close().expect("a closed file");
+    let trees = open(&sink).records().expect("records").into_iter().filter(|(_, record)| match record {
+        sapwood::container::Record::Key(key) => &*key.class == "TTree",
+        sapwood::container::Record::Gap(_) => false,
+    });
+    assert_eq!(trees.count(), 0);
+}

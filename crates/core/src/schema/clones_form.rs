@@ -4,6 +4,9 @@
 
 use std::sync::Arc;
 
+/// The class.
+pub(crate) const CLONES_ARRAY: &str = "TClonesArray";
+
 /// Of a `TClonesArray` that is written from values: what StreamerInfos do not tell, and the bytes of other entries do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClonesForm {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::clones_form::{ClonesForm, class_and_version, is_member_wise};
+use super::clones_form::{CLONES_ARRAY, ClonesForm, class_and_version, is_member_wise};
 use super::execute::{Machine, Order};
 use super::framing_trace::Trace;
 use super::objects::Objects;
@@ -13,8 +13,6 @@ use super::registry::Registry;
 use crate::column::{Field, Kind, Part};
 use crate::error::Result;
 use crate::wire::{Limits, MEMBER_WISE, Reader};
-
-const CLASS: &str = "TClonesArray";
 
 /// A member: its class, and its name.
 pub(crate) type MemberName = (Arc<str>, Arc<str>);
@@ -43,9 +41,11 @@ pub(crate) struct EntryForms {
 /// Whether values of a type have a `TClonesArray` in them, or behind a pointer of that class.
 fn holds_clones(kind: &Kind) -> bool {
     match kind {
-        Kind::Record { class, fields } => &**class == CLASS || fields.iter().any(|field| holds_clones(&field.kind)),
+        Kind::Record { class, fields } => {
+            &**class == CLONES_ARRAY || fields.iter().any(|field| holds_clones(&field.kind))
+        }
         Kind::List { item, .. } | Kind::Fixed { item, .. } => holds_clones(item),
-        Kind::Pointer { class, .. } => &**class == CLASS,
+        Kind::Pointer { class, .. } => &**class == CLONES_ARRAY,
         Kind::Number { .. } | Kind::Text { .. } | Kind::Opaque { .. } | Kind::OneOf { .. } => false,
     }
 }
@@ -127,7 +127,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn walk(&mut self, kind: &Kind, member: Option<MemberName>) {
         match kind {
-            Kind::Record { class, fields } if &**class == CLASS => {
+            Kind::Record { class, fields } if &**class == CLONES_ARRAY => {
                 let form = form(self.program, self.trace, self.part, fields, None);
                 self.found.extend(member.zip(form));
             }
@@ -138,13 +138,14 @@ impl Search<'_> {
                 }
             }
             Kind::List { item, .. } | Kind::Fixed { item, .. } => self.walk(item, member),
-            Kind::Pointer { buffer, class } if &**class == CLASS => {
+            Kind::Pointer { buffer, class } if &**class == CLONES_ARRAY => {
                 let ids = self.part.words(*buffer).iter().rev();
                 let form = ids.copied().find_map(|id| {
                     let (row, trace) = (self.objects.get(id)?, self.objects.trace_of(id)?);
                     let (_, program) = self.objects.program_of(id)?;
                     let Kind::Record { class, fields } = row.kind else { return None };
-                    let form = (&**class == CLASS).then(|| form(program, trace, row.part, fields, Some(row.row)));
+                    let form =
+                        (&**class == CLONES_ARRAY).then(|| form(program, trace, row.part, fields, Some(row.row)));
                     form.flatten().map(|form| ClonesForm { is_pointer: true, ..form })
                 });
                 self.found.extend(member.zip(form));

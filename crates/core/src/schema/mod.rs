@@ -23,7 +23,7 @@ mod streamers;
 mod typename;
 mod versions;
 
-pub(crate) use clones_form::ClonesForm;
+pub(crate) use clones_form::{CLONES_ARRAY, ClonesForm};
 pub(crate) use compile::regroup;
 pub use draft::{Datum, Draft, Mark};
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 //!
 //! Format page: `docs/format/framing.md`. Source: `TBufferFile::ReadVersion`, `ReadClass`, `ReadObjectAny`.
 
-use super::{BYTE_COUNT, Reader, Seam, Writer};
+use super::{BYTE_COUNT, Fixup, Reader, Writer};
 use crate::error::{Error, Result};
 
 /// Bit of a collection's version word: streamed member by member.
@@ -188,7 +188,7 @@ impl Writer {
 
     /// Writes a tag that names a position.
     pub(crate) fn tag(&mut self, bits: u32, position: u32) {
-        self.seam(Seam::Tag { bits, position });
+        self.fixup(Fixup::Tag { bits, position });
         self.u32(bits | position.saturating_add(MAP_OFFSET));
     }
 

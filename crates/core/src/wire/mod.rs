@@ -1,15 +1,15 @@
 //! PRIMITIVES of ROOT serialisation: big-endian reader and writer, byte counts, class tags, strings, limits.
 
+mod fixup;
 mod frame;
 mod limits;
 mod reader;
-mod seam;
 mod writer;
 
+pub(crate) use fixup::Fixup;
 pub use frame::{Frame, MEMBER_WISE, Slot};
 pub use limits::Limits;
 pub use reader::{Reader, text};
-pub(crate) use seam::Seam;
 pub use writer::Writer;
 
 /// Marks a word as a byte count.

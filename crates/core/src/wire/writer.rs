@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Seam;
+use super::Fixup;
 
 /// Appends big-endian values to a buffer.
 ///
@@ -24,8 +24,8 @@ pub struct Writer {
     origin: usize,
     /// Where the names of classes stand that were written with an object.
     pub(super) classes: HashMap<Box<str>, u32>,
-    /// Seams and how many bytes stand before each, where they are wanted.
-    seams: Option<Vec<(usize, Seam)>>,
+    /// Fixups and how many bytes stand before each, where they are wanted.
+    fixups: Option<Vec<(usize, Fixup)>>,
 }
 
 macro_rules! primitives {
@@ -93,27 +93,27 @@ impl Writer {
         self.close(frame);
     }
 
-    /// Takes note of seams from here on.
-    pub(crate) fn note_seams(&mut self) {
-        self.seams = Some(Vec::new());
+    /// Takes note of fixups from here on.
+    pub(crate) fn note_fixups(&mut self) {
+        self.fixups = Some(Vec::new());
     }
 
-    /// The seams that were noted.
-    pub(crate) fn take_seams(&mut self) -> Vec<(usize, Seam)> {
-        self.seams.take().unwrap_or_default()
+    /// The fixups that were noted.
+    pub(crate) fn take_fixups(&mut self) -> Vec<(usize, Fixup)> {
+        self.fixups.take().unwrap_or_default()
     }
 
     /// Notes what is written next, where that is wanted.
     #[inline]
-    pub(crate) fn seam(&mut self, seam: Seam) {
-        if let Some(seams) = &mut self.seams {
-            seams.push((self.bytes.len(), seam));
+    pub(crate) fn fixup(&mut self, fixup: Fixup) {
+        if let Some(fixups) = &mut self.fixups {
+            fixups.push((self.bytes.len(), fixup));
         }
     }
 
     /// Begins what has a byte count in front.
     pub(crate) fn open(&mut self) -> usize {
-        self.seam(Seam::Open);
+        self.fixup(Fixup::Open);
         self.u32(0);
         self.bytes.len()
     }
@@ -122,7 +122,7 @@ impl Writer {
     pub(crate) fn close(&mut self, opened: usize) {
         let count = (self.bytes.len() - opened) as u32 | super::BYTE_COUNT;
         self.bytes[opened - 4..opened].copy_from_slice(&count.to_be_bytes());
-        self.seam(Seam::Close);
+        self.fixup(Fixup::Close);
     }
 
     /// What was written.

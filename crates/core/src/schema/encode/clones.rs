@@ -2,7 +2,7 @@
 //!
 //! Source: `TClonesArray::Streamer`. Those that are objects of their own are written by `streamers::clones`.
 
-use super::super::clones_form::ClonesForm;
+use super::super::clones_form::{CLONES_ARRAY, ClonesForm};
 use super::super::execute::Order;
 use super::super::program::{Role, Span, Step};
 use super::classes;
@@ -11,8 +11,7 @@ use super::steps::Run;
 use crate::column::BufferId;
 use crate::error::Result;
 
-/// The class, and its version in ROOT 6.
-const CLASS: &str = "TClonesArray";
+/// The version of the class in ROOT 6.
 const VERSION: i16 = 4;
 
 impl Run<'_> {
@@ -26,7 +25,7 @@ impl Run<'_> {
         n: usize,
     ) -> Result<()> {
         for _ in 0..n {
-            let slot = form.is_pointer.then(|| self.encoder.writer.open_object(CLASS).1);
+            let slot = form.is_pointer.then(|| self.encoder.writer.open_object(CLONES_ARRAY).1);
             let frame = self.encoder.open(&classes::by_hand(VERSION));
             self.encoder.tobject(0, form.bits, 0);
             self.encoder.writer.string(form.name.as_bytes());

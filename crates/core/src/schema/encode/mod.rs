@@ -48,8 +48,8 @@ impl Encoder {
         Ok((checked(encoder.writer.into_bytes())?, encoder.classes.infos))
     }
 
-    /// The same, with a template by which the record is written again: `name` names the numbers of watched members
-    /// that it can replace.
+    /// The same, with a template by which the record is written again, if there can be one: `name` names the numbers of
+    /// watched members that it can replace.
     ///
     /// # Errors
     ///
@@ -59,14 +59,17 @@ impl Encoder {
         draft: &Arc<Draft>,
         watched: Watched,
         name: impl FnMut(Place) -> Option<F>,
-    ) -> Result<(Written, Template<F>)> {
+    ) -> Result<(Written, Option<Template<F>>)> {
         let mut encoder = Self::new(keylen);
         encoder.watch = Some(Watch::new(watched));
-        encoder.writer.note_seams();
+        encoder.writer.note_fixups();
         encoder.root(draft)?;
-        let seams = encoder.writer.take_seams();
-        let spots = encoder.watch.map_or_else(Vec::new, |watch| watch.spots);
-        let template = Template::new(&encoder.writer, &seams, &spots, name)?;
+        let fixups = encoder.writer.take_fixups();
+        let numbers = encoder.watch.map_or_else(Vec::new, |watch| watch.numbers);
+        // Without one the record is made of its draft the next time, too.
+        let template = Template::new(&encoder.writer, &fixups, &numbers, name);
+        debug_assert!(template.is_ok(), "fixups of a record do not fit it");
+        let template = template.ok();
         Ok(((checked(encoder.writer.into_bytes())?, encoder.classes.infos), template))
     }
 

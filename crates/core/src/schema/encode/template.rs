@@ -3,7 +3,7 @@
 use super::limit::{MOST_BYTES, checked};
 use crate::column::Number;
 use crate::error::{Error, Result};
-use crate::wire::{Seam, Writer};
+use crate::wire::{Fixup, Writer};
 
 /// A record that was written, whose numbers named `F` can be replaced.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ enum Piece<F> {
 
 /// A number, or a list of them, in a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
+pub(super) struct NumberAt {
     pub(super) place: Place,
     pub(super) number: Number,
     pub(super) is_list: bool,
@@ -62,22 +62,22 @@ impl<F: Copy> Template<F> {
     ///
     /// # Errors
     ///
-    /// [`Internal`](crate::ErrorKind::Internal) where the seams do not fit the bytes.
+    /// [`Internal`](crate::ErrorKind::Internal) where the fixups do not fit the bytes.
     pub(super) fn new(
         written: &Writer,
-        seams: &[(usize, Seam)],
-        spots: &[Spot],
+        fixups: &[(usize, Fixup)],
+        numbers: &[NumberAt],
         mut name: impl FnMut(Place) -> Option<F>,
     ) -> Result<Self> {
         let bytes = written.as_bytes();
         let origin = written.position() - bytes.len();
-        let names: Vec<Option<F>> = spots.iter().map(|spot| name(spot.place)).collect();
+        let names: Vec<Option<F>> = numbers.iter().map(|number_at| name(number_at.place)).collect();
         let named = |number: u32| {
-            let spot = spots.get(number as usize)?;
-            Some((*spot, (*names.get(number as usize)?)?))
+            let number_at = numbers.get(number as usize)?;
+            Some((*number_at, (*names.get(number as usize)?)?))
         };
-        let follows = following(seams, |number| named(number).is_some_and(|(spot, _)| spot.is_list));
-        let mut positions: Vec<usize> = seams.iter().filter_map(|(_, seam)| position(*seam)).collect();
+        let follows = following(fixups, |number| named(number).is_some_and(|(number_at, _)| number_at.is_list));
+        let mut positions: Vec<usize> = fixups.iter().filter_map(|(_, fixup)| position(*fixup)).collect();
         positions.sort_unstable();
         positions.dedup();
         let mut next = positions.iter().map(|position| position.saturating_sub(origin)).peekable();
@@ -90,21 +90,23 @@ impl<F: Copy> Template<F> {
             from = at + wide;
             Ok::<(), Error>(())
         };
-        for (&(at, seam), follows) in seams.iter().zip(follows) {
+        for (&(at, fixup), follows) in fixups.iter().zip(follows) {
             while let Some(position) = next.next_if(|position| *position <= at) {
                 piece(position, 0, Piece::Named)?;
             }
-            match seam {
-                Seam::Open if follows => piece(at, 4, Piece::Open)?,
-                Seam::Close if follows => piece(at, 0, Piece::Close)?,
-                Seam::Open | Seam::Close => {}
-                Seam::Tag { bits, position } => {
+            match fixup {
+                Fixup::Open if follows => piece(at, 4, Piece::Open)?,
+                Fixup::Close if follows => piece(at, 0, Piece::Close)?,
+                Fixup::Open | Fixup::Close => {}
+                Fixup::Tag { bits, position } => {
                     let number = positions.binary_search(&(position as usize)).map_err(|_| misplaced())?;
                     piece(at, 4, Piece::Tag(number as u32, bits))?;
                 }
-                Seam::Value { number, bytes } => match named(number) {
-                    Some((spot, name)) if spot.is_list => piece(at, bytes as usize, Piece::List(name, spot.number))?,
-                    Some((spot, name)) => piece(at, bytes as usize, Piece::One(name, spot.number))?,
+                Fixup::Value { number, bytes } => match named(number) {
+                    Some((number_at, name)) if number_at.is_list => {
+                        piece(at, bytes as usize, Piece::List(name, number_at.number))?
+                    }
+                    Some((number_at, name)) => piece(at, bytes as usize, Piece::One(name, number_at.number))?,
                     None => {}
                 },
             }
@@ -173,28 +175,28 @@ fn put_all(writer: &mut Writer, number: Number, values: impl Iterator<Item = i64
 }
 
 /// Which byte counts have a list in what they count: they follow its length.
-fn following(seams: &[(usize, Seam)], is_list: impl Fn(u32) -> bool) -> Vec<bool> {
-    let mut follows = vec![false; seams.len()];
+fn following(fixups: &[(usize, Fixup)], is_list: impl Fn(u32) -> bool) -> Vec<bool> {
+    let mut follows = vec![false; fixups.len()];
     let mut open: Vec<usize> = Vec::new();
-    for (index, (_, seam)) in seams.iter().enumerate() {
-        match seam {
-            Seam::Open => open.push(index),
-            Seam::Close => follows[index] = open.pop().is_some_and(|open| follows[open]),
-            Seam::Value { number, .. } if is_list(*number) => open.iter().for_each(|&open| follows[open] = true),
-            Seam::Value { .. } | Seam::Tag { .. } => {}
+    for (index, (_, fixup)) in fixups.iter().enumerate() {
+        match fixup {
+            Fixup::Open => open.push(index),
+            Fixup::Close => follows[index] = open.pop().is_some_and(|open| follows[open]),
+            Fixup::Value { number, .. } if is_list(*number) => open.iter().for_each(|&open| follows[open] = true),
+            Fixup::Value { .. } | Fixup::Tag { .. } => {}
         }
     }
     follows
 }
 
 /// What a tag names.
-fn position(seam: Seam) -> Option<usize> {
-    match seam {
-        Seam::Tag { position, .. } => Some(position as usize),
+fn position(fixup: Fixup) -> Option<usize> {
+    match fixup {
+        Fixup::Tag { position, .. } => Some(position as usize),
         _ => None,
     }
 }
 
 fn misplaced() -> Error {
-    Error::internal("the seams of a record do not fit its bytes")
+    Error::internal("the fixups of a record do not fit its bytes")
 }

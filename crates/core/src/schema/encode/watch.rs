@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::program::Program;
-use super::template::{Place, Spot};
+use super::template::{NumberAt, Place};
 use crate::column::{BufferId, Kind, Prim};
-use crate::wire::{Seam, Writer};
+use crate::wire::{Fixup, Writer};
 
 /// Which members of a class are watched: which kind of object it is, and their names.
 pub(crate) type Watched = fn(&str) -> Option<(usize, &'static [&'static str])>;
@@ -20,7 +20,7 @@ pub(super) struct Watch {
     known: HashMap<usize, Arc<[(BufferId, usize)]>>,
     /// The object that is being written.
     now: Option<Now>,
-    pub(super) spots: Vec<Spot>,
+    pub(super) numbers: Vec<NumberAt>,
 }
 
 /// An object that is being written.
@@ -32,7 +32,7 @@ pub(super) struct Now {
 
 impl Watch {
     pub(super) fn new(watched: Watched) -> Self {
-        Self { watched, counts: HashMap::new(), known: HashMap::new(), now: None, spots: Vec::new() }
+        Self { watched, counts: HashMap::new(), known: HashMap::new(), now: None, numbers: Vec::new() }
     }
 
     fn look_at(&mut self, class: &str, program: &Arc<Program>) -> Option<Now> {
@@ -74,7 +74,7 @@ impl Watch {
         let Some(&(_, member)) = now.members.iter().find(|(known, _)| *known == buffer) else { return };
         let place = Place { kind: now.kind, object: now.object, member };
         let bytes = items.map_or(number.bytes(), |items| 1 + items * number.bytes()) as u32;
-        writer.seam(Seam::Value { number: self.spots.len() as u32, bytes });
-        self.spots.push(Spot { place, number, is_list: items.is_some() });
+        writer.fixup(Fixup::Value { number: self.numbers.len() as u32, bytes });
+        self.numbers.push(NumberAt { place, number, is_list: items.is_some() });
     }
 }

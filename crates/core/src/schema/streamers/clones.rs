@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::clones_form::{class_and_version, is_member_wise};
+use super::super::clones_form::{CLONES_ARRAY, class_and_version, is_member_wise};
 use super::super::framing_trace::Stamp;
 use super::super::info;
 use super::super::program::Target;
@@ -19,7 +19,7 @@ pub(super) fn read(
     reader: &mut Reader<'_>,
     part: &mut Part,
 ) -> Result<()> {
-    let [name_ends, name, low, ends, objects] = columns_of("TClonesArray", buffers)?;
+    let [name_ends, name, low, ends, objects] = columns_of(CLONES_ARRAY, buffers)?;
     let frame = reader.frame()?;
     let version = frame.class_version();
     let (unique, bits, pid) = if version > 2 { info::referenced(reader)? } else { (0, 0, 0) };
@@ -49,11 +49,11 @@ pub(super) fn read(
         machine.note(|| Stamp { raw: Some(rest.into()), ..Stamp::default() });
     }
     part.end_list(ends, items)?;
-    reader.finish(frame, "TClonesArray")
+    reader.finish(frame, CLONES_ARRAY)
 }
 
 pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
-    let [name_ends, name, low, ends, objects] = columns_of("TClonesArray", buffers)?;
+    let [name_ends, name, low, ends, objects] = columns_of(CLONES_ARRAY, buffers)?;
     let Some(stamp) = to.stamp() else {
         return Err(Error::unsupported("a TClonesArray is written only where it was read"));
     };

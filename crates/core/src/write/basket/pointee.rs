@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use crate::column::{Kind, Number};
 use crate::error::{Error, Result};
-use crate::schema::{Datum, Detail, Draft, Element, Registry, Target, is_custom};
+use crate::schema::{CLONES_ARRAY, Datum, Detail, Draft, Element, Registry, Target, is_custom};
 use crate::write::model::columns::Column;
+use crate::write::model::number_codes::{COUNTED, number};
 use crate::write::model::tobject::BITS_CODE;
-
-const CLONES: &str = "TClonesArray";
-/// Added to the code of a number: an array with a length.
-const POINTER: i32 = 40;
 
 /// The object that row `row` of a column is.
 pub(super) fn draft(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usize) -> Result<Draft> {
@@ -51,9 +48,9 @@ fn datum(registry: &Arc<Registry>, outer: &Arc<str>, element: &Element, column: 
             })
         }
         Column::Lists(ends, items) if matches!(element.detail, Detail::Counted { .. }) => {
-            numbers(element_number(element.code - POINTER)?, items, &Column::span(ends, &one))
+            numbers(element_number(element.code - COUNTED)?, items, &Column::span(ends, &one))
         }
-        Column::Lists(ends, items) if &*class == CLONES => {
+        Column::Lists(ends, items) if &*class == CLONES_ARRAY => {
             let form = registry.clones_of(outer, &element.name);
             let form =
                 form.ok_or_else(|| Error::internal("a TClonesArray is written that holds objects of no class"))?;
@@ -124,8 +121,7 @@ fn element_number(code: i32) -> Result<Number> {
     if code == BITS_CODE {
         return Ok(Number::U32);
     }
-    crate::write::model::number_codes::number(code)
-        .ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
+    number(code).ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
 }
 
 /// Values were checked when they were given.

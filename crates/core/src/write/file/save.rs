@@ -63,7 +63,7 @@ impl Output {
             state.trees[index].update_branches().map_err(|error| self.in_file(error))?;
             let tree = &state.trees[index];
             // The last record of a tree is compressed as its file asks.
-            let is_last = tree.is_passing && !tree.is_open && tree.key.is_some();
+            let is_last = tree.is_interim && !tree.is_open && tree.key.is_some();
             if !tree.changed && !is_last {
                 if !tree.is_open {
                     state.trees[index].template = None;
@@ -79,13 +79,13 @@ impl Output {
             let (payload, classes) = made.map_err(|error| self.in_file(error.in_object(&key.name)))?;
             state.describe(infos);
             state.describe(classes);
-            let passing = passing(self.compression);
-            let is_passing =
-                state.trees[index].is_open && payload.len() >= LEAST_PASSING_BYTES && passing != self.compression;
-            let compression = if is_passing { passing } else { self.compression };
+            let interim = interim(self.compression);
+            let is_interim =
+                state.trees[index].is_open && payload.len() >= LEAST_INTERIM_BYTES && interim != self.compression;
+            let compression = if is_interim { interim } else { self.compression };
             let key = self.put_object(state, folder, key, &payload, compression, old.as_ref())?;
             let tree = &mut state.trees[index];
-            tree.is_passing = is_passing;
+            tree.is_interim = is_interim;
             tree.key = Some(key);
             tree.changed = false;
             tree.saved = (tree.zip_bytes(), tree.entries);
@@ -175,10 +175,10 @@ impl Output {
 
 /// Records of trees that are still written are compressed at the first level from so many bytes on: the next save
 /// replaces them.
-const LEAST_PASSING_BYTES: usize = 1 << 20;
+const LEAST_INTERIM_BYTES: usize = 1 << 20;
 
 /// How a record is compressed that will be replaced: in as little time as every reader of the file can read.
-fn passing(how: Compression) -> Compression {
+fn interim(how: Compression) -> Compression {
     match how.algorithm {
         // At its first level it takes ten times as long as others.
         Algorithm::Lzma => Compression { algorithm: Algorithm::Zlib, level: how.level.min(1) },

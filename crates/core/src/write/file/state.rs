@@ -125,8 +125,7 @@ impl State {
     pub(crate) fn forget(&mut self, folder: usize, keys: &[Key]) {
         let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));
         for index in keys.iter().filter_map(of).collect::<Vec<_>>() {
-            let tree = &mut self.trees[index];
-            (tree.key, tree.changed, tree.template) = (None, false, None);
+            self.trees[index].forget_record();
         }
         for ntuple in self.ntuples.iter_mut().filter(|ntuple| ntuple.key.as_ref().is_some_and(|key| keys.contains(key)))
         {
@@ -140,6 +139,13 @@ impl State {
             {
                 self.places.remove(&folder.path);
                 folder.changed = false;
+            }
+            let is_below = |tree: &&mut TreeState| {
+                let of = &self.folders[tree.folder].path;
+                *of == path || of.starts_with(&below)
+            };
+            for tree in self.trees.iter_mut().filter(is_below) {
+                tree.forget_record();
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::schema::{ClonesForm, Mapping, Sequence};
-use crate::write::model::number_codes::{code, cpp_name};
+use crate::write::model::number_codes::{ARRAY, COUNTED, code, cpp_name};
 
 /// The type of a value, as C++ would declare it.
 ///
@@ -257,12 +257,12 @@ impl Type {
         const COLLECTION: i32 = 300;
         match self {
             Self::Number(number) => code(*number),
-            Self::Array(number, _) => code(*number) + 20,
+            Self::Array(number, _) => code(*number) + ARRAY,
             Self::Text | Self::Sequence(..) | Self::Mapping(..) => COLLECTION,
             Self::RootText => 65,
             Self::Object(_) => 62,
             Self::Pointer(_) => 69,
-            Self::Counted(number, _) => code(*number) + 40,
+            Self::Counted(number, _) => code(*number) + COUNTED,
             Self::Clones(clones) => clones.code(),
         }
     }

@@ -107,11 +107,10 @@ impl Column {
                         }
                     }
                     Self::check_counts(class, columns)?;
-                    match () {
-                        () if class.is_tobject() => Self::check_tobject(class, columns),
-                        () if class.is_reference() => Self::check_references(class, columns),
-                        () => Ok(()),
+                    if class.is_tobject() {
+                        return Self::check_tobject(class, columns);
                     }
+                    if class.is_reference() { Self::check_references(class, columns) } else { Ok(()) }
                 }
                 _ => wrong("are given as something else"),
             },

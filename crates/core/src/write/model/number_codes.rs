@@ -36,9 +36,13 @@ pub(super) fn code(number: Number) -> i32 {
     }
 }
 
+/// Added to the code of a number: an array of a fixed length.
+pub(crate) const ARRAY: i32 = 20;
+/// Added to the code of a number: an array with a length that another member tells.
+pub(crate) const COUNTED: i32 = 40;
+
 /// The number of a code, alone or in an array.
 pub(crate) fn number(code_of: i32) -> Option<Number> {
-    const ARRAY: i32 = 20;
     let all = [
         Number::Bool,
         Number::I8,

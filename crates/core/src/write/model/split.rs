@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::schema::{Program, Registry, StreamerInfo, Style, Target};
+use crate::tree::element_kind;
 use crate::write::model::class::{Class, Member, Type};
 use crate::write::model::tobject::BITS_CODE;
 
@@ -41,17 +42,6 @@ pub(crate) struct Split {
     pub(crate) parent: Option<usize>,
     pub(crate) counter: Option<usize>,
     pub(crate) data: Data,
-}
-
-/// `fType` of branches.
-pub(crate) mod kinds {
-    pub(crate) const LEAF: i32 = 0;
-    pub(crate) const BASE: i32 = 1;
-    pub(crate) const OBJECT: i32 = 2;
-    pub(crate) const CLONES: i32 = 3;
-    pub(crate) const COLLECTION: i32 = 4;
-    pub(crate) const CLONES_ITEMS: i32 = 31;
-    pub(crate) const ITEMS: i32 = 41;
 }
 
 /// What a branch holds, and where it is in the column of the whole object.
@@ -151,7 +141,7 @@ impl Planner {
             parent_class: "".into(),
             items_class: "".into(),
             id: -1,
-            kind: kinds::LEAF,
+            kind: element_kind::LEAF,
             code: -1,
             split_level: 0,
             leaf: (1, 0),
@@ -187,7 +177,7 @@ impl Planner {
             parent_class: "".into(),
             items_class: "".into(),
             id: if is_split { SPLIT } else { WHOLE },
-            kind: kinds::LEAF,
+            kind: element_kind::LEAF,
             code: -1,
             split_level: level,
             leaf: (1, 0),
@@ -233,7 +223,7 @@ impl Planner {
             // Nor have those of items: their members do.
             Type::Object(base) if member.is_base && below.items.is_some() => self.members(base, &inner),
             Type::Object(base) if member.is_base && below.level > 0 => {
-                let node = self.node(class, index, name.clone(), kinds::BASE, base.code_as_base(), below);
+                let node = self.node(class, index, name.clone(), element_kind::BASE, base.code_as_base(), below);
                 // A name with a dot includes the base, and the members belong to the base.
                 let is_dotted = below.is_top && below.prefix.ends_with('.');
                 let prefix = if is_dotted { format!("{name}.") } else { below.prefix.clone() };
@@ -251,7 +241,7 @@ impl Planner {
                     // Objects in objects have no branch of their own.
                     return self.members(object, &Below { prefix, level: left, ..inner });
                 }
-                let node = self.node(class, index, name, kinds::OBJECT, member.kind.code(), below);
+                let node = self.node(class, index, name, element_kind::OBJECT, member.kind.code(), below);
                 let parent_class = Arc::clone(&object.name);
                 self.members(object, &Below { prefix, parent: node, parent_class, ..inner })
             }
@@ -260,7 +250,7 @@ impl Planner {
                     let title = format!("{name}_");
                     // Of a `TClonesArray`, all entries have one length.
                     let is_clones = matches!(kind, Type::Clones(_));
-                    let collection = if is_clones { kinds::CLONES } else { kinds::COLLECTION };
+                    let collection = if is_clones { element_kind::CLONES } else { element_kind::COLLECTION };
                     let node = self.node(class, index, name.clone(), collection, kind.code(), below);
                     if let Some(branch) = self.branches.get_mut(node) {
                         branch.title.clone_from(&title);
@@ -329,8 +319,9 @@ impl Planner {
         };
         let program = self.program(class, index)?;
         let collection = inner.items.as_ref().and_then(|(counter, ..)| self.branches.get(*counter));
-        let in_clones = collection.is_some_and(|collection| collection.kind == kinds::CLONES);
-        let node = self.node(class, index, format!("{name}{extents}"), kinds::LEAF, class.code_of(member), below);
+        let in_clones = collection.is_some_and(|collection| collection.kind == element_kind::CLONES);
+        let node =
+            self.node(class, index, format!("{name}{extents}"), element_kind::LEAF, class.code_of(member), below);
         let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
         branch.leaf_name = name;
         branch.leaf = (items, bytes);
@@ -342,7 +333,7 @@ impl Planner {
         }
         branch.data = match &inner.items {
             Some((counter, title, inside)) => {
-                branch.kind = if in_clones { kinds::CLONES_ITEMS } else { kinds::ITEMS };
+                branch.kind = if in_clones { element_kind::CLONES_MEMBER } else { element_kind::COLLECTION_MEMBER };
                 branch.title = format!("{}[{title}]", member.name);
                 branch.counter = Some(*counter);
                 Data::Items(inner.path.clone(), inside.clone(), member.kind.clone(), program)
@@ -369,7 +360,7 @@ impl Split {
 
     /// Whether it has a leaf: bases and objects have none.
     pub(crate) fn has_leaf(&self) -> bool {
-        !matches!(self.kind, kinds::BASE | kinds::OBJECT)
+        !matches!(self.kind, element_kind::BASE | element_kind::OBJECT)
     }
 
     /// Whether it has baskets.

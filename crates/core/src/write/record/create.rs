@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::column::Number;
 use crate::error::Result;
 use crate::schema::{Datum, Draft, Mark};
+use crate::tree::element_kind;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::BranchLayout;
-use crate::write::model::split::{Split, kinds, name_checksum};
+use crate::write::model::split::{Split, name_checksum};
 use crate::write::record::figure::{OfBranch, OfTree};
 use crate::write::record::figures::{BranchFigures, TreeFigures};
 use crate::write::record::state::TreeState;
@@ -205,7 +206,9 @@ fn branch(
                 None => draft,
             };
             match (split.kind, marks.get(index)) {
-                (kinds::COLLECTION, Some(mark)) => draft.with("fMaximum", whole(OfBranch::Most)).marked(mark.clone()),
+                (element_kind::COLLECTION, Some(mark)) => {
+                    draft.with("fMaximum", whole(OfBranch::Most)).marked(mark.clone())
+                }
                 _ => Ok(draft),
             }
         }

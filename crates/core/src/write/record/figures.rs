@@ -3,10 +3,10 @@
 //! Source: `TTree`, `TBranch`, `TLeaf`.
 
 use crate::schema::{Place, Put};
+use crate::tree::element_kind;
 use crate::write::basket::PlacedBasket;
 use crate::write::model::branch::BranchKind;
 use crate::write::model::layout::BranchLayout;
-use crate::write::model::split::kinds;
 use crate::write::record::cluster_ranges::clusters;
 use crate::write::record::figure::{Figure, OfBranch, OfTree};
 use crate::write::record::state::{BranchState, TreeState};
@@ -116,7 +116,7 @@ pub(crate) fn names(tree: &TreeState) -> Option<impl Fn(Place) -> Option<Figure>
 
 /// Whether a branch has the counts of a collection whose items have branches of their own.
 fn counts_items(branch: &BranchState) -> bool {
-    branch.layout.split().is_some_and(|split| split.kind == kinds::COLLECTION)
+    branch.layout.split().is_some_and(|split| split.kind == element_kind::COLLECTION)
 }
 
 /// The numbers of a tree that change.

@@ -36,7 +36,7 @@ pub(crate) fn payload(tree: &mut TreeState, keylen: usize) -> Result<(Vec<u8>, V
         return Encoder::record(keylen, &draft);
     };
     let (written, template) = Encoder::record_and_template(keylen, &draft, watched, names)?;
-    tree.template = Some(template);
+    tree.template = template;
     Ok(written)
 }
 

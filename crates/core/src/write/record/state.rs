@@ -40,8 +40,8 @@ pub(crate) struct TreeState {
     /// What its next record is written by, if only numbers have changed since the last one.
     pub(crate) template: Option<Template<Figure>>,
     pub(crate) changed: bool,
-    /// Whether its last record was compressed with less care, to be replaced.
-    pub(crate) is_passing: bool,
+    /// Whether its last record was compressed at the first level, until it is replaced.
+    pub(crate) is_interim: bool,
     /// Whether a writer may still add rows.
     pub(crate) is_open: bool,
     /// Compressed bytes and entries of the last save.
@@ -169,7 +169,7 @@ impl TreeState {
             key: None,
             template: None,
             changed: true,
-            is_passing: false,
+            is_interim: false,
             is_open: true,
             saved: (0, 0),
             queue: None,
@@ -181,6 +181,11 @@ impl TreeState {
         // A tree that is new has none from before.
         let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()).map_or(0, |before| before[index]);
         before + self.branches[index].baskets.len()
+    }
+
+    /// Its record was deleted: none is written before it has more entries.
+    pub(crate) fn forget_record(&mut self) {
+        (self.key, self.template, self.changed) = (None, None, false);
     }
 
     /// The class of its record.

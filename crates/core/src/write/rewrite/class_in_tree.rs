@@ -5,6 +5,7 @@
 use crate::column::{Number, Prim};
 use crate::schema::{Element, Registry, TypeName, is_custom};
 use crate::write::model::class::{Class, Type};
+use crate::write::model::number_codes::ARRAY;
 
 /// Gives a class the members that its version has in trees, as far as the file describes it: what is a text in an
 /// RNTuple may be a `TString`.
@@ -53,7 +54,6 @@ fn is_alike(registry: &Registry, own: &Element, described: &Element) -> bool {
     /// `fType` by what it is on storage: `long` has 64 bits, a counter is an `int`, bits are an `unsigned int`, an
     /// object with a dictionary is one without, a container is one.
     fn stored(code: i32) -> i32 {
-        const ARRAY: i32 = 20;
         match code {
             4 => 16,
             14 => 17,

@@ -41,9 +41,9 @@ struct Unwritten<W> {
     failure: Option<(usize, Failure)>,
 }
 
-/// Seals so many baskets on the threads of a pool, or in this one, and writes them in order: `write` is given the number
-/// of the first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the last
-/// basket of a wave writes it, while others seal on; a basket that fails ends it all.
+/// Seals so many baskets on the threads of a pool, or in this one, and writes them in order: `write` is given the
+/// number of the first and the baskets of a wave, and is called by one thread at a time. A thread that has sealed the
+/// last basket of a wave writes it, while others seal on; a basket that fails ends it all.
 ///
 /// # Errors
 ///

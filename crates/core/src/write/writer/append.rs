@@ -11,11 +11,10 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
 use crate::schema::{Sequence, TypeName, is_custom};
-use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree};
+use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree, element_kind};
 use crate::write::clustering::Every;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Type};
-use crate::write::model::split::kinds;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
 use crate::write::tree::TreeWriter;
@@ -278,7 +277,7 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
         let Some(ours) = state.branches.get(index) else {
             return wrong("a branch like this cannot be written".to_owned());
         };
-        let is_tobject = branch.element.as_ref().is_some_and(|element| element.kind == kinds::BASE);
+        let is_tobject = branch.element.as_ref().is_some_and(|element| element.kind == element_kind::BASE);
         if ours.name != branch.name && is_tobject && branch.name.ends_with("TObject") {
             return Err(not_as_values(
                 "objects in objects whose class called IgnoreTObjectStreamer, where they are split,",
@@ -292,16 +291,6 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
             && (split.kind != element.kind || split.id != element.id)
         {
             return wrong("a branch that is split like this cannot be written".to_owned());
-        }
-        if let (Some(split), Some(element)) = (ours.layout.split(), &branch.element)
-            && split.class == element.class_name
-            && split.version != element.class_version
-            && split.checksum != element.checksum
-            && !split.class.starts_with("pair<")
-        {
-            let words = "the branch was made of another version of its class than values are added as";
-            let error = Error::unsupported(words).wanted(u64::from(element.checksum), u64::from(split.checksum));
-            return Err(error.in_object(&branch.path));
         }
     }
     if there.len() == state.branches.len() {

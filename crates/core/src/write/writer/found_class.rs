@@ -6,11 +6,14 @@ use std::sync::Arc;
 use crate::column::{Number, Prim};
 use crate::error::{Error, Result};
 use crate::read::RawBasket;
-use crate::schema::{ClonesForm, Detail, Element, EntryBytes, EntryForms, MemberName, Registry, TypeName, is_custom};
+use crate::schema::{
+    CLONES_ARRAY, ClonesForm, Detail, Element, EntryBytes, EntryForms, MemberName, Registry, StreamerInfo, TypeName,
+    is_custom,
+};
 use crate::tree::{Branch, Tree, element_kind};
 use crate::write::file::process_id;
 use crate::write::model::class::{Class, Clones, Member, Type};
-use crate::write::model::number_codes;
+use crate::write::model::number_codes::{self, ARRAY, COUNTED};
 use crate::write::model::tobject::IGNORED_CODE;
 
 /// Classes within classes.
@@ -23,6 +26,9 @@ pub(super) struct FoundClasses<'t> {
     registry: &'t Registry,
     /// What members that are `TClonesArray` hold; none where several things.
     clones: HashMap<MemberName, Option<ClonesForm>>,
+    /// Versions and checksums of classes whose members have branches of their own: those of the tree, which may be
+    /// others than the newest of the file.
+    versions: HashMap<Arc<str>, (i32, u32)>,
     /// How many processes the file lists.
     processes: u16,
     /// Whether the objects of any collection stand member by member, where there are such.
@@ -42,13 +48,21 @@ impl<'t> FoundClasses<'t> {
         let mut found = Self {
             registry: tree.registry(),
             clones: HashMap::new(),
+            versions: HashMap::new(),
             processes,
             is_member_wise: None,
             numbered: HashSet::new(),
         };
-        let mut left = vec![branch.id];
+        let (mut left, mut all) = (vec![branch.id], Vec::new());
         while let Some(branch) = left.pop().and_then(|id| tree.branches().get(id)) {
             left.extend(&branch.children);
+            all.push(branch);
+            if let Some(element) = branch.element.as_ref().filter(|element| element.id >= 0) {
+                let version = (element.class_version, element.checksum);
+                found.versions.entry(Arc::clone(&element.class_name)).or_insert(version);
+            }
+        }
+        for branch in all {
             let forms = found.forms_of(tree, branch)?;
             found.is_member_wise = any(found.is_member_wise, forms.is_member_wise);
             found.numbered.extend(forms.numbered);
@@ -71,7 +85,7 @@ impl<'t> FoundClasses<'t> {
         let name = member.map(|member| (Arc::clone(&element.class_name), Arc::clone(&member.name)));
         if element.kind == element_kind::CLONES {
             let class = &element.clones_name;
-            let version = self.registry.info(class, None, None).map_or(1, |info| info.version);
+            let version = self.info(class, None, None).map_or(1, |info| info.version);
             let clones = name.map(|name| (name, ClonesForm::new(class, version))).into_iter().collect();
             return Ok(EntryForms { clones, ..EntryForms::default() });
         }
@@ -114,6 +128,17 @@ impl<'t> FoundClasses<'t> {
         Ok(found)
     }
 
+    /// The description of a class: of the version that is asked for, or that the tree's branches have, or of the
+    /// newest.
+    fn info(&self, name: &str, version: Option<i32>, checksum: Option<u32>) -> Option<&'t Arc<StreamerInfo>> {
+        let is_open = version.is_none() && checksum.is_none();
+        let (version, checksum) = match self.versions.get(name) {
+            Some(&(version, checksum)) if is_open => (Some(version), Some(checksum)),
+            _ => (version, checksum),
+        };
+        self.registry.info(name, version, checksum)
+    }
+
     /// A class as its file describes it.
     pub(super) fn class_of(
         &self,
@@ -133,7 +158,7 @@ impl<'t> FoundClasses<'t> {
             return Err(not_as_values(&format!("objects of class {name}, which ROOT streams by hand,")));
         }
         let unknown = || Error::unsupported(format!("class {name} is not described"));
-        let info = self.registry.info(name, version, checksum).ok_or_else(unknown)?;
+        let info = self.info(name, version, checksum).ok_or_else(unknown)?;
         let mut class = Class::new(&*info.name);
         class.known_checksum = Some(info.checksum);
         for element in &info.elements {
@@ -148,8 +173,6 @@ impl<'t> FoundClasses<'t> {
     }
 
     fn member(&self, class: &Arc<str>, element: &Element, depth: u32) -> Result<Member> {
-        const ARRAY: i32 = 20;
-        const POINTER: i32 = 40;
         const LAST_NUMBER: i32 = 19;
         const COUNTER: i32 = 6;
         let name = Arc::clone(&element.name);
@@ -171,11 +194,13 @@ impl<'t> FoundClasses<'t> {
                 Type::Array(number(ARRAY)?, element.extents.clone())
             }
             (Detail::Counted { is_loop: false, count_name, .. }, code)
-                if code > POINTER && code <= POINTER + LAST_NUMBER && element.array_length == 0 =>
+                if code > COUNTED && code <= COUNTED + LAST_NUMBER && element.array_length == 0 =>
             {
-                Type::Counted(number(POINTER)?, Arc::clone(count_name))
+                Type::Counted(number(COUNTED)?, Arc::clone(count_name))
             }
-            (_, 61..=64 | 69) if element.array_length == 0 && element.type_name.trim_end_matches('*') == CLONES => {
+            (_, 61..=64 | 69)
+                if element.array_length == 0 && element.type_name.trim_end_matches('*') == CLONES_ARRAY =>
+            {
                 self.clones(class, element, depth)?
             }
             (_, 65) if element.array_length == 0 => Type::RootText,
@@ -241,8 +266,6 @@ impl<'t> FoundClasses<'t> {
 pub(super) fn any(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     one.into_iter().chain(other).reduce(|one, other| one || other)
 }
-
-const CLONES: &str = "TClonesArray";
 
 /// The type of a number: `long` has 64 bits in files, too.
 fn number(code: i32) -> Option<Number> {

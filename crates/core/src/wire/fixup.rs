@@ -1,8 +1,8 @@
-//! Places in what was written that depend on the length of something else: byte counts, and tags that name positions.
+//! Places in what was written that change with the length of something else: byte counts, and tags that name positions.
 
 /// What stands at such a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seam {
+pub(crate) enum Fixup {
     /// A byte count begins.
     Open,
     /// What the last open byte count counts ends.
