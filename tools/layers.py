@@ -17,7 +17,7 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 # Modules of the engine, and of `write` in it, in the order of data flow: each may import those before it.
 ORDER = {
     "": (
-        "error scoped interrupt progress wire memory io perf codec container column schema session object hist tree read ntuple "
+        "error idle scoped interrupt progress wire memory io perf codec container column schema session object hist tree read ntuple "
         "file query write merge entry project inspect"
     ).split(),
     "write": (
