@@ -87,4 +87,5 @@ def test_new_entries_have_the_versions_of_their_branches(tmp_path: Path, order: 
     for name in TREES:
         assert root(READ, libraries["new"], path, name)[1:] == wanted, name
     with sapwood.open(path) as file:
-        assert {name: file[name]["outer.inner.p"].typename for name in TREES} == {"old": "float", "new": "double"}
+        types = {name: file[name]["outer.inner.p"].typename for name in TREES}
+    assert types == {"old": "float", "new": "double"}
