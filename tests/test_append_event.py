@@ -19,7 +19,6 @@ CODE = r"""
 #include <TClonesArray.h>
 #include <TError.h>
 #include <TFile.h>
-#include <TH1F.h>
 #include <TObject.h>
 #include <TProcessID.h>
 #include <TRef.h>
@@ -116,9 +115,6 @@ struct Links : public TObject {
 struct Packed : public TObject { int n = 0; Double32_t *values = nullptr; //[n]
    ClassDef(Packed, 1) };
 struct Words : public TObject { char *words = nullptr; ClassDef(Words, 1) };
-struct Drawn : public TObject { TH1F *drawn; //->
-   Drawn() : drawn(new TH1F) {}
-   ClassDef(Drawn, 1) };
 struct Rows : public TObject { int n = 0; float *rows[2] = {}; //[n]
    ClassDef(Rows, 1) };
 struct Holds : public TObject { TClonesArray *hits; //->
@@ -292,10 +288,8 @@ template <class T> void other(const char *path, T *object, int split, int entrie
    file.Write();
 }
 inline void others(const char *folder, int split) {
-   TH1::AddDirectory(false);
    other(TString(folder) + "/packed.root", new Packed, split, 1);
    other(TString(folder) + "/words.root", new Words, split, 1);
-   other(TString(folder) + "/drawn.root", new Drawn, split, 1);
    other(TString(folder) + "/rows.root", new Rows, split, 1);
    other(TString(folder) + "/holds.root", new Holds, split, 0);
 }
@@ -313,7 +307,6 @@ inline void others(const char *folder, int split) {
 #pragma link C++ class std::vector<TRef>+;
 #pragma link C++ class page::Packed+;
 #pragma link C++ class page::Words+;
-#pragma link C++ class page::Drawn+;
 #pragma link C++ class page::Rows+;
 #pragma link C++ class page::Holds+;
 #pragma link C++ function page::write;
@@ -520,7 +513,6 @@ def test_what_has_no_values_is_refused_by_name(library: Path, tmp_path: Path, sp
     for name, words in (
         ("packed", r"Double32_t\*.* cannot be added as values.*sapwood merge --append.*one\./values"),
         ("words", r"char\*.* cannot be added as values.*sapwood merge --append.*one\./words"),
-        ("drawn", r"TArrayD.* cannot be added as values.*sapwood merge --append.*one\./drawn"),
         ("rows", r"float\*.* cannot be added as values.*sapwood merge --append.*one\./rows"),
         ("holds", r"no entry of the tree tells what class.*sapwood merge --append.*one\./hits"),
     ):

@@ -81,6 +81,8 @@ struct Filler {
    {
       if (flush <= 0)
          tree->SetAutoFlush(flush);
+      if (flush == 0)
+         tree->SetAutoSave(0); // the first one makes ROOT 6 give the branches larger baskets, which trees of the talk's time did not get
       const bool lists = this->kind == "lists";
       counts.resize(branches);
       for (int k = 0; k < branches; ++k)

@@ -8,6 +8,13 @@ from bench.support.draw import table
 
 Answer = dict[str, Any]
 LISTS = {"root_entry_list": "TEntryList", "root_event_list": "TEventList"}
+TABLES = {
+    "all": "Everything",
+    "few": "Every 33rd branch, as 33 MB of 1,100",
+    "runs": "A fifth of the events, in runs",
+    "events": "A fifth of the events, at random",
+}
+"""Headings of the tables that are made at the size of the talk, too."""
 NAMES = {"root": "ROOT", "rows": "rows", "arrays": "arrays"}
 
 
@@ -166,24 +173,27 @@ def sickness(rows: list[dict[str, Any]]) -> str:
 
 
 def full_page(document: dict[str, Any]) -> str:
-    """The page of the first table alone, from files as large as those of the talk."""
+    """The page of the tables that are made from files as large as those of the talk."""
     machine, sizes, rows = (document[name] for name in ("machine", "sizes", "rows"))
     answers = [answer for row in rows for answer in row["of"].values() if "seconds" in answer]
     others = max((answer.get("others", 0.0) for answer in answers), default=0.0)
+    there = [
+        line
+        for name, heading in TABLES.items()
+        if of_table(rows, name)
+        for line in ("", f"## {heading}", "", of_caches(rows, name))
+    ]
     return "\n".join([
         "# The tree cache at the size of the talk",
         "",
-        f"`python -m bench.read.treecache --scale 1 --only all` on {machine['cpu']}, {machine['cores']} cores: the first table of [the tree cache](treecache.md), which says",
+        f"`python -m bench.read.treecache --scale 1 --only {' '.join(TABLES)}` on {machine['cpu']}, {machine['cores']} cores: tables of [the tree cache](treecache.md), which says",
         "what contenders and columns are, from files of the size of the talk's. Other processes took up to "
-        f"{100 * others:.0f} % of the machine during a read; rows without",
-        "seconds were only counted. The numbers behind the page are in `bench/read/treecache-full.json`.",
+        f"{100 * others:.0f} % of the machine during a read:",
+        "seconds are worth as much as that allows, calls and bytes do not depend on it. The numbers behind the page are in `bench/read/treecache-full.json`.",
         "",
         f"*Interleaved*: {sizes['interleaved']} MB (the talk: 1,266, and 1,328,586 reads), {sickness(rows)} reads for each MB (the talk: 1,050). *Reclustered*: {sizes['reclustered']} MB. "
         f"*Unsplit*: {sizes['objects']} MB.",
-        "",
-        "## Everything",
-        "",
-        of_caches(rows, "all"),
+        *there,
     ]) + "\n"  # fmt: skip
 
 
@@ -225,11 +235,11 @@ def page(document: dict[str, Any]) -> str:
         f"after `sapwood.rewrite(order=\"entry\")`, clusters of 23 MB (30 MB of the old baskets), {sizes['reclustered']} MB. *Unsplit*: the same values in 203 branches, each an object with a number and the",
         f"list of its 48 columns' floats, ROOT's default flush, {sizes['objects']} MB.",
         "",
-        "## Everything",
+        f"## {TABLES['all']}",
         "",
         of_caches(rows, "all"),
         "",
-        "## Every 33rd branch, as 33 MB of 1,100",
+        f"## {TABLES['few']}",
         "",
         of_caches(rows, "few"),
         "",
@@ -249,13 +259,13 @@ def page(document: dict[str, Any]) -> str:
         "  was not rewritten, or more, because each window has a piece of every branch.",
         "- Larger baskets (`basket_bytes`) have no part in this: every branch has one basket in each cluster already, and only longer clusters make it larger.",
         "",
-        "## A fifth of the events, in runs",
+        f"## {TABLES['runs']}",
         "",
         "Runs of about 60 events that follow one another, each at some place of an equal part of the tree: of the reclustered file 42 % of the baskets, of the talk's 51 %.",
         "",
         of_caches(rows, "runs"),
         "",
-        "## A fifth of the events, at random",
+        f"## {TABLES['events']}",
         "",
         "Here and there, in their order; most baskets hold one of them.",
         "",

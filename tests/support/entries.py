@@ -11,6 +11,16 @@ import sapwood
 
 from support.rootrun import root
 
+LARGEST = """
+def walk(branch):
+    yield [str(branch.GetName()), getattr(branch, "GetMaximum", lambda: 0)()]
+    for below in branch.GetListOfBranches():
+        yield from walk(below)
+file = ROOT.TFile.Open(sys.argv[1])
+answer([one for branch in file.Get("tree").GetListOfBranches() for one in walk(branch)])
+"""
+"""The largest count that each branch tells."""
+
 
 def objects(value: Any) -> Any:
     """Rows as objects with attributes."""
@@ -46,6 +56,7 @@ def check(read: str, library: Path, path: Path, theirs: Path, branches: Iterable
     for key, entries in their_bytes.items():
         assert ours_bytes[key] == entries, key
     assert root(read, library, path) == root(read, library, theirs)
+    assert root(LARGEST, path) == root(LARGEST, theirs)
     assert sapwood.verify(path) == []
     with sapwood.open(path) as file, sapwood.open(theirs) as other:
         assert file["tree"].keys() == other["tree"].keys()

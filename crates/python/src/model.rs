@@ -86,6 +86,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py
         Type::Object(class) => ("object", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
         Type::Pointer(class) => ("pointer", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
         Type::Counted(number, counter) => ("counted", number.numpy_name(), &**counter).into_pyobject(py)?.into_any(),
+        Type::RootArray(number) => ("TArray", number.numpy_name()).into_pyobject(py)?.into_any(),
         Type::Clones(clones) => ("TClonesArray", class_to_python(py, &clones.class)?).into_pyobject(py)?.into_any(),
     };
     Ok(tuple)

@@ -37,7 +37,7 @@ impl Adapter {
         let differs = || Error::mismatch(format!("{} was expected, and {} is stored", spelled(wanted), stored(kind)));
         // They are lists like others.
         let item = match wanted {
-            Type::Counted(number, _) => Some(Type::Number(*number)),
+            Type::Counted(number, _) | Type::RootArray(number) => Some(Type::Number(*number)),
             Type::Clones(clones) => Some(Type::Object(Arc::clone(&clones.class))),
             _ => None,
         };

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core, errors
-from sapwood._write import references
+from sapwood._write import short_forms
 from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
+from sapwood.model import Model
 
 Type = tuple[Any, ...]
 """A type, for the engine: its kind, and what it is made of."""
@@ -274,23 +275,29 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     name, _, members = kind[1]
     columns = []
     usual = _usual(kind[1])
-    if name in references.USUAL:
-        values = [references.as_members(name, value) for value in values]
+    if name in short_forms.USUAL:
+        values = [short_forms.as_members(name, value) for value in values]
     for member, of, is_base, _ in members:
-        if is_base:
+        if _is_class(is_base, of):
             columns.append(_of_objects(of, values))
             continue
         try:
-            given = [
-                getattr(value, member, usual[member]) if member in usual else getattr(value, member)
-                for value in values
-            ]
+            given = [_member(value, member, is_base, usual) for value in values]
             columns.append(_of_objects(of, given))
         except AttributeError as error:
             raise errors.MismatchError(f"an object of class {name} was expected: {error}") from None
         except errors.MismatchError as error:
             raise errors.MismatchError(f"member {member!r} of {name}: {error}") from None
     return "record", len(values), columns
+
+
+def _member(value: Any, member: str, is_base: bool, usual: dict[str, Any]) -> Any:
+    """A member of an object, or a base that is an array (``TArrayF``)."""
+    if isinstance(value, Model):
+        found = value.member("fArray" if is_base else member, none_if_missing=True)
+        if found is not None or value.has_member(member):
+            return found
+    return getattr(value, member, usual[member]) if member in usual else getattr(value, member)
 
 
 def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
@@ -302,7 +309,7 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
         return _as_it_lies(kind, layout.content, first, last)
     if first == last and layout.is_unknown:  # nothing says what would be in it
         return _of_objects(kind, [])
-    if _is_reference_in_short(kind, layout):
+    if _is_short(kind, layout):
         return _of_objects(kind, ak.to_list(layout[first:last]))
     if word in ("number", "array") and not parameters:
         numbers, shape, start, end = layout, [], first, last
@@ -316,8 +323,8 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
         places = {name: place for place, name in enumerate(layout.fields)}
         _check_members(kind[1], places)
         columns = [
-            _as_it_lies(of, layout if is_base else layout.contents[places[name]], first, last)
-            if is_base or name in places
+            _as_it_lies(of, layout if _is_class(is_base, of) else layout.contents[places[name]], first, last)
+            if name in places or _is_class(is_base, of)
             else _repeated(kind[1], name, of, last - first)
             for name, of, is_base, _ in kind[1][2]
         ]
@@ -334,24 +341,31 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
 def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
     usual = _usual(kind)
     missing = [
-        name for name, _, is_base, _ in kind[2] if not is_base and name not in fields and name not in usual
+        name
+        for name, of, is_base, _ in kind[2]
+        if not _is_class(is_base, of) and name not in fields and name not in usual
     ]
     if missing:
         raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
 
 
+def _is_class(is_base: bool, of: Type) -> bool:
+    """Whether a member is a base whose members stand among those of the object."""
+    return is_base and of[0] == "object"
+
+
 def _usual(kind: tuple[Any, ...]) -> dict[str, Any]:
     """Members that objects of a class need not have: reading does not show those of ``TObject``."""
-    if kind[0] in references.USUAL:
-        return references.USUAL[kind[0]]
+    if kind[0] in short_forms.USUAL:
+        return short_forms.USUAL[kind[0]]
     return NEW_OBJECT if kind[0] == "TObject" else {}
 
 
-def _is_reference_in_short(kind: Type, layout: Any) -> bool:
-    """Whether values are references, and given as less than their members."""
-    if kind[0] != "object" or kind[1][0] not in references.USUAL:
+def _is_short(kind: Type, layout: Any) -> bool:
+    """Whether values are given as less than their members."""
+    if kind[0] != "object" or kind[1][0] not in short_forms.USUAL:
         return False
-    return not layout.is_record or references.NAMED[kind[1][0]] not in layout.fields
+    return not layout.is_record or short_forms.NAMED[kind[1][0]] not in layout.fields
 
 
 def _item_of(kind: Type) -> Type | None:
@@ -359,7 +373,7 @@ def _item_of(kind: Type) -> Type | None:
     if kind[0] in _WORDS:
         item: Type = kind[1]
         return item
-    if kind[0] == "counted":
+    if kind[0] in ("counted", "TArray"):
         return "number", kind[1]
     return ("object", kind[1]) if kind[0] == "TClonesArray" else None
 
@@ -401,7 +415,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         return "lists", _ends(there), _of_layout(("object", kind[1]), present)
     if layout.is_unknown and len(layout) == 0:
         return _of_objects(kind, [])
-    if _is_reference_in_short(kind, layout):
+    if _is_short(kind, layout):
         return _of_objects(kind, ak.to_list(layout))
     if layout.is_option:
         if np.asarray(layout.mask_as_bool(valid_when=False)).any():
@@ -420,8 +434,8 @@ def _of_layout(kind: Type, layout: Any) -> Column:
             raise wrong()
         _check_members(kind[1], layout.fields)
         columns = [
-            _of_layout(of, layout if is_base else layout.content(name))
-            if is_base or name in layout.fields
+            _of_layout(of, layout if _is_class(is_base, of) else layout.content(name))
+            if name in layout.fields or _is_class(is_base, of)
             else _repeated(kind[1], name, of, len(layout))
             for name, of, is_base, _ in kind[1][2]
         ]

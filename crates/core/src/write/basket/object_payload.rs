@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Field, Kind, Part, Prim, check};
+use crate::column::{BufferId, Field, Kind, Number, Part, Prim, check};
 use crate::error::{Error, Result};
 use crate::schema::{Encoder, Entries, IS_REFERENCED, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, stored};
@@ -43,11 +43,21 @@ pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> u
     }
 }
 
-/// The most items of a collection.
+/// The most items of a collection, or the largest length of an array.
 pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
-    let Data::Counts(path, _) = &split.data else { return 0 };
-    let Some((ends, _)) = lists(column, path) else { return 0 };
-    rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
+    match &split.data {
+        Data::Counts(path, _) => {
+            let Some((ends, _)) = lists(column, path) else { return 0 };
+            rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
+        }
+        // ROOT tells those of an `int`, and of no other type.
+        Data::Rows(path, Type::Number(number @ Number::I32), _) if split.is_counter => {
+            let Some(Column::Numbers(width, bytes)) = inside(column, path) else { return 0 };
+            let bytes = bytes.get(rows.start * width..rows.end * width).unwrap_or_default();
+            number.wholes(bytes).filter_map(|count| u64::try_from(count).ok()).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// Appends entries in the format of a basket; none if they exceed 32-bit offsets.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::column::{Kind, Number};
 use crate::error::{Error, Result};
 use crate::schema::{CLONES_ARRAY, Datum, Detail, Draft, Element, Registry, Target, is_custom};
+use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
 use crate::write::model::number_codes::{COUNTED, number};
 use crate::write::model::tobject::BITS_CODE;
@@ -63,6 +64,9 @@ fn datum(registry: &Arc<Registry>, outer: &Arc<str>, element: &Element, column: 
             let text = bytes.get(Column::span(ends, &one)).ok_or_else(too_few)?;
             Ok(Datum::Bytes(text.into()))
         }
+        Column::Lists(ends, items) if let Some(Type::RootArray(number)) = Type::root_array(array_class(element)) => {
+            numbers(number, items, &Column::span(ends, &one))
+        }
         Column::Record(..) => Ok(Datum::Value(draft(registry, &class, column, row)?)),
         Column::Lists(ends, items) if element.type_name.ends_with('*') => match Column::span(ends, &one) {
             none if none.is_empty() => Ok(Datum::Null),
@@ -78,6 +82,11 @@ fn datum(registry: &Arc<Registry>, outer: &Arc<str>, element: &Element, column: 
             ))),
         },
     }
+}
+
+/// The class of a member that is an object, or of a base.
+fn array_class(element: &Element) -> &str {
+    if &*element.type_name == "BASE" { &element.name } else { &element.type_name }
 }
 
 /// An object of a class that ROOT streams by hand: its members are numbers, strings, and lists of numbers.
@@ -97,8 +106,10 @@ fn by_hand(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usi
             }
             _ => Err(too_few()),
         },
-        (Kind::List { item, .. }, Column::Lists(ends, items)) => match **item {
-            Kind::Number { number, .. } => numbers(number, items, &Column::span(ends, &(row..row + 1))),
+        (Kind::List { item, .. }, Column::Lists(ends, items)) => match (&**item, Column::span(ends, &(row..row + 1))) {
+            (Kind::Number { number, .. }, span) => numbers(*number, items, &span),
+            // Lists of objects have none.
+            (_, span) if span.is_empty() => Ok(Datum::List(Vec::new())),
             _ => Err(too_few()),
         },
         _ => Err(Error::unsupported(format!("class {class} cannot be written behind a pointer"))),

@@ -9,6 +9,7 @@ use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::schema::{ClonesForm, Mapping, Sequence};
 use crate::write::model::number_codes::{ARRAY, COUNTED, code, cpp_name};
+use crate::write::model::root_collection::root_array;
 
 /// The type of a value, as C++ would declare it.
 ///
@@ -42,6 +43,8 @@ pub enum Type {
     Counted(Number, Arc<str>),
     /// A `TClonesArray`. Only trees that exist can have it.
     Clones(Arc<Clones>),
+    /// `TArrayF` and its kin: numbers, as many as there are. Only trees that exist can have it.
+    RootArray(Number),
 }
 
 /// A class of objects.
@@ -208,6 +211,7 @@ impl Type {
             Self::Pointer(class) => format!("{}*", class.name),
             Self::Counted(number, _) => format!("{}*", cpp_name(*number)),
             Self::Clones(clones) => clones.type_name().to_owned(),
+            Self::RootArray(number) => root_array(*number).to_owned(),
         }
     }
 
@@ -238,7 +242,7 @@ impl Type {
             // Without members it is a base that is left out.
             Self::Object(class) if class.is_tobject() && class.members.is_empty() => {}
             // ROOT streams it by hand.
-            Self::Object(class) | Self::Pointer(class) if class.is_reference() => {}
+            Self::Object(class) | Self::Pointer(class) if class.is_reference() || class.is_root_list() => {}
             Self::Clones(clones) => Self::Object(Arc::clone(&clones.class)).classes(found),
             Self::Object(class) | Self::Pointer(class) => {
                 if !found.iter().any(|known| known.name == class.name) {
@@ -248,7 +252,12 @@ impl Type {
             }
             Self::Sequence(_, item) => item.item().classes(found),
             Self::Mapping(_, key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
-            Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText | Self::Counted(..) => {}
+            Self::Number(_)
+            | Self::Array(..)
+            | Self::Text
+            | Self::RootText
+            | Self::Counted(..)
+            | Self::RootArray(_) => {}
         }
     }
 
@@ -260,7 +269,7 @@ impl Type {
             Self::Array(number, _) => code(*number) + ARRAY,
             Self::Text | Self::Sequence(..) | Self::Mapping(..) => COLLECTION,
             Self::RootText => 65,
-            Self::Object(_) => 62,
+            Self::Object(_) | Self::RootArray(_) => 62,
             Self::Pointer(_) => 69,
             Self::Counted(number, _) => code(*number) + COUNTED,
             Self::Clones(clones) => clones.code(),
@@ -275,7 +284,7 @@ impl Type {
     fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
         match self {
             // The class that it is in looks for its counter.
-            Self::Number(_) | Self::Text | Self::RootText | Self::Counted(..) => Ok(()),
+            Self::Number(_) | Self::Text | Self::RootText | Self::Counted(..) | Self::RootArray(_) => Ok(()),
             Self::Array(_, extents) => {
                 let items = extents.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
                 if extents.is_empty() || extents.len() > 5 || items.is_none_or(|items| items == 0 || items > 1 << 28) {
@@ -299,7 +308,7 @@ impl Type {
                         "{}: sets of arrays or pointers cannot be written",
                         self.name()
                     ))),
-                    Self::Counted(..) | Self::Clones(_) => {
+                    Self::Counted(..) | Self::Clones(_) | Self::RootArray(_) => {
                         Err(Error::unsupported(format!("{}: only classes have such members", self.name())))
                     }
                     item => item.check_in(within),
@@ -308,7 +317,7 @@ impl Type {
             Self::Mapping(_, key, value) => match (&**key, &**value) {
                 (
                     Self::Number(_) | Self::Text,
-                    Self::Array(..) | Self::Pointer(_) | Self::Counted(..) | Self::Clones(_),
+                    Self::Array(..) | Self::Pointer(_) | Self::Counted(..) | Self::Clones(_) | Self::RootArray(_),
                 ) => Err(Error::unsupported(format!("{} cannot be written", self.name()))),
                 (Self::Number(_) | Self::Text, value) => value.check_in(within),
                 _ => Err(Error::unsupported(format!("{}: keys are numbers or strings", self.name()))),

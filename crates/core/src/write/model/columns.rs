@@ -58,7 +58,7 @@ impl Column {
             Type::Sequence(_, item) => Self::lists(Self::of(item)),
             Type::Mapping(_, key, value) => Self::lists(Self::of(&Type::Object(Arc::new(pair(key, value))))),
             Type::Pointer(class) => Self::lists(Self::of(&Type::Object(Arc::clone(class)))),
-            Type::Counted(number, _) => Self::lists(Self::of(&Type::Number(*number))),
+            Type::Counted(number, _) | Type::RootArray(number) => Self::lists(Self::of(&Type::Number(*number))),
             Type::Clones(clones) => Self::lists(Self::of(&Type::Object(Arc::clone(&clones.class)))),
             Type::Object(class) => Self::Record(0, class.members.iter().map(|member| Self::of(&member.kind)).collect()),
         }
@@ -110,6 +110,9 @@ impl Column {
                     if class.is_tobject() {
                         return Self::check_tobject(class, columns);
                     }
+                    if class.is_root_list() {
+                        return Self::check_root_list(class, columns);
+                    }
                     if class.is_reference() { Self::check_references(class, columns) } else { Ok(()) }
                 }
                 _ => wrong("are given as something else"),
@@ -120,7 +123,8 @@ impl Column {
             | Type::Mapping(..)
             | Type::Pointer(_)
             | Type::Counted(..)
-            | Type::Clones(_) => {
+            | Type::Clones(_)
+            | Type::RootArray(_) => {
                 let Self::Lists(ends, items) = self else { return wrong("are given as something else") };
                 let ordered = ends.is_sorted() && ends::total(ends) == items.len() as u64;
                 let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
@@ -137,7 +141,7 @@ impl Column {
                     Type::Sequence(_, item) => items.check(item),
                     Type::Mapping(_, key, value) => items.check(&Type::Object(Arc::new(pair(key, value)))),
                     Type::Pointer(class) => items.check(&Type::Object(Arc::clone(class))),
-                    Type::Counted(number, _) => items.check(&Type::Number(*number)),
+                    Type::Counted(number, _) | Type::RootArray(number) => items.check(&Type::Number(*number)),
                     Type::Clones(clones) => items.check(&Type::Object(Arc::clone(&clones.class))),
                     _ => Ok(()),
                 }

@@ -74,7 +74,14 @@ fn element(class: &Class, member: &Member) -> Element {
             type_name: "BASE".into(),
             ..base
         },
-        Type::Object(_) => Element { class: "TStreamerObjectAny", ..base },
+        Type::RootArray(_) if member.is_base => Element {
+            class: "TStreamerBase",
+            detail: Detail::Base { version: 1 },
+            code: 0,
+            type_name: "BASE".into(),
+            ..base
+        },
+        Type::Object(_) | Type::RootArray(_) => Element { class: "TStreamerObjectAny", ..base },
         Type::Pointer(_) => Element { class: "TStreamerObjectAnyPointer", size: 8, ..base },
         Type::Counted(_, counter) => Element {
             class: "TStreamerBasicPointer",

@@ -10,6 +10,7 @@ pub(crate) mod element;
 pub(crate) mod layout;
 pub(crate) mod number_codes;
 pub(crate) mod reference;
+pub(crate) mod root_collection;
 pub(crate) mod split;
 pub(crate) mod tobject;
 pub(crate) mod values;

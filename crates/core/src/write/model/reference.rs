@@ -82,8 +82,10 @@ impl BranchSpec {
 impl Type {
     fn check_new(&self) -> Result<()> {
         match self {
-            Self::Counted(..) | Self::Clones(_) => Err(self.only_there()),
-            Self::Object(class) | Self::Pointer(class) if class.is_reference() => Err(self.only_there()),
+            Self::Counted(..) | Self::Clones(_) | Self::RootArray(_) => Err(self.only_there()),
+            Self::Object(class) | Self::Pointer(class) if class.is_reference() || class.is_root_list() => {
+                Err(self.only_there())
+            }
             Self::Object(class) | Self::Pointer(class) => class
                 .members
                 .iter()

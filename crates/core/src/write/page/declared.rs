@@ -82,6 +82,7 @@ pub(crate) fn cpp_name(kind: &Type) -> Result<String> {
         Type::Mapping(mapping, key, value) => {
             format!("std::{}<{},{}>", mapping.name(), cpp_name(key)?, cpp_name(value)?)
         }
+        Type::Object(class) if class.is_root_list() => return refused(&class.name, "std::vector"),
         Type::Object(class) if class.is_reference() => return refused(&class.name, "number"),
         Type::Object(class) => {
             // What is refused in its members is refused here.
@@ -90,7 +91,7 @@ pub(crate) fn cpp_name(kind: &Type) -> Result<String> {
             })?;
             class.name.to_string()
         }
-        Type::Counted(..) | Type::Clones(_) => return refused(&kind.name(), "std::vector"),
+        Type::Counted(..) | Type::Clones(_) | Type::RootArray(_) => return refused(&kind.name(), "std::vector"),
         Type::Pointer(class) => format!("std::unique_ptr<{}>", cpp_name(&Type::Object(Arc::clone(class)))?),
     })
 }

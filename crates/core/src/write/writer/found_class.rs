@@ -29,6 +29,9 @@ pub(super) struct FoundClasses<'t> {
     /// Versions and checksums of classes whose members have branches of their own: those of the tree, which may be
     /// others than the newest of the file.
     versions: HashMap<Arc<str>, (i32, u32)>,
+    /// Whether members have no branches below theirs, anywhere in the tree's branch: classes with a streamer of their
+    /// own are not split, and no description tells which these are.
+    wholes: HashMap<MemberName, bool>,
     /// How many processes the file lists.
     processes: u16,
     /// Whether the objects of any collection stand member by member, where there are such.
@@ -49,6 +52,7 @@ impl<'t> FoundClasses<'t> {
             registry: tree.registry(),
             clones: HashMap::new(),
             versions: HashMap::new(),
+            wholes: HashMap::new(),
             processes,
             is_member_wise: None,
             numbered: HashSet::new(),
@@ -61,6 +65,11 @@ impl<'t> FoundClasses<'t> {
                 let version = (element.class_version, element.checksum);
                 found.versions.entry(Arc::clone(&element.class_name)).or_insert(version);
             }
+        }
+        for branch in &all {
+            let Some(name) = found.member_of(branch) else { continue };
+            let is_whole = branch.children.is_empty();
+            found.wholes.entry(name).and_modify(|known| *known &= is_whole).or_insert(is_whole);
         }
         for branch in all {
             let forms = found.forms_of(tree, branch)?;
@@ -76,13 +85,19 @@ impl<'t> FoundClasses<'t> {
         Ok(found)
     }
 
+    /// The member whose values a branch has.
+    fn member_of(&self, branch: &Branch) -> Option<MemberName> {
+        let element = branch.element.as_ref()?;
+        let info = self.registry.info(&element.class_name, Some(element.class_version), Some(element.checksum))?;
+        let member = info.elements.get(usize::try_from(element.id).ok()?)?;
+        Some((Arc::clone(&element.class_name), Arc::clone(&member.name)))
+    }
+
     /// What a branch tells: a split array says what it holds, entries with whole ones do.
     fn forms_of(&self, tree: &Tree, branch: &Branch) -> Result<EntryForms> {
         let element = branch.element.as_ref().filter(|_| branch.has_data());
         let Some(element) = element else { return Ok(EntryForms::default()) };
-        let info = self.registry.info(&element.class_name, Some(element.class_version), Some(element.checksum));
-        let member = usize::try_from(element.id).ok().and_then(|id| info?.elements.get(id));
-        let name = member.map(|member| (Arc::clone(&element.class_name), Arc::clone(&member.name)));
+        let name = self.member_of(branch);
         if element.kind == element_kind::CLONES {
             let class = &element.clones_name;
             let version = self.info(class, None, None).map_or(1, |info| info.version);
@@ -154,6 +169,9 @@ impl<'t> FoundClasses<'t> {
             "TRefArray" => return Ok(Arc::new(Class::references_in(self.processes))),
             _ => {}
         }
+        if let Some(list) = Class::root_list(name) {
+            return Ok(Arc::new(list));
+        }
         if is_custom(name) || Registry::is_streamed_by_hand(name) {
             return Err(not_as_values(&format!("objects of class {name}, which ROOT streams by hand,")));
         }
@@ -178,8 +196,11 @@ impl<'t> FoundClasses<'t> {
         let name = Arc::clone(&element.name);
         let wrong = || not_as_values(&format!("members of type {}", element.type_name));
         let number = |of: i32| number(element.code - of).ok_or_else(wrong);
-        let is_whole = element.title.starts_with("||");
+        let is_whole = element.title.starts_with("||") || self.is_whole(class, element);
         let kind = match (&element.detail, element.code) {
+            (Detail::Base { .. }, _) if let Some(array) = Type::root_array(&name) => {
+                return Ok(Member { is_base: true, ..Member::new(name, array) });
+            }
             (Detail::Base { version }, code) => {
                 let version = Some(*version).filter(|&version| version > 0);
                 let base = match code == IGNORED_CODE && &*name == "TObject" {
@@ -204,6 +225,7 @@ impl<'t> FoundClasses<'t> {
                 self.clones(class, element, depth)?
             }
             (_, 65) if element.array_length == 0 => Type::RootText,
+            (_, 61 | 62) if element.array_length == 0 && let Some(array) = Type::root_array(&element.type_name) => array,
             (_, 61 | 62 | 66 | 67) if element.array_length == 0 => {
                 Type::Object(self.class_of((&element.type_name, None, None), depth + 1)?)
             }
@@ -223,6 +245,11 @@ impl<'t> FoundClasses<'t> {
             _ => return Err(wrong()),
         };
         Ok(Member { is_whole, ..Member::new(name, kind) })
+    }
+
+    /// Whether a member is an object that no branch below its own has a part of.
+    fn is_whole(&self, class: &Arc<str>, element: &Element) -> bool {
+        matches!(element.code, 61 | 62) && self.wholes.get(&(Arc::clone(class), Arc::clone(&element.name))) == Some(&true)
     }
 
     fn of_name(&self, name: &TypeName, depth: u32) -> Result<Type> {

@@ -1,0 +1,76 @@
+//! `TArrayF` and its kin, and `TList` and its kin without objects: what histograms have as members.
+//!
+//! Format page: `docs/format/custom.md`. Source: `TArrayF::Streamer`, `TList::Streamer`, `TObjArray::Streamer`.
+
+use std::sync::Arc;
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::write::model::class::{Class, Type};
+use crate::write::model::columns::Column;
+
+/// The classes of arrays.
+const ARRAYS: [(&str, Number); 6] = [
+    ("TArrayC", Number::I8),
+    ("TArrayS", Number::I16),
+    ("TArrayI", Number::I32),
+    ("TArrayL64", Number::I64),
+    ("TArrayF", Number::F32),
+    ("TArrayD", Number::F64),
+];
+const OBJECT_ARRAY: &str = "TObjArray";
+const LISTS: [&str; 3] = ["TList", "THashList", "TSortedList"];
+/// The member with the objects.
+const ITEMS: &str = "items";
+
+/// The class of arrays of a number.
+pub(super) fn root_array(number: Number) -> &'static str {
+    ARRAYS.iter().find(|(_, of)| *of == number).map_or("TArray", |(name, _)| name)
+}
+
+impl Type {
+    /// The type of members of a class of arrays.
+    pub(crate) fn root_array(class: &str) -> Option<Self> {
+        ARRAYS.iter().find(|(name, _)| *name == class).map(|(_, number)| Self::RootArray(*number))
+    }
+}
+
+impl Class {
+    /// A list or an array of objects as reading shows it. Values have none of these: of which classes they would be,
+    /// columns do not tell.
+    pub(crate) fn root_list(name: &str) -> Option<Self> {
+        let class = Self::new(name).with_version(1).member("fName", Type::RootText);
+        let items = || Type::vector(Type::Pointer(Self::tobject()));
+        match name {
+            OBJECT_ARRAY => Some(class.member("fLowerBound", Type::Number(Number::I32)).member(ITEMS, items())),
+            name if LISTS.contains(&name) => {
+                Some(class.member(ITEMS, items()).member("options", Type::vector(Type::RootText)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is one of these.
+    pub(crate) fn is_root_list(&self) -> bool {
+        &*self.name == OBJECT_ARRAY || LISTS.contains(&&*self.name)
+    }
+}
+
+impl Column {
+    /// Refuses lists that hold objects.
+    pub(super) fn check_root_list(class: &Arc<Class>, columns: &[Self]) -> Result<()> {
+        for (member, column) in class.members.iter().zip(columns) {
+            let Self::Lists(ends, _) = column else { continue };
+            if matches!(member.kind, Type::Sequence(..))
+                && let Some(row) = ends.iter().position(|&end| end > 0)
+            {
+                return Err(Error::mismatch(format!(
+                    "the {} of object {row} holds objects, and values do not tell of which classes: leave it empty, \
+                     or add the entries by merging their file into this one",
+                    class.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
