@@ -10,6 +10,7 @@ use sapwood::column::{Kind, Number};
 use sapwood::io::{ByteRange, Ends, MemoryStore, Profile, Receive, Store};
 use sapwood::ntuple::NTuple;
 use sapwood::read::Column;
+use sapwood::schema::Draft;
 use sapwood::tree::{BasketBytes, Tree};
 use sapwood::write::{BranchSpec, Every, FieldSpec, FileWriter, NTupleOptions, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session};
@@ -172,6 +173,39 @@ impl Store for Panics {
 
     fn profile(&self) -> Profile {
         self.0.profile()
+    }
+}
+
+#[test]
+fn blocks_of_a_large_record_are_inflated_as_by_one_thread() {
+    let path = scratch("threads-blocks.root");
+    let compression = Some("zlib:1".parse().unwrap());
+    let mut file = FileWriter::recreate(&path, WriteOptions { compression, ..WriteOptions::default() }).unwrap();
+    let text: String =
+        (0..6_000_000).map(|number: u32| char::from(b'a' + (number.wrapping_mul(number) % 19) as u8)).collect();
+    let text = text.repeat(8); // 48 MB: three blocks
+    file.write("text", Draft::new("TObjString").with("fString", text.as_str())).unwrap();
+    file.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let payload = |bytes: &[u8], threads| {
+        let file = opened(bytes, &Session::with_threads(threads));
+        let key = file.key("text").unwrap().clone();
+        let place = (key.seek_key + u64::from(key.keylen), key.stored_bytes());
+        (file.payload(&key), place)
+    };
+    let (alone, (start, stored)) = payload(&bytes, 1);
+    let alone = alone.unwrap();
+    for threads in [2, 8] {
+        assert!(payload(&bytes, threads).0.unwrap() == alone, "{threads} threads");
+    }
+    for part in [3, 5] {
+        bytes[(start + u64::from(stored) * part / 6) as usize..][..16].fill(0xff);
+    }
+    let error = |threads| payload(&bytes, threads).0.unwrap_err();
+    let alone = error(1);
+    assert_eq!(alone.place().block, Some(1));
+    for threads in [2, 3, 8, 2, 3, 8] {
+        assert_eq!(error(threads).to_string(), alone.to_string(), "{threads} threads");
     }
 }
 

@@ -60,12 +60,7 @@ pub(super) fn all_names<'t>(kind: &'t Type, into: &mut std::collections::HashSet
             all_names(value, into);
         }
         Type::Clones(clones) => names_in(&clones.class, into),
-        Type::Number(_)
-        | Type::Array(..)
-        | Type::Text
-        | Type::RootText
-        | Type::Counted(..)
-        | Type::RootArray(_) => {}
+        Type::Number(_) | Type::Array(..) | Type::Text | Type::RootText | Type::Counted(..) | Type::RootArray(_) => {}
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
 use super::walk::Placed;
 use super::{Inner, Listing};
-use crate::codec;
+use crate::codec::{self, Block, LentScratch, MAX_BLOCK_BYTES};
 use crate::container::{Directory, Key, Record, read_key_list};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ByteRange, load};
@@ -120,9 +120,33 @@ impl Inner {
             .at(start));
         }
         let mut inflated = vec![0; key.objlen as usize];
-        codec::inflate(&bytes, &mut inflated, &mut self.options.session.scratches().take())
-            .map_err(|error| error.behind(start))?;
+        self.inflate(&bytes, &mut inflated).map_err(|error| error.behind(start))?;
         Ok(inflated.into())
+    }
+
+    /// Inflates a chain, whose blocks may go to several threads: records of trees with many branches have some.
+    fn inflate(&self, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let session = &self.options.session;
+        let pool = if into.len() > MAX_BLOCK_BYTES { session.pool() } else { None };
+        if pool.is_none() {
+            return codec::inflate(bytes, into, &mut session.scratches().take());
+        }
+        let mut parts = Vec::new();
+        let mut rest = into;
+        for block in codec::blocks(bytes, rest.len()) {
+            let block = block?;
+            let (part, behind) = std::mem::take(&mut rest)
+                .split_at_mut_checked(block.unsealed.len())
+                .ok_or_else(|| Error::internal("a block is outside of what its chain holds"))?;
+            parts.push((parts.len(), block, Mutex::new(part)));
+            rest = behind;
+        }
+        let one = |scratch: &mut LentScratch, (number, block, part): &(usize, Block, Mutex<&mut [u8]>)| {
+            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(block.inflate(bytes, &mut part, scratch).map_err(|error| error.in_block(*number)))
+        };
+        // Whichever is done first, the error is that of the first damaged block.
+        session.map_on(pool, &parts, || session.scratches().take(), one)?.into_iter().collect()
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {

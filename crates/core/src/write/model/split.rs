@@ -221,7 +221,9 @@ impl Planner {
         let inner = Below { path: path.clone(), items: items.clone(), is_top: false, ..below.clone() };
         match &member.kind {
             _ if member.is_whole && !member.is_base => self.leaf(class, index, member, name, &inner, below),
-            Type::Object(object) if object.is_reference() || object.is_root_list() => self.leaf(class, index, member, name, &inner, below),
+            Type::Object(object) if object.is_reference() || object.is_root_list() => {
+                self.leaf(class, index, member, name, &inner, below)
+            }
             // Bases without data have no branch, as in ROOT.
             Type::Object(base) if member.is_base && base.is_hollow() && below.items.is_none() => Ok(()),
             // Nor have those of items: their members do.

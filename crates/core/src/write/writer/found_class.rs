@@ -225,7 +225,12 @@ impl<'t> FoundClasses<'t> {
                 self.clones(class, element, depth)?
             }
             (_, 65) if element.array_length == 0 => Type::RootText,
-            (_, 61 | 62) if element.array_length == 0 && let Some(array) = Type::root_array(&element.type_name) => array,
+            (_, 61 | 62)
+                if element.array_length == 0
+                    && let Some(array) = Type::root_array(&element.type_name) =>
+            {
+                array
+            }
             (_, 61 | 62 | 66 | 67) if element.array_length == 0 => {
                 Type::Object(self.class_of((&element.type_name, None, None), depth + 1)?)
             }
@@ -249,7 +254,8 @@ impl<'t> FoundClasses<'t> {
 
     /// Whether a member is an object that no branch below its own has a part of.
     fn is_whole(&self, class: &Arc<str>, element: &Element) -> bool {
-        matches!(element.code, 61 | 62) && self.wholes.get(&(Arc::clone(class), Arc::clone(&element.name))) == Some(&true)
+        matches!(element.code, 61 | 62)
+            && self.wholes.get(&(Arc::clone(class), Arc::clone(&element.name))) == Some(&true)
     }
 
     fn of_name(&self, name: &TypeName, depth: u32) -> Result<Type> {
