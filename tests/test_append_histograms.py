@@ -162,10 +162,13 @@ def test_a_histogram_of_another_file_is_a_member(library: Path, written: Path, t
     path, other = tmp_path / "file.root", tmp_path / "other.root"
     shutil.copy(written / f"0-{HALF}.root", path)
     with sapwood.recreate(other) as file:
-        file["h"] = np.histogram([1.0, 2.0, 2.0], bins=3, range=(0, 3))
+        values, edges = np.histogram([1.0, 2.0, 2.0], bins=3, range=(0, 3))
+        file["h"], file["d"] = (values.astype("f4"), edges), (values.astype("f8"), edges)
     one = values(written / f"0-{ALL}.root", "awkward")[HALF].tolist()
     with sapwood.open(other) as file, sapwood.update(path) as into:
-        into["tree"].extend({"one.": objects([one | {"drawn": file["h"], "own": file["h"]}])})
+        with pytest.raises(sapwood.errors.MismatchError, match="a TH1F was expected, and a TH1D was given"):
+            into["tree"].extend({"one.": objects([one | {"drawn": file["d"]}])})
+        into["tree"].extend({"one.": objects([one | {"drawn": file["h"], "own": file["d"]}])})
     with sapwood.open(path) as file:
         last = file["tree"]["one."].array()[-1]
         assert last.drawn.TArrayF.tolist() == last.own.TArrayD.tolist() == [0, 0, 1, 2, 0]

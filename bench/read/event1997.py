@@ -1,7 +1,8 @@
 """The Event benchmark of 1997 with the classes that ROOT's own test program had: `bench/read/event1997.C`.
 
-ROOT writes the events. Sapwood cannot write these objects (`TClonesArray`, `TRef`) from values; it compresses
-ROOT's plain file anew (`sapwood.rewrite`), and adds as many entries to a file (`sapwood.merge(append=True)`).
+ROOT writes the events. Sapwood compresses ROOT's plain file anew (`sapwood.rewrite`), and adds as many
+entries to a file: those of the file (`sapwood.merge(append=True)`), and from values (`extend`). Trees of such
+classes it does not make anew.
 """
 
 from __future__ import annotations
@@ -125,6 +126,13 @@ def sapwood_rows() -> list[dict[str, Any]]:
     import sapwood
 
     rows = []
+    with sapwood.open(path_of("ROOT", 0, 0)) as file:
+        events = file["T"]["event"].array()
+
+    def extend(path: Path) -> None:
+        with sapwood.update(path, threads=1) as file:
+            file["T"].extend({"event": events})
+
     for split in SPLITS:
         source = path_of("ROOT", split, 0)
         for level in LEVELS:
@@ -135,6 +143,9 @@ def sapwood_rows() -> list[dict[str, Any]]:
             write, _ = timed(rewrite)
             shutil.copy(path, more)
             append, _ = timed(lambda: sapwood.merge(more, [path], append=True, threads=1))  # noqa: B023
+            grown = more.stat().st_size
+            shutil.copy(path, more)
+            values, _ = timed(lambda: extend(more))  # noqa: B023
             rows.append(
                 {
                     "split": split,
@@ -142,7 +153,8 @@ def sapwood_rows() -> list[dict[str, Any]]:
                     "size": path.stat().st_size,
                     "write": write,
                     "append": append,
-                    "grown": more.stat().st_size,
+                    "values": values,
+                    "grown": grown,
                     **sapwood_reads(path, split),
                 }
             )
@@ -165,12 +177,12 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
             for who in ("Sapwood", "ROOT"):
                 row = by[who][split, level]
                 total = row["made"] + row["write"] if "made" in row else None
-                seconds = (total, *(row.get(name) for name in ("write", "append", "all", "cut")))
+                seconds = (total, *(row.get(name) for name in ("write", "append", "values", "all", "cut")))
                 cells = ["" if x is None else f"{x:.3f}" for x in seconds]
                 cells.append(f"{row['pages']:,.0f}")
                 body.append([f"{who}, comp {level}, {word}", f"{row['size'] / 1e6:.2f}", *cells])
-    head = ["CPU seconds", "MB", "total write", "effective write", "append as many", "read all"]
-    head += ["read sample", "new pages, all"]
+    head = ["CPU seconds", "MB", "total write", "effective write", "append as many"]
+    head += ["from values", "read all", "read sample", "new pages, all"]
     firsts = [
         [str(row["first"]), f"{row['tracks']:,.0f}", f"{row['pages']:,.0f}", f"{row['cpu']:.3f}"]
         for row in found["first"]
@@ -184,9 +196,10 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
     return (
         f"{entries:,} events of about 600 tracks of 17 members (`bench/read/event1997.C`): `TObject` below events and tracks, a "
         "`TClonesArray`, a header, two `TRefArray`s, a `TRef` and a histogram of 100 bins. ROOT fills and writes them; *total* "
-        "has the making of the random numbers in it. Sapwood does not write these objects (`TClonesArray`, `TRef`) from values: its "
-        "*effective write* is that of ROOT's uncompressed file written again in the row's compression (`sapwood.rewrite`), and "
-        "*append* adds all of the row's file to a copy of it (`sapwood.merge(append=True)`). Each reads its own file. *Sample* "
+        "has the making of the random numbers in it. Sapwood makes no new tree of these classes: its "
+        "*effective write* is that of ROOT's uncompressed file written again in the row's compression (`sapwood.rewrite`), "
+        "*append* adds all of the row's file to a copy of it (`sapwood.merge(append=True)`), and *from values* adds all "
+        "events from an Awkward Array (`extend`). Each reads its own file. *Sample* "
         f"reads the track counts, and the whole event where `{SAMPLE}`; Sapwood's is `arrays(cut=...)`. In one branch, the "
         "whole event has to be read for its count.\n\n"
         + table(head, body)

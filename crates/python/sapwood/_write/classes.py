@@ -275,6 +275,9 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     name, _, members = kind[1]
     columns = []
     usual = _usual(kind[1])
+    for value in values:
+        if isinstance(value, Model) and not _is_of(value, name):
+            raise errors.MismatchError(f"a {name} was expected, and a {value.classname} was given")
     if name in short_forms.USUAL:
         values = [short_forms.as_members(name, value) for value in values]
     for member, of, is_base, _ in members:
@@ -289,6 +292,11 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         except errors.MismatchError as error:
             raise errors.MismatchError(f"member {member!r} of {name}: {error}") from None
     return "record", len(values), columns
+
+
+def _is_of(value: Model, name: str) -> bool:
+    """Whether an object that was read is of a class, or of one that derives from it."""
+    return value.classname == name or any(_is_of(base, name) for base in value.bases)
 
 
 def _member(value: Any, member: str, is_base: bool, usual: dict[str, Any]) -> Any:

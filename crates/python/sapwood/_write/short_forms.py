@@ -24,7 +24,9 @@ USUAL: dict[str, dict[str, Any]] = {
     "TSortedList": _LIST,
 }
 """The members of values with nothing in them, by class."""
-NAMED = {name: next(member for member in ("ref", "refs", "items") if member in of) for name, of in USUAL.items()}
+NAMED = {
+    name: next(member for member in ("ref", "refs", "items") if member in of) for name, of in USUAL.items()
+}
 """The member that says what is in them."""
 
 

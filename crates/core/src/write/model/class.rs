@@ -9,7 +9,6 @@ use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::schema::{ClonesForm, Mapping, Sequence};
 use crate::write::model::number_codes::{ARRAY, COUNTED, code, cpp_name};
-use crate::write::model::root_collection::root_array;
 
 /// The type of a value, as C++ would declare it.
 ///
@@ -211,7 +210,7 @@ impl Type {
             Self::Pointer(class) => format!("{}*", class.name),
             Self::Counted(number, _) => format!("{}*", cpp_name(*number)),
             Self::Clones(clones) => clones.type_name().to_owned(),
-            Self::RootArray(number) => root_array(*number).to_owned(),
+            Self::RootArray(number) => Self::root_array_name(*number).to_owned(),
         }
     }
 

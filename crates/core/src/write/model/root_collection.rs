@@ -23,12 +23,12 @@ const LISTS: [&str; 3] = ["TList", "THashList", "TSortedList"];
 /// The member with the objects.
 const ITEMS: &str = "items";
 
-/// The class of arrays of a number.
-pub(super) fn root_array(number: Number) -> &'static str {
-    ARRAYS.iter().find(|(_, of)| *of == number).map_or("TArray", |(name, _)| name)
-}
-
 impl Type {
+    /// The class of arrays of a number.
+    pub(super) fn root_array_name(number: Number) -> &'static str {
+        ARRAYS.iter().find(|(_, of)| *of == number).map_or("TArray", |(name, _)| name)
+    }
+
     /// The type of members of a class of arrays.
     pub(crate) fn root_array(class: &str) -> Option<Self> {
         ARRAYS.iter().find(|(name, _)| *name == class).map(|(_, number)| Self::RootArray(*number))
