@@ -112,10 +112,7 @@ impl Output {
         for blob in blobs(stored, most) {
             let pages = &sealed.pages[blob];
             let bytes: u64 = pages.iter().map(|page| page.stored(sealed.with_checksums)).sum();
-            let parts: Vec<&[u8]> = match sealed.with_checksums {
-                true => pages.iter().flat_map(|page| [&page.bytes, &page.checksum[..]]).collect(),
-                false => pages.iter().map(|page| &*page.bytes).collect(),
-            };
+            let parts: Vec<&[u8]> = pages.iter().flat_map(|page| page.written(sealed.with_checksums)).collect();
             let (at, _) = self.write_blob(state, &parts, bytes, most)?;
             let moved = start..start + bytes;
             for page in columns.iter_mut().flat_map(|column| &mut column.pages) {

@@ -70,6 +70,20 @@ impl Buffered {
         self.stretches.push((start, stretch));
     }
 
+    /// A range of the elements, part by part where it reaches over several stretches.
+    pub(crate) fn parts(&self, range: Range<usize>) -> Vec<&[u8]> {
+        let first = self.stretches.partition_point(|(start, bytes)| start + bytes.len() <= range.start);
+        let stretches = self.stretches[first..].iter().map(|(start, bytes)| (*start, &bytes[..]));
+        stretches
+            .chain(std::iter::once((self.tail_start, &self.tail[..])))
+            .map(|(start, bytes)| {
+                let wanted = range.start.max(start) - start..range.end.min(start + bytes.len()).max(start) - start;
+                bytes.get(wanted).unwrap_or_default()
+            })
+            .take_while(|part| !part.is_empty())
+            .collect()
+    }
+
     /// A range of the elements; joined where it reaches over several stretches.
     pub(crate) fn range(&self, range: Range<usize>) -> Cow<'_, [u8]> {
         if range.start >= self.tail_start {
@@ -117,6 +131,7 @@ mod tests {
             for end in [start, start + 1, start + 100_000, expected.len()] {
                 let end = end.min(expected.len());
                 assert_eq!(column.range(start..end), &expected[start..end], "{start}..{end}");
+                assert_eq!(column.parts(start..end).concat(), &expected[start..end], "{start}..{end}");
             }
         }
         assert!(matches!(column.range(200..1_000), Cow::Borrowed(_)), "a stretch is not copied");

@@ -2,8 +2,8 @@
 //!
 //! Source: `RPageSink::SealPage`.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::Hasher;
 use std::ops::Range;
 
 use twox_hash::XxHash3_64;
@@ -25,18 +25,91 @@ pub(crate) struct Sealing {
     pub(crate) with_checksums: bool,
 }
 
-/// A page as it is stored, without its checksum: elements that are stored as in memory stay where they are.
+/// A page as it is stored, without its checksum.
 #[derive(Debug)]
 pub(crate) struct SealedPage<'b> {
-    pub(crate) bytes: Cow<'b, [u8]>,
+    bytes: PageBytes<'b>,
     /// XXH3 of the bytes.
-    pub(crate) checksum: [u8; 8],
+    checksum: [u8; 8],
 }
 
-impl SealedPage<'_> {
+#[derive(Debug)]
+enum PageBytes<'b> {
+    /// Encoded or compressed.
+    Sealed(Vec<u8>),
+    /// Elements that are stored as in memory stay where they are, in one or more parts.
+    Plain(Vec<&'b [u8]>),
+}
+
+impl<'b> SealedPage<'b> {
+    fn sealed(bytes: Vec<u8>) -> Self {
+        let checksum = XxHash3_64::oneshot(&bytes).to_le_bytes();
+        Self { bytes: PageBytes::Sealed(bytes), checksum }
+    }
+
+    fn plain(parts: Vec<&'b [u8]>) -> Self {
+        let checksum = match &parts[..] {
+            [whole] => XxHash3_64::oneshot(whole),
+            parts => {
+                let mut hash = XxHash3_64::new();
+                parts.iter().for_each(|part| hash.write(part));
+                hash.finish()
+            }
+        };
+        Self { bytes: PageBytes::Plain(parts), checksum: checksum.to_le_bytes() }
+    }
+
+    /// The bytes, part by part.
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let (sealed, plain) = match &self.bytes {
+            PageBytes::Sealed(bytes) => (Some(&bytes[..]), &[][..]),
+            PageBytes::Plain(parts) => (None, &parts[..]),
+        };
+        sealed.into_iter().chain(plain.iter().copied())
+    }
+
+    /// What is written: the bytes, and the checksum if that is stored, too.
+    pub(crate) fn written(&self, with_checksum: bool) -> impl Iterator<Item = &[u8]> {
+        self.parts().chain(with_checksum.then_some(&self.checksum[..]))
+    }
+
+    fn len(&self) -> usize {
+        self.parts().map(<[u8]>::len).sum()
+    }
+
     /// Stored bytes, with those of the checksum if that is stored, too.
     pub(crate) fn stored(&self, with_checksum: bool) -> u64 {
-        self.bytes.len() as u64 + if with_checksum { self.checksum.len() as u64 } else { 0 }
+        self.written(with_checksum).map(|part| part.len() as u64).sum()
+    }
+
+    /// Whether the bytes are equal, however they lie.
+    fn has_bytes_of(&self, other: &SealedPage<'_>) -> bool {
+        let (mut ours, mut theirs) = (self.parts(), other.parts());
+        let (mut one, mut two): (&[u8], &[u8]) = (&[], &[]);
+        loop {
+            while one.is_empty() {
+                let Some(part) = ours.next() else { return two.is_empty() && theirs.all(<[u8]>::is_empty) };
+                one = part;
+            }
+            while two.is_empty() {
+                let Some(part) = theirs.next() else { return false };
+                two = part;
+            }
+            let (first, rest) = one.split_at(one.len().min(two.len()));
+            let (second, others) = two.split_at(first.len());
+            if first != second {
+                return false;
+            }
+            (one, two) = (rest, others);
+        }
+    }
+
+    fn into_owned(self) -> SealedPage<'static> {
+        let bytes = match self.bytes {
+            PageBytes::Sealed(bytes) => bytes,
+            PageBytes::Plain(parts) => parts.concat(),
+        };
+        SealedPage { bytes: PageBytes::Sealed(bytes), checksum: self.checksum }
     }
 }
 
@@ -58,11 +131,7 @@ impl SealedCluster<'_> {
     /// The same, with pages of its own.
     pub(crate) fn into_owned(self) -> SealedCluster<'static> {
         let Self { pages, with_checksums, columns, stored, unpacked } = self;
-        let owned = |page: SealedPage<'_>| {
-            let (bytes, checksum) = (Cow::Owned(page.bytes.into_owned()), page.checksum);
-            SealedPage { bytes, checksum }
-        };
-        let pages = pages.into_iter().map(owned).collect();
+        let pages = pages.into_iter().map(SealedPage::into_owned).collect();
         SealedCluster { pages, with_checksums, columns, stored, unpacked }
     }
 }
@@ -93,11 +162,11 @@ impl Recycler {
     /// Takes back the memory of pages that are written.
     pub(crate) fn give_back(&self, cluster: SealedCluster<'_>) {
         self.pages.put(cluster.pages.into_iter().rev().filter_map(|page| match page.bytes {
-            Cow::Owned(mut bytes) => {
+            PageBytes::Sealed(mut bytes) => {
                 bytes.clear();
                 Some(bytes)
             }
-            Cow::Borrowed(_) => None,
+            PageBytes::Plain(_) => None,
         }));
     }
 
@@ -131,9 +200,14 @@ pub(crate) fn seal<'b>(
             return Ok(None);
         }
         let plan = &plans[job.column];
-        let elements = buffer.columns[job.column].range(job.elements.start * plan.wide..job.elements.end * plan.wide);
+        let (column, place) =
+            (&buffer.columns[job.column], job.elements.start * plan.wide..job.elements.end * plan.wide);
         let compression = plan.compression.unwrap_or(how.compression);
-        seal_page(plan, elements, compression, recycler).map(Some)
+        if compression.level == 0 && is_as_in_memory(plan) {
+            let unpacked = place.len();
+            return Ok(Some((SealedPage::plain(column.parts(place)), unpacked)));
+        }
+        seal_page(plan, &column.range(place), compression, recycler).map(Some)
     };
     let sealed = session.map(&jobs, || (), work)?;
     place(plans, jobs.into_iter().zip(sealed), how)
@@ -176,26 +250,26 @@ fn find_equal(jobs: &mut [Job], plans: &[ColumnPlan], buffer: &ClusterBuffer, ho
     }
 }
 
+/// Whether a page has the elements of a column as they are in memory, before compression.
+fn is_as_in_memory(plan: &ColumnPlan) -> bool {
+    is_plain(plan.kind) && !has_narrow_ends(plan)
+}
+
 /// A page, and its bytes before compression.
-fn seal_page<'b>(
+fn seal_page(
     plan: &ColumnPlan,
-    elements: Cow<'b, [u8]>,
+    elements: &[u8],
     compression: Compression,
     recycler: &Recycler,
-) -> Result<(SealedPage<'b>, usize)> {
-    let is_plain = is_plain(plan.kind) && !has_narrow_ends(plan);
-    if is_plain && compression.level == 0 {
-        let unpacked = elements.len();
-        return Ok((sealed_page(elements), unpacked));
-    }
+) -> Result<(SealedPage<'static>, usize)> {
     recycler.with(|Workspace { scratch, encoded }, mut stored| {
-        let payload = match is_plain {
-            true => &elements[..],
+        let payload = match is_as_in_memory(plan) {
+            true => elements,
             false => {
                 encoded.clear();
-                match narrow_ends(plan, &elements)? {
+                match narrow_ends(plan, elements)? {
                     Some(ends) => encode(plan.kind, plan.bits, plan.range, &ends, encoded),
-                    None => encode(plan.kind, plan.bits, plan.range, &elements, encoded),
+                    None => encode(plan.kind, plan.bits, plan.range, elements, encoded),
                 }
                 &encoded[..]
             }
@@ -203,7 +277,7 @@ fn seal_page<'b>(
         if !deflate(payload, compression, &mut stored, scratch)? {
             stored.extend_from_slice(payload);
         }
-        Ok((sealed_page(Cow::Owned(stored)), payload.len()))
+        Ok((SealedPage::sealed(stored), payload.len()))
     })
 }
 
@@ -225,11 +299,6 @@ fn narrow_ends(plan: &ColumnPlan, elements: &[u8]) -> Result<Option<Vec<u8>>> {
     };
     let ends = elements.as_chunks().0.iter().map(narrow).collect::<Result<Vec<_>>>()?;
     Ok(Some(ends.as_flattened().to_vec()))
-}
-
-fn sealed_page(bytes: Cow<'_, [u8]>) -> SealedPage<'_> {
-    let checksum = XxHash3_64::oneshot(&bytes).to_le_bytes();
-    SealedPage { bytes, checksum }
 }
 
 /// Gives pages their places. Equal pages are stored once, as ROOT does.
@@ -254,9 +323,9 @@ fn place<'b>(
                 known.ok_or_else(|| Error::internal("a page is equal to one that comes later"))?
             }
             Some((sealed, unpacked)) => {
-                let bytes = sealed.bytes.len() as u64;
-                let same = known.entry((sealed.checksum, sealed.bytes.len())).or_default();
-                let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.bytes == sealed.bytes);
+                let bytes = sealed.len() as u64;
+                let same = known.entry((sealed.checksum, bytes)).or_default();
+                let is_same = |page: usize| cluster.pages.get(page).is_some_and(|page| page.has_bytes_of(&sealed));
                 let found = same.iter().find(|(page, _)| is_same(*page)).map(|&(_, at)| at);
                 let at = found.unwrap_or_else(|| {
                     let at = cluster.stored;
@@ -279,4 +348,34 @@ fn place<'b>(
         }
     }
     Ok(cluster)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_the_same_in_parts() {
+        let bytes: Vec<u8> = (0..3_000_u32).map(|number| (number * number) as u8).collect();
+        let whole = SealedPage::sealed(bytes.clone());
+        for cuts in [&[][..], &[0], &[1], &[1_000, 1_000], &[7, 240, 2_999]] {
+            let mut parts = Vec::new();
+            let mut rest = &bytes[..];
+            for (before, cut) in std::iter::once(&0).chain(cuts).zip(cuts) {
+                let (part, others) = rest.split_at(cut - before);
+                parts.push(part);
+                rest = others;
+            }
+            parts.push(rest);
+            let page = SealedPage::plain(parts);
+            assert_eq!((page.checksum, page.stored(true)), (whole.checksum, 3_008), "{cuts:?}");
+            assert!(page.has_bytes_of(&whole) && whole.has_bytes_of(&page), "{cuts:?}");
+            assert_eq!(page.written(false).collect::<Vec<_>>().concat(), bytes);
+            let (shorter, other) = (&bytes[..2_999], [&bytes[1..], &[0]].concat());
+            for differs in [SealedPage::plain(vec![shorter]), SealedPage::sealed(other)] {
+                assert!(!page.has_bytes_of(&differs) && !differs.has_bytes_of(&page), "{cuts:?}");
+            }
+            assert!(page.into_owned().has_bytes_of(&whole));
+        }
+    }
 }
