@@ -82,6 +82,8 @@ def run(command: list[str]) -> list[dict[str, Any]]:
 
 
 def ways_of(reader: str, i: Input, workload: str) -> list[str]:
+    if workload == "open2":  # with all cores; the others open in one thread
+        return ["open"] if reader == "sapwood" else []
     if reader == "root":
         if workload == "open":
             return ["open"]
@@ -107,6 +109,7 @@ def workloads(i: Input) -> Iterator[tuple[str, list[str], int]]:
     """Name of the workload, columns, threads."""
     if i.flush:
         yield "open", [], 1
+        yield "open2", [], 0
         return
     yield "all", [], 1
     if i.family in THREE:
@@ -214,7 +217,7 @@ def main() -> int:
         "--quick", action="store_true", help="inputs ten times smaller, fewer runs: is everything in order?"
     )
     ap.add_argument("--only", default="", help="only inputs whose name contains this")
-    ap.add_argument("--workloads", default="all,three,threads,memory,open")
+    ap.add_argument("--workloads", default="all,three,threads,memory,open,open2")
     ap.add_argument("--readers", default="limit,sapwood,uproot,root")
     ap.add_argument("--repeat", type=int, default=0, help="measured runs (default 5, with --quick 2)")
     ap.add_argument(

@@ -210,7 +210,16 @@ def compiled(rows: Rows, names: list[str]) -> str:
 def opening(rows: Rows, names: list[str]) -> str:
     body = []
     for name in names:
-        cells = [rows.get((name, "open", a, "open")) for a in ("limit", "sapwood", "uproot", "root")]
+        cells = [
+            rows.get((name, workload, a, "open"))
+            for workload, a in (
+                ("open", "limit"),
+                ("open", "sapwood"),
+                ("open2", "sapwood"),
+                ("open", "uproot"),
+                ("open", "root"),
+            )
+        ]
         ms = [seconds(c, "wall") for c in cells]
         body.append(
             [
@@ -220,10 +229,20 @@ def opening(rows: Rows, names: list[str]) -> str:
                     for m, c in zip(ms, cells, strict=True)
                 ),
                 ratio(ms[1], ms[0]),
+                ratio(ms[2], ms[0]),
             ]
         )
     return table(
-        ["wall milliseconds", "inflating the record", "Sapwood", "uproot", "ROOT", "Sapwood / inflating"],
+        [
+            "wall milliseconds",
+            "inflating the record",
+            "Sapwood",
+            "all cores (two)",
+            "uproot",
+            "ROOT",
+            "Sapwood / inflating",
+            "all cores / inflating",
+        ],
         body,
     )
 
