@@ -18,7 +18,9 @@ ak = pytest.importorskip("awkward")
 
 CODE = r"""
 #include <TArrayI.h>
+#include <TBuffer.h>
 #include <TBufferJSON.h>
+#include <TClonesArray.h>
 #include <TError.h>
 #include <TFile.h>
 #include <TGraph.h>
@@ -34,6 +36,14 @@ CODE = r"""
 #include <string>
 #include <vector>
 namespace shapes {
+struct Inner { TH1D deep; int n = 0; virtual ~Inner() {} ClassDef(Inner, 1) };
+struct Outer { Inner inner; int m = 0; virtual ~Outer() {} ClassDef(Outer, 1) };
+struct Counts : public TArrayI { int k = 0; ClassDef(Counts, 1) };
+struct Length { int n = 0; virtual ~Length() {} ClassDef(Length, 1) };
+struct Longer : public Length { float *x = nullptr; //[n]
+   ~Longer() { delete[] x; }
+   ClassDef(Longer, 1) };
+struct Point : public TObject { TH1F shape; short q = 0; ClassDef(Point, 1) };
 struct Drawn : public TObject {
    int number = 0;
    TH1F *drawn; //->
@@ -43,11 +53,37 @@ struct Drawn : public TObject {
    TGraph graph;
    TH1I *maybe = nullptr;
    TArrayI counts;
+   Outer outer;
+   Counts derived;
+   Longer longer;
+   TClonesArray points;
    TList *nothing = nullptr;
    TObjArray empty;
-   Drawn() : drawn(new TH1F) {}
+   Drawn() : drawn(new TH1F), points("shapes::Point", 2) {}
    ~Drawn() { delete drawn, delete maybe; }
    ClassDef(Drawn, 1) };
+// Another streamer than the description says.
+struct Own : public TObject { int a = 0; int b = 0; ClassDef(Own, 1) };
+struct HasOwn : public TObject { Own own; int k = 0; ClassDef(HasOwn, 1) };
+struct Pointing : public TObject { TH1 *any = nullptr; TH1F one; ClassDef(Pointing, 1) };
+// One class at several depths: at some the levels of splitting are used up.
+struct Track { TH1F shape; int q = 0; virtual ~Track() {} ClassDef(Track, 1) };
+struct Deep : public TObject { Track track; std::vector<Track> tracks; ClassDef(Deep, 1) };
+template <class T> void other(const char *path, int split, int entries) {
+   TFile file(path, "RECREATE");
+   auto tree = new TTree("tree", "of ROOT");
+   T *object = new T;
+   tree->Branch("one.", &object, 32000, split);
+   for (int k = 0; k < entries; k++) tree->Fill();
+   file.Write();
+}
+inline void others(const char *folder, int split, int entries) {
+   TH1::AddDirectory(false);
+   other<HasOwn>(TString(folder) + "/own.root", split, entries);
+   other<Pointing>(TString(folder) + "/pointing.root", split, entries);
+   other<Deep>(TString(folder) + "/deep.root", split, entries);
+   other<Drawn>(TString(folder) + "/drawn.root", split, entries);
+}
 inline void fill(Drawn &one, int k) {
    one.number = k;
    delete one.drawn, delete one.maybe;
@@ -64,6 +100,17 @@ inline void fill(Drawn &one, int k) {
    if (one.maybe) one.maybe->Fill(k);
    one.counts.Set(k % 3);
    for (int n = 0; n < k % 3; n++) one.counts[n] = k + n;
+   one.outer.m = k, one.outer.inner.n = -k;
+   one.outer.inner.deep = TH1D("deep", "", 2, 0, 20), one.outer.inner.deep.Fill(k);
+   one.derived.Set(k % 4), one.derived.Reset(k), one.derived.k = k;
+   delete[] one.longer.x;
+   one.longer.n = k, one.longer.x = new float[k + 1];
+   for (int n = 0; n < k; n++) one.longer.x[n] = n / 2.f;
+   one.points.Clear("C");
+   for (int n = 0; n < k % 2; n++) {
+      auto point = static_cast<Point *>(one.points.ConstructedAt(n));
+      point->q = k, point->shape = TH1F("shape", "", 2, 0, 20), point->shape.Fill(k);
+   }
 }
 inline void write(const char *path, int split, int entries) {
    TH1::AddDirectory(false);
@@ -85,23 +132,60 @@ inline std::vector<std::string> read(const char *path) {
    for (int k = 0; k < tree->GetEntries(); k++) {
       if (tree->GetEntry(k) <= 0) ::Error("read", "entry %d", k);
       std::string row = std::to_string(one->number);
-      for (TObject *object : {(TObject *)one->drawn, (TObject *)&one->own, (TObject *)&one->plane, (TObject *)&one->profile,
-                              (TObject *)&one->graph, (TObject *)one->maybe})
+      std::vector<TObject *> objects{(TObject *)one->drawn, (TObject *)&one->own, (TObject *)&one->plane, (TObject *)&one->profile,
+                              (TObject *)&one->graph, (TObject *)one->maybe, (TObject *)&one->outer.inner.deep,
+                                     (TObject *)&one->empty, (TObject *)one->nothing};
+      for (auto point : one->points) objects.push_back(&static_cast<Point *>(point)->shape), row += std::to_string(static_cast<Point *>(point)->q);
+      for (TObject *object : objects)
          row += object ? TBufferJSON::ConvertToJSON(object, 3).Data() : "null";
       for (int n = 0; n < one->counts.GetSize(); n++) row += " " + std::to_string(one->counts[n]);
+      for (int n = 0; n < one->derived.GetSize(); n++) row += " " + std::to_string(one->derived[n]);
+      row += " " + std::to_string(one->derived.k) + " " + std::to_string(one->outer.m) + " " + std::to_string(one->outer.inner.n);
+      for (int n = 0; n < one->longer.n; n++) row += " " + std::to_string(one->longer.x[n]);
       rows.push_back(row);
    }
    return rows;
 }
 }
+#ifndef __CLING__
+void shapes::Own::Streamer(TBuffer &buffer) {
+   int more = 77;
+   if (buffer.IsReading()) {
+      unsigned start, bytes;
+      buffer.ReadVersion(&start, &bytes);
+      TObject::Streamer(buffer);
+      buffer >> a >> more >> b;
+      buffer.CheckByteCount(start, bytes, IsA());
+   } else {
+      unsigned bytes = buffer.WriteVersion(IsA(), true);
+      TObject::Streamer(buffer);
+      buffer << a << more << b;
+      buffer.SetByteCount(bytes, true);
+   }
+}
+#endif
 #ifdef __CLING__
+#pragma link C++ class shapes::Inner+;
+#pragma link C++ class shapes::Outer+;
+#pragma link C++ class shapes::Counts+;
+#pragma link C++ class shapes::Length+;
+#pragma link C++ class shapes::Longer+;
+#pragma link C++ class shapes::Point+;
 #pragma link C++ class shapes::Drawn+;
+#pragma link C++ class shapes::Own-;
+#pragma link C++ class shapes::HasOwn+;
+#pragma link C++ class shapes::Pointing+;
+#pragma link C++ class shapes::Track+;
+#pragma link C++ class shapes::Deep+;
+#pragma link C++ class std::vector<shapes::Track>+;
+#pragma link C++ function shapes::others;
 #pragma link C++ function shapes::write;
 #pragma link C++ function shapes::read;
 #endif
 """
 LOAD = "ROOT.gSystem.Load(sys.argv[1])\n"
 WRITE = LOAD + "ROOT.shapes.write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))\n"
+OTHERS = LOAD + "ROOT.shapes.others(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))\n"
 READ = LOAD + "answer([str(row) for row in ROOT.shapes.read(sys.argv[2])])\n"
 HALF, ALL = 5, 11
 SPLITS = (0, 1, 99)
@@ -162,8 +246,8 @@ def test_a_histogram_of_another_file_is_a_member(library: Path, written: Path, t
     path, other = tmp_path / "file.root", tmp_path / "other.root"
     shutil.copy(written / f"0-{HALF}.root", path)
     with sapwood.recreate(other) as file:
-        values, edges = np.histogram([1.0, 2.0, 2.0], bins=3, range=(0, 3))
-        file["h"], file["d"] = (values.astype("f4"), edges), (values.astype("f8"), edges)
+        bins, edges = np.histogram([1.0, 2.0, 2.0], bins=3, range=(0, 3))
+        file["h"], file["d"] = (bins.astype("f4"), edges), (bins.astype("f8"), edges)
     one = values(written / f"0-{ALL}.root", "awkward")[HALF].tolist()
     with sapwood.open(other) as file, sapwood.update(path) as into:
         with pytest.raises(sapwood.errors.MismatchError, match="a TH1F was expected, and a TH1D was given"):
@@ -185,12 +269,55 @@ def test_bad_values_are_refused_and_nothing_is_lost(
     one = values(written / f"0-{ALL}.root", "awkward")[HALF].tolist()
     with sapwood.update(path) as file:
         for bad, words in (
-            ({"empty": [objects({"fUniqueID": 0, "fBits": 0})]}, "TObjArray of object 0 holds objects"),
+            ({"empty": [objects({"fUniqueID": 0, "fBits": 0})]}, "the TObjArray of object 0 has items"),
             ({"counts": [0.5]}, "member 'counts'"),
             ({"drawn": None}, "member 'drawn' of .*was expected"),
             ({"own": 3}, "member 'own' of .*was expected"),
+            ({"own": one["own"] | {"fNcells": 9}}, "TH1D 0 has an array of 5 numbers.*fNcells.*is 9"),
             ({"empty": "text"}, "a TObjArray is None or has the members"),
         ):
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 file["tree"].extend({"one.": objects([one | bad])})
     assert payloads(path) == before and sapwood.verify(path) == []
+
+
+@pytest.mark.parametrize(("entries", "split"), [(3, 0), (3, 99), (0, 99)])
+def test_what_has_no_values_is_refused_by_name(
+    library: Path, tmp_path: Path, split: int, entries: int
+) -> None:
+    root(OTHERS, library, tmp_path, split, entries)
+    own = "entries that are not as their classes are" if entries else "Own, which is not split, where no entry"
+    shapes = "TH1D, which is not split, where no entry tells|TH1F, which is not split"
+    for name, words in (
+        ("own", own),
+        ("pointing", "pointers to TH1, which others of the file's classes derive from" if entries else "TH1"),
+        *(() if entries else [("drawn", shapes)]),
+    ):
+        path = tmp_path / f"{name}.root"
+        before = payloads(path)
+        with sapwood.update(path) as file:
+            with pytest.raises(sapwood.errors.UnsupportedError, match=words):
+                file["tree"].extend({"one.": []})
+        assert payloads(path) == before and sapwood.verify(path) == []
+
+
+@pytest.mark.parametrize("split", [0, 1, 2, 3, 4, 99])
+def test_one_class_at_several_depths(library: Path, tmp_path: Path, split: int) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    root(OTHERS, library, whole, 0, 2)
+    root(OTHERS, library, tmp_path, split, 2)
+    with sapwood.open(whole / "deep.root") as file:
+        entry = file["tree"]["one."].array()[1:].tolist()
+    entry[0] |= {"track": entry[0]["track"] | {"q": 5}, "tracks": [entry[0]["track"] | {"q": k} for k in range(3)]}
+    with sapwood.update(tmp_path / "deep.root") as file:
+        file["tree"].extend({"one.": objects(entry)})
+    assert sapwood.verify(tmp_path / "deep.root") == []
+    code = LOAD + """
+file = ROOT.TFile(sys.argv[2])
+tree = file.Get("tree")
+tree.GetEntry(2)
+one = getattr(tree, "one.")
+answer([one.track.q, one.track.shape.GetNbinsX(), [track.q for track in one.tracks]])
+"""
+    assert root(code, library, tmp_path / "deep.root") == [5, 1, [0, 1, 2]]

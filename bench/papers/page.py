@@ -21,8 +21,8 @@ was measured, the section repeats it.
 """
 
 PAGES = {
-    "The tree cache": "[calls of files](treecache.md), `rows` of Sapwood; a call of ours is up to 16 ranges of bytes, whose "
-    "number stands there, too",
+    "The tree cache": "[calls of files of the talk's size](treecache-full.md) and [of smaller ones](treecache.md), `rows` of "
+    "Sapwood; a call of ours is up to 16 ranges of bytes, whose number stands there, too",
     "A cache that knows the list": "[calls of files](treecache.md#a-cache-that-knows-the-list): of ROOT without and with a TEventList "
     "where that helps, of ours with `tree.rows(entries=...)`; the talk names such lists, and has no numbers of them",
     "Networks": "[its links](links.md), as many reads as the talk waited for; what would take long is computed "

@@ -198,6 +198,9 @@ fn blocks_of_a_large_record_are_inflated_as_by_one_thread() {
     for threads in [2, 8] {
         assert!(payload(&bytes, threads).0.unwrap() == alone, "{threads} threads");
     }
+    // The header of the last block, and the insides of the two before it.
+    let last = (start as usize..bytes.len()).filter(|&at| bytes[at..].starts_with(b"ZL\x08")).nth(2).unwrap();
+    bytes[last..][..3].fill(b'?');
     for part in [3, 5] {
         bytes[(start + u64::from(stored) * part / 6) as usize..][..16].fill(0xff);
     }

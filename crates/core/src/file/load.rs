@@ -133,8 +133,16 @@ impl Inner {
         }
         let mut parts = Vec::new();
         let mut rest = into;
+        let mut damaged = Ok(());
         for block in codec::blocks(bytes, rest.len()) {
-            let block = block?;
+            let block = match block {
+                Ok(block) => block,
+                // What is before it comes first.
+                Err(error) => {
+                    damaged = Err(error);
+                    break;
+                }
+            };
             let (part, behind) = std::mem::take(&mut rest)
                 .split_at_mut_checked(block.unsealed.len())
                 .ok_or_else(|| Error::internal("a block is outside of what its chain holds"))?;
@@ -146,7 +154,8 @@ impl Inner {
             Ok(block.inflate(bytes, &mut part, scratch).map_err(|error| error.in_block(*number)))
         };
         // Whichever is done first, the error is that of the first damaged block.
-        session.map_on(pool, &parts, || session.scratches().take(), one)?.into_iter().collect()
+        session.map_on(pool, &parts, || session.scratches().take(), one)?.into_iter().collect::<Result<()>>()?;
+        damaged
     }
 
     fn read(&self, range: ByteRange) -> Result<Bytes> {

@@ -34,6 +34,8 @@ pub(crate) struct EntryForms {
     pub(crate) clones: Vec<(MemberName, ClonesForm)>,
     /// Whether the objects of any collection stand member by member; none where there is no collection of objects.
     pub(crate) is_member_wise: Option<bool>,
+    /// Whether an entry was read, and is as its program says.
+    pub(crate) is_told: bool,
     /// Classes that have a `ClassDef`: a version stands in front of their objects, and no checksum.
     pub(crate) numbered: Vec<Arc<str>>,
 }
@@ -54,6 +56,7 @@ impl EntryForms {
     /// Adds what an earlier entry tells.
     pub(crate) fn add(&mut self, more: Self) {
         self.clones.extend(more.clones);
+        self.is_told |= more.is_told;
         self.numbered.extend(more.numbered);
         self.is_member_wise = self.is_member_wise.or(more.is_member_wise);
     }
@@ -89,7 +92,7 @@ impl EntryForms {
         let trace = objects.trace.take().unwrap_or_default();
         let mut search = Search { program, trace: &trace, part: &part, objects: &objects, found: Vec::new() };
         search.walk(&program.kind, member);
-        let mut told = Self { clones: search.found, ..Self::default() };
+        let mut told = Self { clones: search.found, is_told: true, ..Self::default() };
         for (index, step) in (0..).zip(&program.steps) {
             let (Some(class), Some(stamp)) = (class_of(step), trace.last(index, |_| true)) else { continue };
             let is_collection = matches!(step, Step::Collection { .. });

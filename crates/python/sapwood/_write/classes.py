@@ -238,7 +238,7 @@ def column_of(kind: Type, values: Any) -> Column:
     return _of_objects(kind, list(items))
 
 
-def _of_objects(kind: Type, values: list[Any]) -> Column:
+def _of_objects(kind: Type, values: list[Any], *, is_base: bool = False) -> Column:
     word = kind[0]
     if word in ("number", "array"):
         return _of_numbers(kind, values, len(values))
@@ -276,16 +276,17 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     columns = []
     usual = _usual(kind[1])
     for value in values:
-        if isinstance(value, Model) and not _is_of(value, name):
+        # Of a class that derives from it, only a part would be written.
+        if isinstance(value, Model) and not is_base and value.classname != name:
             raise errors.MismatchError(f"a {name} was expected, and a {value.classname} was given")
     if name in short_forms.USUAL:
         values = [short_forms.as_members(name, value) for value in values]
-    for member, of, is_base, _ in members:
-        if _is_class(is_base, of):
-            columns.append(_of_objects(of, values))
+    for member, of, of_base, _ in members:
+        if _is_class(of_base, of):
+            columns.append(_of_objects(of, values, is_base=True))
             continue
         try:
-            given = [_member(value, member, is_base, usual) for value in values]
+            given = [_member(value, member, of_base, usual) for value in values]
             columns.append(_of_objects(of, given))
         except AttributeError as error:
             raise errors.MismatchError(f"an object of class {name} was expected: {error}") from None
@@ -294,17 +295,15 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     return "record", len(values), columns
 
 
-def _is_of(value: Model, name: str) -> bool:
-    """Whether an object that was read is of a class, or of one that derives from it."""
-    return value.classname == name or any(_is_of(base, name) for base in value.bases)
-
-
 def _member(value: Any, member: str, is_base: bool, usual: dict[str, Any]) -> Any:
     """A member of an object, or a base that is an array (``TArrayF``)."""
     if isinstance(value, Model):
         found = value.member("fArray" if is_base else member, none_if_missing=True)
-        if found is not None or value.has_member(member):
-            return found
+        if found is None and member in usual:
+            return usual[member]
+        if found is None and not value.has_member(member):
+            raise AttributeError(f"the {value.classname} that was read has no member {member!r}")
+        return found
     return getattr(value, member, usual[member]) if member in usual else getattr(value, member)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from sapwood import errors
 from sapwood._write.lossless import shown
+from sapwood.model import Model
 
 _LIST: dict[str, Any] = {"fName": "", "items": [], "options": []}
 USUAL: dict[str, dict[str, Any]] = {
@@ -41,6 +42,9 @@ def as_members(name: str, value: Any) -> Any:
     usual, named = USUAL[name], NAMED[name]
     if value is None:
         return SimpleNamespace(**usual)
+    if isinstance(value, Model):
+        given = {member: value.member(member, none_if_missing=True) for member in usual}
+        return SimpleNamespace(**{member: usual[member] if of is None else of for member, of in given.items()})
     if isinstance(value, Mapping):
         value = SimpleNamespace(**value)
     if hasattr(value, named):

@@ -5,13 +5,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Field, Kind, Number, Part, Prim, check};
+use crate::column::{BufferId, Field, Kind, Part, Prim, check};
 use crate::error::{Error, Result};
 use crate::schema::{Encoder, Entries, IS_REFERENCED, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, stored};
 use crate::write::basket::pointee::{draft, too_few};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
+use crate::write::model::number_codes::COUNTER;
 use crate::write::model::split::{Data, Plan, Split};
 use crate::write::model::tobject::BITS_CODE;
 
@@ -50,8 +51,7 @@ pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
             let Some((ends, _)) = lists(column, path) else { return 0 };
             rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
         }
-        // ROOT tells those of an `int`, and of no other type.
-        Data::Rows(path, Type::Number(number @ Number::I32), _) if split.is_counter => {
+        Data::Rows(path, Type::Number(number), _) if split.code == COUNTER => {
             let Some(Column::Numbers(width, bytes)) = inside(column, path) else { return 0 };
             let bytes = bytes.get(rows.start * width..rows.end * width).unwrap_or_default();
             number.wholes(bytes).filter_map(|count| u64::try_from(count).ok()).max().unwrap_or(0)

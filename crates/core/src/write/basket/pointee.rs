@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::schema::{CLONES_ARRAY, Datum, Detail, Draft, Element, Registry, Target, is_custom};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
-use crate::write::model::number_codes::{COUNTED, number};
+use crate::write::model::number_codes::{COUNTED, COUNTER, number};
 use crate::write::model::tobject::BITS_CODE;
 
 /// The object that row `row` of a column is.
@@ -129,8 +129,10 @@ fn numbers(number: Number, column: &Column, span: &Range<usize>) -> Result<Datum
 }
 
 fn element_number(code: i32) -> Result<Number> {
-    if code == BITS_CODE {
-        return Ok(Number::U32);
+    match code {
+        BITS_CODE => return Ok(Number::U32),
+        COUNTER => return Ok(Number::I32),
+        _ => {}
     }
     number(code).ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
 }

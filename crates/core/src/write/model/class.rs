@@ -75,6 +75,8 @@ pub struct Class {
     pub members: Vec<Member>,
     /// The checksum recorded in a file: it covers typedefs, which are not known here.
     pub(crate) known_checksum: Option<u32>,
+    /// Whether ROOT does not split its objects, since it has a streamer of its own.
+    pub(crate) is_unsplit: bool,
     /// Of `TObject`, `TRef` and `TRefArray`: how many processes the file lists whose objects can be referred to.
     pub(crate) processes: u16,
 }
@@ -92,6 +94,8 @@ pub struct Member {
     pub is_whole: bool,
     /// Former names, under which it is found in older files.
     pub was: Vec<Arc<str>>,
+    /// Whether ROOT describes it as the length of arrays of its class, or of one that derives from it.
+    pub(crate) is_counter: bool,
 }
 
 /// What a member that is a `TClonesArray` holds. No StreamerInfo tells it, so that it is found where a tree has entries
@@ -134,7 +138,7 @@ impl Member {
     /// assert_eq!(class, Class::new("Hit").member("x", Type::Number(Number::F32)));
     /// ```
     pub fn new(name: impl Into<Arc<str>>, kind: Type) -> Self {
-        Self { name: name.into(), kind, is_base: false, is_whole: false, was: Vec::new() }
+        Self { name: name.into(), kind, is_base: false, is_whole: false, was: Vec::new(), is_counter: false }
     }
 
     /// A base.
@@ -330,7 +334,14 @@ impl Type {
 impl Class {
     /// A class without members, and without a `ClassDef`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), version: None, members: Vec::new(), known_checksum: None, processes: 0 }
+        Self {
+            name: name.into(),
+            version: None,
+            members: Vec::new(),
+            known_checksum: None,
+            is_unsplit: false,
+            processes: 0,
+        }
     }
 
     /// The same with a member more.

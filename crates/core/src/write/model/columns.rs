@@ -107,6 +107,7 @@ impl Column {
                         }
                     }
                     Self::check_counts(class, columns)?;
+                    Self::check_cells(class, columns)?;
                     if class.is_tobject() {
                         return Self::check_tobject(class, columns);
                     }

@@ -25,11 +25,6 @@ impl Class {
         }
     }
 
-    /// Whether arrays of the class have the lengths that a member of it says.
-    pub(super) fn counts_by(&self, name: &str) -> bool {
-        self.members.iter().any(|member| matches!(&member.kind, Type::Counted(_, counter) if **counter == *name))
-    }
-
     /// Refuses an array with a length that no member before it counts.
     pub(super) fn check_counter(&self, member: &Member, before: &[Member]) -> Result<()> {
         let Type::Counted(_, counter) = &member.kind else { return Ok(()) };

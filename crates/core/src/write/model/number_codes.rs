@@ -38,6 +38,8 @@ pub(super) fn code(number: Number) -> i32 {
 
 /// Added to the code of a number: an array of a fixed length.
 pub(crate) const ARRAY: i32 = 20;
+/// That of an `int` which is the length of arrays.
+pub(crate) const COUNTER: i32 = 6;
 /// Added to the code of a number: an array with a length that another member tells.
 pub(crate) const COUNTED: i32 = 40;
 

@@ -22,6 +22,8 @@ const OBJECT_ARRAY: &str = "TObjArray";
 const LISTS: [&str; 3] = ["TList", "THashList", "TSortedList"];
 /// The member with the objects.
 const ITEMS: &str = "items";
+/// The member of `TH1` that says how many bins there are, with those for underflow and overflow.
+const CELLS: &str = "fNcells";
 
 impl Type {
     /// The class of arrays of a number.
@@ -57,6 +59,31 @@ impl Class {
 }
 
 impl Column {
+    /// Refuses histograms with another number of bins than they say: ROOT would look behind the end of their array.
+    pub(super) fn check_cells(class: &Arc<Class>, columns: &[Self]) -> Result<()> {
+        let bases = || class.members.iter().zip(columns).filter(|(member, _)| member.is_base);
+        let cells = bases().find_map(|(member, column)| match (&member.kind, column) {
+            (Type::Object(base), Self::Record(_, columns)) => cells(base, columns),
+            _ => None,
+        });
+        let array = bases().find_map(|(member, column)| match (&member.kind, column) {
+            (Type::RootArray(_), Self::Lists(ends, _)) => Some(ends),
+            _ => None,
+        });
+        let (Some(cells), Some(ends)) = (cells, array) else { return Ok(()) };
+        let mut before = 0;
+        for (row, (&end, cells)) in ends.iter().zip(Number::I32.wholes(cells)).enumerate() {
+            let items = end - std::mem::replace(&mut before, end);
+            if i64::try_from(items) != Ok(cells) {
+                return Err(Error::mismatch(format!(
+                    "{} {row} has an array of {items} numbers, and {CELLS}, which counts them, is {cells}",
+                    class.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses lists that hold objects.
     pub(super) fn check_root_list(class: &Arc<Class>, columns: &[Self]) -> Result<()> {
         for (member, column) in class.members.iter().zip(columns) {
@@ -65,12 +92,21 @@ impl Column {
                 && let Some(row) = ends.iter().position(|&end| end > 0)
             {
                 return Err(Error::mismatch(format!(
-                    "the {} of object {row} holds objects, and values do not tell of which classes: leave it empty, \
-                     or add the entries by merging their file into this one",
-                    class.name
+                    "the {} of object {row} has {}, and values do not tell of which classes its objects are: leave it \
+                     empty, or add the entries by merging their file into this one",
+                    class.name, member.name
                 )));
             }
         }
         Ok(())
     }
+}
+
+/// The numbers of bins of objects of a class, or of one that derives from it.
+fn cells<'c>(class: &Class, columns: &'c [Column]) -> Option<&'c [u8]> {
+    class.members.iter().zip(columns).find_map(|(member, column)| match (&member.kind, column) {
+        (Type::Number(Number::I32), Column::Numbers(_, bytes)) if &*member.name == CELLS => Some(&bytes[..]),
+        (Type::Object(base), Column::Record(_, columns)) if member.is_base => cells(base, columns),
+        _ => None,
+    })
 }

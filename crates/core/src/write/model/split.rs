@@ -41,8 +41,6 @@ pub(crate) struct Split {
     /// Its parent branch, and the one that counts its items.
     pub(crate) parent: Option<usize>,
     pub(crate) counter: Option<usize>,
-    /// Whether its numbers are lengths of arrays: `float *x; //[n]`.
-    pub(crate) is_counter: bool,
     pub(crate) data: Data,
 }
 
@@ -149,7 +147,6 @@ impl Planner {
             leaf: (1, 0),
             parent: None,
             counter: None,
-            is_counter: false,
             data: Data::Rows(Vec::new(), kind.clone(), program),
         });
         Ok(())
@@ -186,7 +183,6 @@ impl Planner {
             leaf: (1, 0),
             parent: None,
             counter: None,
-            is_counter: false,
             data,
         });
         if !is_split {
@@ -221,7 +217,7 @@ impl Planner {
         let inner = Below { path: path.clone(), items: items.clone(), is_top: false, ..below.clone() };
         match &member.kind {
             _ if member.is_whole && !member.is_base => self.leaf(class, index, member, name, &inner, below),
-            Type::Object(object) if object.is_reference() || object.is_root_list() => {
+            Type::Object(object) if object.is_reference() || object.is_root_list() || object.is_unsplit => {
                 self.leaf(class, index, member, name, &inner, below)
             }
             // Bases without data have no branch, as in ROOT.
@@ -299,7 +295,6 @@ impl Planner {
             leaf: (1, 0),
             parent: Some(below.parent),
             counter: None,
-            is_counter: false,
             data: Data::None,
         });
         self.branches.len() - 1
@@ -331,7 +326,6 @@ impl Planner {
             self.node(class, index, format!("{name}{extents}"), element_kind::LEAF, class.code_of(member), below);
         let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
         branch.leaf_name = name;
-        branch.is_counter = class.counts_by(&member.name);
         branch.leaf = (items, bytes);
         if !below.is_top || !matches!(member.kind, Type::Number(_) | Type::Array(..)) {
             branch.split_level = 0;

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::schema::IS_REFERENCED;
 use crate::write::model::class::{Class, Member, Type};
 use crate::write::model::columns::Column;
+use crate::write::model::number_codes::COUNTER;
 
 const NAME: &str = "TObject";
 const BITS: &str = "fBits";
@@ -81,7 +82,11 @@ impl Class {
 
     /// `fType` of a member of this class that is no base.
     pub(crate) fn code_of(&self, member: &Member) -> i32 {
-        if self.is_tobject() && &*member.name == BITS { BITS_CODE } else { member.kind.code() }
+        match member.is_counter {
+            _ if self.is_tobject() && &*member.name == BITS => BITS_CODE,
+            true => COUNTER,
+            false => member.kind.code(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::schema::{
 use crate::tree::{Branch, Tree, element_kind};
 use crate::write::file::process_id;
 use crate::write::model::class::{Class, Clones, Member, Type};
-use crate::write::model::number_codes::{self, ARRAY, COUNTED};
+use crate::write::model::number_codes::{self, ARRAY, COUNTED, COUNTER};
 use crate::write::model::tobject::IGNORED_CODE;
 
 /// Classes within classes.
@@ -29,9 +29,9 @@ pub(super) struct FoundClasses<'t> {
     /// Versions and checksums of classes whose members have branches of their own: those of the tree, which may be
     /// others than the newest of the file.
     versions: HashMap<Arc<str>, (i32, u32)>,
-    /// Whether members have no branches below theirs, anywhere in the tree's branch: classes with a streamer of their
-    /// own are not split, and no description tells which these are.
-    wholes: HashMap<MemberName, bool>,
+    /// Classes of members that are objects in one branch where others are split: those with a streamer of their own,
+    /// which no description tells.
+    unsplit: HashSet<Arc<str>>,
     /// How many processes the file lists.
     processes: u16,
     /// Whether the objects of any collection stand member by member, where there are such.
@@ -52,7 +52,7 @@ impl<'t> FoundClasses<'t> {
             registry: tree.registry(),
             clones: HashMap::new(),
             versions: HashMap::new(),
-            wholes: HashMap::new(),
+            unsplit: HashSet::new(),
             processes,
             is_member_wise: None,
             numbered: HashSet::new(),
@@ -66,13 +66,24 @@ impl<'t> FoundClasses<'t> {
                 found.versions.entry(Arc::clone(&element.class_name)).or_insert(version);
             }
         }
+        found.unsplit = all.iter().filter_map(|branch| found.whole_class(branch)).collect();
         for branch in &all {
-            let Some(name) = found.member_of(branch) else { continue };
-            let is_whole = branch.children.is_empty();
-            found.wholes.entry(name).and_modify(|known| *known &= is_whole).or_insert(is_whole);
+            if let Some(element) = branch.element.as_ref().filter(|element| element.id >= 0) {
+                found.unsplit.remove(&element.class_name);
+            }
         }
         for branch in all {
             let forms = found.forms_of(tree, branch)?;
+            // Its streamer may write something else than what is described.
+            if let Some(class) = found.whole_class(branch)
+                && found.unsplit.contains(&class)
+                && !forms.is_told
+                && !items_are_as_described(tree, branch)?
+            {
+                let what =
+                    format!("objects of class {class}, which is not split, where no entry tells how they stand,");
+                return Err(not_as_values(&what).in_object(&branch.path));
+            }
             found.is_member_wise = any(found.is_member_wise, forms.is_member_wise);
             found.numbered.extend(forms.numbered);
             for (member, form) in forms.clones {
@@ -86,18 +97,24 @@ impl<'t> FoundClasses<'t> {
     }
 
     /// The member whose values a branch has.
-    fn member_of(&self, branch: &Branch) -> Option<MemberName> {
+    fn member_of(&self, branch: &Branch) -> Option<&'t Element> {
         let element = branch.element.as_ref()?;
         let info = self.registry.info(&element.class_name, Some(element.class_version), Some(element.checksum))?;
-        let member = info.elements.get(usize::try_from(element.id).ok()?)?;
-        Some((Arc::clone(&element.class_name), Arc::clone(&member.name)))
+        info.elements.get(usize::try_from(element.id).ok()?)
+    }
+
+    /// The class of a member that is an object, where the branch has no others below it.
+    fn whole_class(&self, branch: &Branch) -> Option<Arc<str>> {
+        let member = self.member_of(branch).filter(|_| branch.children.is_empty())?;
+        let is_object = matches!(member.code, 61 | 62) && member.array_length == 0 && !is_custom(&member.type_name);
+        is_object.then(|| Arc::clone(&member.type_name))
     }
 
     /// What a branch tells: a split array says what it holds, entries with whole ones do.
     fn forms_of(&self, tree: &Tree, branch: &Branch) -> Result<EntryForms> {
         let element = branch.element.as_ref().filter(|_| branch.has_data());
         let Some(element) = element else { return Ok(EntryForms::default()) };
-        let name = self.member_of(branch);
+        let name = self.member_of(branch).map(|member| (Arc::clone(&element.class_name), Arc::clone(&member.name)));
         if element.kind == element_kind::CLONES {
             let class = &element.clones_name;
             let version = self.info(class, None, None).map_or(1, |info| info.version);
@@ -128,13 +145,11 @@ impl<'t> FoundClasses<'t> {
             for entry in starts.windows(2).rev().filter(|entry| entry[0] < entry[1]) {
                 let entry = entry[0] as usize..entry[1] as usize;
                 let bytes = EntryBytes { data: &basket.data, entry, keylen };
-                match EntryForms::read(self.registry, program, name.clone(), &bytes, limits) {
-                    Ok(told) => found.add(told),
-                    Err(error) if is_needed => {
-                        return Err(error.in_basket(number as u32).in_object(&branch.path));
-                    }
-                    Err(_) => return Ok(found),
-                }
+                let told = EntryForms::read(self.registry, program, name.clone(), &bytes, limits);
+                found.add(told.map_err(|error| {
+                    not_as_values("entries that are not as their classes are described")
+                        .because(error.in_basket(number as u32).in_object(&branch.path))
+                })?);
                 if !is_needed || !found.clones.is_empty() {
                     return Ok(found);
                 }
@@ -178,6 +193,7 @@ impl<'t> FoundClasses<'t> {
         let unknown = || Error::unsupported(format!("class {name} is not described"));
         let info = self.info(name, version, checksum).ok_or_else(unknown)?;
         let mut class = Class::new(&*info.name);
+        class.is_unsplit = self.unsplit.contains(&info.name);
         class.known_checksum = Some(info.checksum);
         for element in &info.elements {
             let member = self.member(&info.name, element, depth).map_err(|error| error.in_object(&element.name))?;
@@ -192,11 +208,10 @@ impl<'t> FoundClasses<'t> {
 
     fn member(&self, class: &Arc<str>, element: &Element, depth: u32) -> Result<Member> {
         const LAST_NUMBER: i32 = 19;
-        const COUNTER: i32 = 6;
         let name = Arc::clone(&element.name);
         let wrong = || not_as_values(&format!("members of type {}", element.type_name));
         let number = |of: i32| number(element.code - of).ok_or_else(wrong);
-        let is_whole = element.title.starts_with("||") || self.is_whole(class, element);
+        let is_whole = element.title.starts_with("||");
         let kind = match (&element.detail, element.code) {
             (Detail::Base { .. }, _) if let Some(array) = Type::root_array(&name) => {
                 return Ok(Member { is_base: true, ..Member::new(name, array) });
@@ -209,7 +224,9 @@ impl<'t> FoundClasses<'t> {
                 };
                 return Ok(Member { name, ..Member::base(base) });
             }
-            (_, COUNTER) => Type::Number(Number::I32),
+            (_, COUNTER) => {
+                return Ok(Member { is_counter: true, ..Member::new(name, Type::Number(Number::I32)) });
+            }
             (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number(0)?),
             (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => {
                 Type::Array(number(ARRAY)?, element.extents.clone())
@@ -241,8 +258,7 @@ impl<'t> FoundClasses<'t> {
                 return Ok(Member { is_whole: true, ..Member::new(name, kind) });
             }
             (_, 64 | 69) if element.array_length == 0 => {
-                let pointee = element.type_name.trim_end_matches(['*', ' ']);
-                Type::Pointer(self.class_of((pointee, None, None), depth + 1)?)
+                self.pointer(element.type_name.trim_end_matches(['*', ' ']), depth)?
             }
             (Detail::Stl { .. } | Detail::StlString, _) if element.array_length == 0 => {
                 self.of_name(&TypeName::parse(&element.type_name).map_err(|_| wrong())?, depth)?
@@ -252,10 +268,14 @@ impl<'t> FoundClasses<'t> {
         Ok(Member { is_whole, ..Member::new(name, kind) })
     }
 
-    /// Whether a member is an object that no branch below its own has a part of.
-    fn is_whole(&self, class: &Arc<str>, element: &Element) -> bool {
-        matches!(element.code, 61 | 62)
-            && self.wholes.get(&(Arc::clone(class), Arc::clone(&element.name))) == Some(&true)
+    /// A pointer to objects of one class: of several, values do not tell of which each is.
+    fn pointer(&self, class: &str, depth: u32) -> Result<Type> {
+        let pointee = self.class_of((class, None, None), depth + 1)?;
+        if !pointee.is_root_list() && !self.registry.is_final(class) {
+            let what = format!("pointers to {class}, which others of the file's classes derive from,");
+            return Err(not_as_values(&what));
+        }
+        Ok(Type::Pointer(pointee))
     }
 
     fn of_name(&self, name: &TypeName, depth: u32) -> Result<Type> {
@@ -267,7 +287,7 @@ impl<'t> FoundClasses<'t> {
                 Type::mapping(*kind, self.of_name(key, depth + 1)?, self.of_name(value, depth + 1)?)
             }
             TypeName::Class(class) => Type::Object(self.class_of((class, None, None), depth + 1)?),
-            TypeName::Pointer(class) => Type::Pointer(self.class_of((&class.to_string(), None, None), depth + 1)?),
+            TypeName::Pointer(class) => self.pointer(&class.to_string(), depth)?,
             TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
                 (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
                 _ => return Err(not_as_values(&format!("members of type {name}"))),
@@ -293,6 +313,22 @@ impl<'t> FoundClasses<'t> {
         let form = Arc::new(ClonesForm { is_member, is_pointer, ..form.clone() });
         Ok(Type::Clones(Arc::new(Clones { class: items, form })))
     }
+}
+
+/// Whether a branch has items of a collection, and those of its last basket with any are as their class is described.
+fn items_are_as_described(tree: &Tree, branch: &Branch) -> Result<bool> {
+    let counts = branch.element.as_ref().map(|element| element.kind);
+    if !matches!(counts, Some(element_kind::CLONES_MEMBER | element_kind::COLLECTION_MEMBER)) {
+        return Ok(false);
+    }
+    for (number, basket) in branch.baskets().iter().enumerate().rev().take(MOST_BASKETS) {
+        if RawBasket::read(tree, branch.id, number).is_ok_and(|basket| !basket.data.is_empty()) {
+            let read = crate::read::columns(tree, &[branch.id], basket.entries.clone());
+            let refused = || not_as_values("entries that are not as their classes are described");
+            return read.map(|_| true).map_err(|error| refused().because(error));
+        }
+    }
+    Ok(false)
 }
 
 /// Whether one of two is true, where any is known.
