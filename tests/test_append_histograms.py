@@ -69,6 +69,8 @@ struct Pointing : public TObject { TH1 *any = nullptr; TH1F one; ClassDef(Pointi
 // One class at several depths: at some the levels of splitting are used up.
 struct Track { TH1F shape; int q = 0; virtual ~Track() {} ClassDef(Track, 1) };
 struct Deep : public TObject { Track track; std::vector<Track> tracks; ClassDef(Deep, 1) };
+struct Simple { double x = 0; int n = 0; virtual ~Simple() {} ClassDef(Simple, 1) };
+struct Plain : public TObject { Simple inner; int k = 0; ClassDef(Plain, 1) };
 template <class T> void other(const char *path, int split, int entries) {
    TFile file(path, "RECREATE");
    auto tree = new TTree("tree", "of ROOT");
@@ -82,6 +84,7 @@ inline void others(const char *folder, int split, int entries) {
    other<HasOwn>(TString(folder) + "/own.root", split, entries);
    other<Pointing>(TString(folder) + "/pointing.root", split, entries);
    other<Deep>(TString(folder) + "/deep.root", split, entries);
+   other<Plain>(TString(folder) + "/plain.root", split, entries);
    other<Drawn>(TString(folder) + "/drawn.root", split, entries);
 }
 inline void fill(Drawn &one, int k) {
@@ -177,6 +180,8 @@ void shapes::Own::Streamer(TBuffer &buffer) {
 #pragma link C++ class shapes::Pointing+;
 #pragma link C++ class shapes::Track+;
 #pragma link C++ class shapes::Deep+;
+#pragma link C++ class shapes::Simple+;
+#pragma link C++ class shapes::Plain+;
 #pragma link C++ class std::vector<shapes::Track>+;
 #pragma link C++ function shapes::others;
 #pragma link C++ function shapes::write;
@@ -286,7 +291,7 @@ def test_what_has_no_values_is_refused_by_name(
     library: Path, tmp_path: Path, split: int, entries: int
 ) -> None:
     root(OTHERS, library, tmp_path, split, entries)
-    own = "entries that are not as their classes are" if entries else "Own, which is not split, where no entry"
+    own = "entries that are not as their classes" if entries else "Own, which is not split, where no entry"
     shapes = "TH1D, which is not split, where no entry tells|TH1F, which is not split"
     for name, words in (
         ("own", own),
@@ -309,7 +314,8 @@ def test_one_class_at_several_depths(library: Path, tmp_path: Path, split: int) 
     root(OTHERS, library, tmp_path, split, 2)
     with sapwood.open(whole / "deep.root") as file:
         entry = file["tree"]["one."].array()[1:].tolist()
-    entry[0] |= {"track": entry[0]["track"] | {"q": 5}, "tracks": [entry[0]["track"] | {"q": k} for k in range(3)]}
+    track = entry[0]["track"]
+    entry[0] |= {"track": track | {"q": 5}, "tracks": [track | {"q": k} for k in range(3)]}
     with sapwood.update(tmp_path / "deep.root") as file:
         file["tree"].extend({"one.": objects(entry)})
     assert sapwood.verify(tmp_path / "deep.root") == []
@@ -321,3 +327,20 @@ one = getattr(tree, "one.")
 answer([one.track.q, one.track.shape.GetNbinsX(), [track.q for track in one.tracks]])
 """
     assert root(code, library, tmp_path / "deep.root") == [5, 1, [0, 1, 2]]
+
+
+@pytest.mark.parametrize("split", [0, 1, 2, 3, 99])
+def test_a_tree_without_entries_takes_objects_that_its_levels_do_not_split(
+    library: Path, tmp_path: Path, split: int
+) -> None:
+    root(OTHERS, library, tmp_path, split, 0)
+    with sapwood.update(tmp_path / "plain.root") as file:
+        file["tree"].extend({"one.": objects([{"inner": {"x": 2.5, "n": 3}, "k": k} for k in range(2)])})
+    code = LOAD + """
+file = ROOT.TFile(sys.argv[2])
+tree = file.Get("tree")
+tree.GetEntry(1)
+one = getattr(tree, "one.")
+answer([one.inner.x, one.inner.n, one.k])
+"""
+    assert root(code, library, tmp_path / "plain.root") == [2.5, 3, 1]

@@ -304,7 +304,7 @@ impl Reader {
 
     /// Before a new window: branches whose decoded basket reaches into the last window count as used in it.
     fn keep_what_is_used(&mut self) {
-        if !self.prefetcher.is_here(self.entry) {
+        if self.prefetcher.has_left(self.entry) {
             self.positions.iter().for_each(|(&id, position)| self.prefetcher.keep(id, &position.basket));
         }
     }

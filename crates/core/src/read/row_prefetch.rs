@@ -90,7 +90,7 @@ impl RowPrefetcher {
 
     /// Adds branches that will be used together: windows that begin at this entry include all of them.
     pub(super) fn join(&mut self, branches: &[BranchId], entry: u64) {
-        if !self.is_here(entry) {
+        if !holds(&self.now, entry) {
             self.known.extend(branches);
             self.touched.extend(branches);
         }
@@ -163,9 +163,9 @@ impl RowPrefetcher {
         self.clusters == 0
     }
 
-    /// Whether the entry is in the current window.
-    pub(super) fn is_here(&self, entry: u64) -> bool {
-        holds(&self.now, entry)
+    /// Whether there is a current window, and the entry is outside of it.
+    pub(super) fn has_left(&self, entry: u64) -> bool {
+        !self.now.is_empty() && !holds(&self.now, entry)
     }
 
     /// Counts a branch as used if its decoded basket reaches into the window: it need not be touched again for that.

@@ -44,7 +44,7 @@ def as_members(name: str, value: Any) -> Any:
         return SimpleNamespace(**usual)
     if isinstance(value, Model):
         given = {member: value.member(member, none_if_missing=True) for member in usual}
-        return SimpleNamespace(**{member: usual[member] if of is None else of for member, of in given.items()})
+        return SimpleNamespace(**usual | {member: of for member, of in given.items() if of is not None})
     if isinstance(value, Mapping):
         value = SimpleNamespace(**value)
     if hasattr(value, named):

@@ -57,32 +57,32 @@ impl<'t> FoundClasses<'t> {
             is_member_wise: None,
             numbered: HashSet::new(),
         };
-        let (mut left, mut all) = (vec![branch.id], Vec::new());
-        while let Some(branch) = left.pop().and_then(|id| tree.branches().get(id)) {
-            left.extend(&branch.children);
+        let (mut left, mut all) = (vec![(branch.id, false)], Vec::new());
+        while let Some((id, could_be_split)) = left.pop()
+            && let Some(branch) = tree.branches().get(id)
+        {
+            // Members use up a level.
+            left.extend(branch.children.iter().map(|&child| (child, branch.split_level > 1)));
             all.push(branch);
+            found.unsplit.extend(found.whole_class(branch).filter(|_| could_be_split));
             if let Some(element) = branch.element.as_ref().filter(|element| element.id >= 0) {
                 let version = (element.class_version, element.checksum);
                 found.versions.entry(Arc::clone(&element.class_name)).or_insert(version);
             }
         }
-        found.unsplit = all.iter().filter_map(|branch| found.whole_class(branch)).collect();
         for branch in &all {
             if let Some(element) = branch.element.as_ref().filter(|element| element.id >= 0) {
                 found.unsplit.remove(&element.class_name);
             }
         }
+        let (mut told, mut untold) = (HashSet::new(), Vec::new());
         for branch in all {
             let forms = found.forms_of(tree, branch)?;
-            // Its streamer may write something else than what is described.
-            if let Some(class) = found.whole_class(branch)
-                && found.unsplit.contains(&class)
-                && !forms.is_told
-                && !items_are_as_described(tree, branch)?
-            {
-                let what =
-                    format!("objects of class {class}, which is not split, where no entry tells how they stand,");
-                return Err(not_as_values(&what).in_object(&branch.path));
+            if let Some(class) = found.whole_class(branch).filter(|class| found.unsplit.contains(class)) {
+                match forms.is_told || items_are_as_described(tree, branch)? {
+                    true => drop(told.insert(class)),
+                    false => untold.push((class, &branch.path)),
+                }
             }
             found.is_member_wise = any(found.is_member_wise, forms.is_member_wise);
             found.numbered.extend(forms.numbered);
@@ -92,6 +92,11 @@ impl<'t> FoundClasses<'t> {
                     *known = None;
                 }
             }
+        }
+        // A streamer of its own may write something else than what is described.
+        if let Some((class, path)) = untold.into_iter().find(|(class, _)| !told.contains(class)) {
+            let what = format!("objects of class {class}, which is not split, where no entry tells how they stand,");
+            return Err(not_as_values(&what).in_object(path));
         }
         Ok(found)
     }
