@@ -273,10 +273,12 @@ impl<'t> FoundClasses<'t> {
         Ok(Member { is_whole, ..Member::new(name, kind) })
     }
 
-    /// A pointer to objects of one class: of several, values do not tell of which each is.
+    /// A pointer to objects of one class. Those to ROOT's own base classes (`TH1`) lead to others, and values do not
+    /// tell to which.
     fn pointer(&self, class: &str, depth: u32) -> Result<Type> {
         let pointee = self.class_of((class, None, None), depth + 1)?;
-        if !pointee.is_root_list() && !self.registry.is_final(class) {
+        let is_base = StreamerInfo::of_root(class).is_some() && !self.registry.is_final(class);
+        if is_base && !pointee.is_root_list() {
             let what = format!("pointers to {class}, which others of the file's classes derive from,");
             return Err(not_as_values(&what));
         }
