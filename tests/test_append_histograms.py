@@ -276,6 +276,7 @@ def test_bad_values_are_refused_and_nothing_is_lost(
         for bad, words in (
             ({"empty": [objects({"fUniqueID": 0, "fBits": 0})]}, "the TObjArray of object 0 has items"),
             ({"counts": [0.5]}, "member 'counts'"),
+            ({"counts": "ab"}, "member 'counts'"),
             ({"drawn": None}, "member 'drawn' of .*was expected"),
             ({"own": 3}, "member 'own' of .*was expected"),
             ({"own": one["own"] | {"fNcells": 9}}, "TH1D 0 has an array of 5 numbers.*fNcells.*is 9"),
@@ -283,6 +284,9 @@ def test_bad_values_are_refused_and_nothing_is_lost(
         ):
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 file["tree"].extend({"one.": objects([one | bad])})
+        words = ak.with_field(ak.Array([one]), ak.Array(["ab"]), "counts")
+        with pytest.raises(sapwood.errors.MismatchError, match="type string were given where TArray"):
+            file["tree"].extend({"one.": words})
     assert payloads(path) == before and sapwood.verify(path) == []
 
 

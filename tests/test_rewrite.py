@@ -570,3 +570,24 @@ def test_an_rntuple_is_copied_with_its_pages(tmp_path: Path, how: str) -> None:
     assert sapwood.open(new)["ntuple"]["x"].array().to_list() == list(range(10))
     with uproot.open(new) as file:
         assert file["ntuple"].arrays()["x"].to_list() == list(range(10))
+
+
+def test_patterns_of_branches_do_not_empty_other_trees(tmp_path: Path) -> None:
+    path, new = tmp_path / "two.root", tmp_path / "new.root"
+    with sapwood.recreate(path) as file:
+        file["events"] = {"x": np.arange(4), "y": np.arange(4)}
+        file["runs"] = {"number": np.arange(2)}
+        file.mkrntuple("fields", {"z": np.float64}).extend({"z": np.array([1.0, 2.0])})
+    sapwood.rewrite(path, new, keep="x")
+    done = sapwood_command("rewrite", path, tmp_path / "line.root", "--keep", "x")
+    assert done.returncode == 0, done.stderr
+    for made in (new, tmp_path / "line.root"):
+        with sapwood.open(made) as file:
+            assert file["events"].keys() == ["x"]
+            assert file["runs"]["number"].array(library="np").tolist() == [0, 1]
+            assert file["fields"].num_entries == 2
+    with pytest.raises(sapwood.errors.MismatchError, match="no branch of 'runs' would be left: trees="):
+        sapwood.rewrite(path, tmp_path / "none.root", drop="number")
+    done = sapwood_command("rewrite", path, tmp_path / "none.root", "--drop", "number")
+    assert done.returncode == 1 and "no branch of it would be left" in done.stderr
+    assert not (tmp_path / "none.root").exists()

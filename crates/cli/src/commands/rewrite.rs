@@ -71,7 +71,8 @@ pub(crate) struct Arguments {
     /// Inflate baskets that are kept: a damaged one is an error.
     #[arg(long)]
     verify: bool,
-    /// Keep only top-level branches that match, `*`, `?` and `[a-z]` as in the shell; once for each pattern.
+    /// Keep only top-level branches that match, `*`, `?` and `[a-z]` as in the shell; once for each pattern. A tree
+    /// without such a branch keeps all of its.
     #[arg(long)]
     keep: Vec<String>,
     /// Leave out top-level branches that match; once for each pattern.
@@ -146,18 +147,21 @@ impl Arguments {
         }
     }
 
-    /// Which of the top-level branches are kept; none for all.
-    fn branches(&self, top: &[Arc<str>]) -> Option<Vec<Arc<str>>> {
+    /// Which of a tree's top-level branches are kept; none for all.
+    fn branches(&self, tree: &str, top: &[Arc<str>]) -> sapwood::Result<Option<Vec<Arc<str>>>> {
         if self.keep.is_empty() && self.drop.is_empty() {
-            return None;
+            return Ok(None);
         }
         let any = |patterns: &[String], name: &str| patterns.iter().any(|p| is_like(p, name));
-        let kept = top
-            .iter()
-            .map(Arc::clone)
-            .filter(|name| self.keep.is_empty() || any(&self.keep, name))
-            .filter(|name| !any(&self.drop, name));
-        Some(kept.collect())
+        // Patterns that no branch is like are said of other trees.
+        let keeps_all = !top.iter().any(|name| any(&self.keep, name));
+        let is_kept = |name: &&Arc<str>| (keeps_all || any(&self.keep, name)) && !any(&self.drop, name);
+        let kept: Vec<_> = top.iter().filter(is_kept).map(Arc::clone).collect();
+        if kept.is_empty() && !top.is_empty() {
+            let words = "no branch of it would be left: --tree names the trees that lose branches";
+            return Err(Error::mismatch(words).in_object(tree));
+        }
+        Ok(Some(kept))
     }
 
     /// The entries of a tree that are kept; none for all.
@@ -240,7 +244,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let (top, all) = contents(&from, &found)?;
         unused.retain(|pattern| !top.iter().any(|name| is_like(pattern, name)));
         known.extend(top.iter().cloned());
-        if let Some(kept) = arguments.branches(&top) {
+        if let Some(kept) = arguments.branches(&found.path, &top)? {
             branches.insert(found.path.clone(), kept);
         }
         if let Some(kept) = arguments.entries(&from, &found, all, mask.as_ref())? {

@@ -66,12 +66,12 @@ def rewrite(
 
     Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are
     (the others are copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as
-    :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an expression that entries have to pass. ``auto_flush``
-    (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
-    :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to
-    settings. The target has its name only once it is whole; a file that has it is replaced then, unless
-    another writer has it. It may be a URL that :func:`recreate` takes. ``others`` are the arguments that
-    :func:`open` takes for remote files, for the source and the target.
+    :meth:`~sapwood.Tree.keys` takes them (a tree without one like ``keep`` has all of its); ``cut`` is an
+    expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and
+    ``basket_bytes`` are those of :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting,
+    or a mapping from branches to settings. The target has its name only once it is whole; a file that has it
+    is replaced then, unless another writer has it. It may be a URL that :func:`recreate` takes. ``others``
+    are the arguments that :func:`open` takes for remote files, for the source and the target.
 
     ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading
     most branches; ``"branch"``, all baskets of a branch and then those of the next, good for reading few
@@ -144,9 +144,15 @@ def rewrite(
         kept, dropped = as_match(keep), as_match(drop)
         if kept is not None or dropped is not None:
             top = [branch.name for branch in tree.branches]
+            if kept and not any(map(kept, top)):
+                kept = None  # it is said of other trees
             branches[name] = [
                 each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))
             ]
+            if top and not branches[name]:
+                raise errors.MismatchError(
+                    f"no branch of {name!r} would be left: trees= names those that lose branches"
+                )
         if cut is not None:
             entries[name] = _ranges(tree, cut)
         if by_branch:

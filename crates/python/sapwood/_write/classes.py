@@ -459,6 +459,8 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         return "lists", ends, ("numbers", 1, memory(np.asarray(layout.content[: offsets[-1]].data)))
     item = _item_of(kind)
     if item is not None:
+        if layout.parameter("__array__") in ("string", "bytestring"):
+            raise wrong()
         return "lists", ends, _of_layout(item, content)
     fields = content.fields  # of a map: pairs
     if len(fields) != 2:
