@@ -237,7 +237,7 @@ def opening(rows: Rows, names: list[str]) -> str:
             "wall milliseconds",
             "inflating the record",
             "Sapwood",
-            "all cores (two)",
+            "all cores",
             "uproot",
             "ROOT",
             "Sapwood / inflating",

@@ -260,7 +260,7 @@ impl<'m> Reading<'m> {
     ) -> Result<Vec<Column>> {
         // In the order of the file, so that requests are few: a cluster's pages lie together.
         let mut jobs = std::mem::take(&mut self.jobs);
-        jobs.sort_by_cached_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
+        jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
         let pages: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();

@@ -44,7 +44,7 @@ pub(crate) use program::{Counter, Step, TextForm, VectorOfNumbers};
 pub use program::{Program, Target};
 pub(crate) use registries::{Description, Registries};
 pub use registry::Registry;
-pub(crate) use streamers::is_custom;
+pub(crate) use streamers::{array_number, is_custom, is_list_of_objects};
 #[doc(hidden)]
 pub use typename::TypeName;
 pub use typename::{Mapping, Sequence};

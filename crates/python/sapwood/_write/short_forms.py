@@ -42,12 +42,12 @@ def as_members(name: str, value: Any) -> Any:
     usual, named = USUAL[name], NAMED[name]
     if value is None:
         return SimpleNamespace(**usual)
-    if isinstance(value, Model) and named == "items" and len(list(value.member("items"))):
-        raise errors.MismatchError(
-            f"a {name} that holds objects is no value: leave it empty, or add the entries by merging their file "
-            "into this one (merge(..., append=True))"
-        )
     if isinstance(value, Model):
+        if named == "items" and len(value.member("items")):
+            raise errors.MismatchError(
+                f"a {name} that holds objects is no value: leave it empty, or add the entries by merging their file "
+                "into this one (merge(..., append=True))"
+            )
         given = {member: value.member(member, none_if_missing=True) for member in usual}
         return SimpleNamespace(**usual | {member: of for member, of in given.items() if of is not None})
     if isinstance(value, Mapping):

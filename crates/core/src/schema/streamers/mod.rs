@@ -48,6 +48,19 @@ pub(crate) fn is_custom(class: &str) -> bool {
     which(class).is_some()
 }
 
+/// The numbers that `TArrayF` and its kin hold.
+pub(crate) fn array_number(class: &str) -> Option<Number> {
+    match which(class) {
+        Some(Custom::Array(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// Whether a class is a list or an array of objects, as `TList` and `TObjArray` are.
+pub(crate) fn is_list_of_objects(class: &str) -> bool {
+    matches!(which(class), Some(Custom::List | Custom::ObjArray))
+}
+
 /// Whether a class's streamer only calls those of its bases, without a frame of its own: classes of version 0 whose
 /// dictionary was made without `+`.
 pub(super) fn forwards(class: &str) -> bool {

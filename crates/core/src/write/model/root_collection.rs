@@ -6,20 +6,13 @@ use std::sync::Arc;
 
 use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::schema::{array_number, is_list_of_objects};
 use crate::write::model::class::{Class, Type};
 use crate::write::model::columns::Column;
 
-/// The classes of arrays.
-const ARRAYS: [(&str, Number); 6] = [
-    ("TArrayC", Number::I8),
-    ("TArrayS", Number::I16),
-    ("TArrayI", Number::I32),
-    ("TArrayL64", Number::I64),
-    ("TArrayF", Number::F32),
-    ("TArrayD", Number::F64),
-];
+/// The classes of arrays, one for each number.
+const ARRAYS: [&str; 6] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL64", "TArrayF", "TArrayD"];
 const OBJECT_ARRAY: &str = "TObjArray";
-const LISTS: [&str; 3] = ["TList", "THashList", "TSortedList"];
 /// The member with the objects.
 const ITEMS: &str = "items";
 /// The member of `TH1` that says how many bins there are, with those for underflow and overflow.
@@ -28,12 +21,12 @@ const CELLS: &str = "fNcells";
 impl Type {
     /// The class of arrays of a number.
     pub(super) fn root_array_name(number: Number) -> &'static str {
-        ARRAYS.iter().find(|(_, of)| *of == number).map_or("TArray", |(name, _)| name)
+        ARRAYS.into_iter().find(|class| array_number(class) == Some(number)).unwrap_or("TArray")
     }
 
     /// The type of members of a class of arrays.
     pub(crate) fn root_array(class: &str) -> Option<Self> {
-        ARRAYS.iter().find(|(name, _)| *name == class).map(|(_, number)| Self::RootArray(*number))
+        array_number(class).map(Self::RootArray)
     }
 }
 
@@ -41,20 +34,20 @@ impl Class {
     /// A list or an array of objects as reading shows it. Values have none of these: of which classes they would be,
     /// columns do not tell.
     pub(crate) fn root_list(name: &str) -> Option<Self> {
-        let class = Self::new(name).with_version(1).member("fName", Type::RootText);
-        let items = || Type::vector(Type::Pointer(Self::tobject()));
-        match name {
-            OBJECT_ARRAY => Some(class.member("fLowerBound", Type::Number(Number::I32)).member(ITEMS, items())),
-            name if LISTS.contains(&name) => {
-                Some(class.member(ITEMS, items()).member("options", Type::vector(Type::RootText)))
-            }
-            _ => None,
+        if !is_list_of_objects(name) {
+            return None;
         }
+        let class = Self::new(name).with_version(1).member("fName", Type::RootText);
+        let items = Type::vector(Type::Pointer(Self::tobject()));
+        Some(match name {
+            OBJECT_ARRAY => class.member("fLowerBound", Type::Number(Number::I32)).member(ITEMS, items),
+            _ => class.member(ITEMS, items).member("options", Type::vector(Type::RootText)),
+        })
     }
 
     /// Whether it is one of these.
     pub(crate) fn is_root_list(&self) -> bool {
-        &*self.name == OBJECT_ARRAY || LISTS.contains(&&*self.name)
+        is_list_of_objects(&self.name)
     }
 }
 

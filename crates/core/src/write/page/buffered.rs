@@ -71,41 +71,29 @@ impl Buffered {
     }
 
     /// A range of the elements, part by part where it reaches over several stretches.
-    pub(crate) fn parts(&self, range: Range<usize>) -> Vec<&[u8]> {
+    pub(crate) fn parts(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let first = self.stretches.partition_point(|(start, bytes)| start + bytes.len() <= range.start);
         let stretches = self.stretches[first..].iter().map(|(start, bytes)| (*start, &bytes[..]));
         stretches
             .chain(std::iter::once((self.tail_start, &self.tail[..])))
-            .map(|(start, bytes)| {
+            .map(move |(start, bytes)| {
                 let wanted = range.start.max(start) - start..range.end.min(start + bytes.len()).max(start) - start;
                 bytes.get(wanted).unwrap_or_default()
             })
             .take_while(|part| !part.is_empty())
-            .collect()
     }
 
     /// A range of the elements; joined where it reaches over several stretches.
     pub(crate) fn range(&self, range: Range<usize>) -> Cow<'_, [u8]> {
-        if range.start >= self.tail_start {
-            return Cow::Borrowed(&self.tail[range.start - self.tail_start..range.end - self.tail_start]);
+        let bytes = range.len();
+        let mut parts = self.parts(range);
+        let first = parts.next().unwrap_or_default();
+        if first.len() == bytes {
+            return Cow::Borrowed(first);
         }
-        let first = self.stretches.partition_point(|(start, bytes)| start + bytes.len() <= range.start);
-        let parts = self.stretches[first..].iter().map(|(start, bytes)| (*start, &bytes[..]));
-        let mut parts = parts.chain(std::iter::once((self.tail_start, &self.tail[..])));
-        let mut joined = Vec::new();
-        for (start, bytes) in parts.by_ref() {
-            let wanted = range.start.max(start) - start..range.end.min(start + bytes.len()) - start;
-            if wanted.len() == range.len() {
-                return Cow::Borrowed(&bytes[wanted]);
-            }
-            if joined.is_empty() {
-                joined.reserve_exact(range.len());
-            }
-            joined.extend_from_slice(&bytes[wanted]);
-            if joined.len() == range.len() {
-                break;
-            }
-        }
+        let mut joined = Vec::with_capacity(bytes);
+        joined.extend_from_slice(first);
+        parts.for_each(|part| joined.extend_from_slice(part));
         Cow::Owned(joined)
     }
 }
@@ -131,7 +119,11 @@ mod tests {
             for end in [start, start + 1, start + 100_000, expected.len()] {
                 let end = end.min(expected.len());
                 assert_eq!(column.range(start..end), &expected[start..end], "{start}..{end}");
-                assert_eq!(column.parts(start..end).concat(), &expected[start..end], "{start}..{end}");
+                assert_eq!(
+                    column.parts(start..end).collect::<Vec<_>>().concat(),
+                    &expected[start..end],
+                    "{start}..{end}"
+                );
             }
         }
         assert!(matches!(column.range(200..1_000), Cow::Borrowed(_)), "a stretch is not copied");

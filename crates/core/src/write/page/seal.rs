@@ -205,7 +205,7 @@ pub(crate) fn seal<'b>(
         let compression = plan.compression.unwrap_or(how.compression);
         if compression.level == 0 && is_as_in_memory(plan) {
             let unpacked = place.len();
-            return Ok(Some((SealedPage::plain(column.parts(place)), unpacked)));
+            return Ok(Some((SealedPage::plain(column.parts(place).collect()), unpacked)));
         }
         seal_page(plan, &column.range(place), compression, recycler).map(Some)
     };

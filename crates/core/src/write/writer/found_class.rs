@@ -324,8 +324,8 @@ impl<'t> FoundClasses<'t> {
 
 /// Whether a branch has items of a collection, and those of its last basket with any are as their class is described.
 fn items_are_as_described(tree: &Tree, branch: &Branch) -> Result<bool> {
-    let counts = branch.element.as_ref().map(|element| element.kind);
-    if !matches!(counts, Some(element_kind::CLONES_MEMBER | element_kind::COLLECTION_MEMBER)) {
+    let kind = branch.element.as_ref().map(|element| element.kind);
+    if !matches!(kind, Some(element_kind::CLONES_MEMBER | element_kind::COLLECTION_MEMBER)) {
         return Ok(false);
     }
     for (number, basket) in branch.baskets().iter().enumerate().rev().take(MOST_BASKETS) {
