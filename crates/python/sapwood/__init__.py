@@ -29,6 +29,7 @@ from sapwood._tree.branch import Branch
 from sapwood._tree.iteration import Report
 from sapwood._tree.tree import Tree
 from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.root_classes import TNamed, TObject, TRef, TRefArray
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree

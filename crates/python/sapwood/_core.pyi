@@ -10,6 +10,7 @@ from sapwood._remote.filesystems import Remote
 
 __version__: str
 NEW_OBJECT: list[tuple[str, int]]
+ROOT_CLASSES: dict[str, Any]
 """The members of a ``TObject`` that was just made, as they are stored."""
 
 Kind: TypeAlias = tuple[Any, ...]

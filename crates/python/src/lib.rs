@@ -133,6 +133,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interrupt::note_main_thread(module.py())?;
         module.add("NEW_OBJECT", sapwood::write::NEW_OBJECT.to_vec())?;
+        module.add("ROOT_CLASSES", model::root_classes(module.py())?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -6,7 +6,7 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sapwood::column::Number;
 use sapwood::schema::{Mapping, Sequence};
 use sapwood::write::{Class, Column, Type};
@@ -47,6 +47,9 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
         "array" => Type::Array(numbers(1)?, model.get_item(2)?.extract()?),
         "text" => Type::Text,
         "TString" => Type::RootText,
+        "counted" => Type::Counted(numbers(1)?, model.get_item(2)?.extract::<String>()?.into()),
+        "TArray" => Type::RootArray(numbers(1)?),
+        "TClonesArray" => Type::clones(class_of(&model.get_item(1)?)?),
         "object" => Type::Object(class_of(&model.get_item(1)?)?),
         "pointer" => Type::Pointer(class_of(&model.get_item(1)?)?),
         other => match (Sequence::from_name(other), Mapping::from_name(other)) {
@@ -59,6 +62,9 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
 
 fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
     let (name, version, members): (String, Option<i16>, Bound<'_, PyList>) = class.extract()?;
+    if let Some(known) = Class::of_root(&name) {
+        return Ok(known);
+    }
     let mut class = Class::new(name);
     class.version = version;
     for member in members {
@@ -90,6 +96,17 @@ pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py
         Type::Clones(clones) => ("TClonesArray", class_to_python(py, &clones.class)?).into_pyobject(py)?.into_any(),
     };
     Ok(tuple)
+}
+
+/// The classes of ROOT that new classes can have as bases and members, by name.
+pub(crate) fn root_classes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let classes = PyDict::new(py);
+    for name in ["TObject", "TNamed", "TRef", "TRefArray"] {
+        if let Some(class) = Class::of_root(name) {
+            classes.set_item(name, class_to_python(py, &class)?)?;
+        }
+    }
+    Ok(classes)
 }
 
 fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, PyAny>> {

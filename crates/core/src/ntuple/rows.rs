@@ -255,16 +255,14 @@ impl RowSource for Rows {
         Ok(Spot { entries, counter: None, is_there })
     }
 
-    fn needed(&self, id: FieldId, entries: &Range<u64>) -> Vec<Needed> {
+    fn each_needed(&self, id: FieldId, entries: &Range<u64>, each: &mut dyn FnMut(Needed)) {
         let first = self.ends.partition_point(|&end| end <= entries.start);
         let last = self.ends.partition_point(|&end| end < entries.end);
-        let mut needed = Vec::new();
         for cluster in (first..=last).filter(|_| !entries.is_empty()) {
             // What cannot be found is reported when it is read.
             let Ok(pages) = self.pages(id, cluster) else { continue };
-            needed.extend(pages.of(&pages.blocks(entries)));
+            pages.of(&pages.blocks(entries)).for_each(&mut *each);
         }
-        needed
     }
 
     fn column(&self, id: FieldId, entries: Range<u64>) -> Result<Column> {

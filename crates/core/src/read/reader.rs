@@ -330,9 +330,8 @@ impl Reader {
 
     /// Requests the baskets from the store.
     fn turn(&self, asked: &[Request]) {
-        let of = |ask: &Request| self.source.needed(ask.branch, &ask.entries);
-        let (needed, windows): (Vec<Needed>, Vec<_>) =
-            (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
+        let (mut needed, windows) = (Vec::new(), self.prefetcher.windows().cloned().collect::<Vec<_>>());
+        asked.iter().for_each(|ask| self.source.each_needed(ask.branch, &ask.entries, &mut |one| needed.push(one)));
         let file = self.source.file();
         self.source.cache().turn_to(&windows, &needed, file.store(), file.options().session.fetcher());
     }
@@ -387,8 +386,8 @@ impl RowSource for Tree {
         Ok(Spot { entries: place.entries.clone(), counter, is_there })
     }
 
-    fn needed(&self, id: BranchId, entries: &Range<u64>) -> Vec<Needed> {
-        needed_of(self, id, entries).collect()
+    fn each_needed(&self, id: BranchId, entries: &Range<u64>, each: &mut dyn FnMut(Needed)) {
+        needed_of(self, id, entries).for_each(each);
     }
 
     fn block_entries(&self, id: BranchId, entry: u64) -> Result<Option<u64>> {
@@ -458,8 +457,8 @@ impl Layout for Map<'_> {
         self.source.cluster_ends()
     }
 
-    fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
-        self.source.needed(branch, &entries).into_iter().map(|needed| (needed.entries, u64::from(needed.nbytes)))
+    fn each_basket(&self, branch: BranchId, entries: &Range<u64>, mut each: impl FnMut(Range<u64>, u64)) {
+        self.source.each_needed(branch, entries, &mut |needed| each(needed.entries, u64::from(needed.nbytes)));
     }
 
     fn budget(&self) -> u64 {

@@ -15,8 +15,8 @@ use crate::tree::BranchId;
 pub(super) trait Layout {
     /// The ends of clusters, in order.
     fn cluster_ends(&self) -> &[u64];
-    /// Entries and stored bytes of the baskets of a branch that hold any of these entries.
-    fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)>;
+    /// Gives entries and stored bytes of each basket of a branch that holds any of these entries.
+    fn each_basket(&self, branch: BranchId, entries: &Range<u64>, each: impl FnMut(Range<u64>, u64));
     /// The byte budget of a window.
     fn budget(&self) -> u64;
     /// Entries of the last used basket of a branch, which is decoded and need not be fetched again.
@@ -152,9 +152,12 @@ impl RowPrefetcher {
         self.clusters = 0;
         self.now = vec![entry..entry + 1];
         self.next = Vec::new();
-        let ends = |&branch: &BranchId| layout.baskets(branch, entry..entry + 1).map(|(basket, _)| basket.end).max();
-        self.reach = self.known.iter().filter_map(ends).max().unwrap_or(entry);
-        self.bytes = self.bytes(&(entry..entry + 1), layout);
+        let (one, mut reach) = (entry..entry + 1, None);
+        for &branch in &self.known {
+            layout.each_basket(branch, &one, |basket, _| reach = reach.max(Some(basket.end)));
+        }
+        self.reach = reach.unwrap_or(entry);
+        self.bytes = self.bytes(&one, layout);
         self.asks(entry)
     }
 
@@ -228,37 +231,53 @@ impl RowPrefetcher {
         let mut window = start..start;
         let mut bytes = 0;
         for &end in ends.get(first..).unwrap_or_default().iter().take(self.clusters.max(1)) {
-            let more = self.bytes(&(window.end..end), layout);
-            if bytes + more > budget && window.end > start {
-                break;
-            }
-            if more > budget {
-                // A cluster larger than the budget: take as much of it as fits, and at least one entry.
-                let (mut fits, mut beyond) = (start + 1, end);
-                while fits + 1 < beyond {
-                    let middle = fits + (beyond - fits) / 2;
-                    let is_small = self.bytes(&(start..middle), layout) <= budget;
-                    (fits, beyond) = if is_small { (middle, beyond) } else { (fits, middle) };
+            match self.bytes_within(&(window.end..end), budget - bytes, layout) {
+                Some(more) => bytes += more,
+                None if window.end > start => break,
+                None => {
+                    window.end = self.part_of_cluster(start..end, layout);
+                    break;
                 }
-                window.end = fits;
-                break;
             }
-            bytes += more;
             window.end = end;
         }
         if window.is_empty() { Vec::new() } else { vec![window] }
     }
 
+    /// The end of what fits of a cluster larger than the budget: at least one entry. It is searched for from the length
+    /// of the last window on, for what is far beyond the budget takes long to sum up.
+    fn part_of_cluster(&self, cluster: Range<u64>, layout: &impl Layout) -> u64 {
+        let last = self.now.last().map_or(1, |last| last.end - last.start);
+        let fits = |entries: u64| {
+            self.bytes_within(&(cluster.start..cluster.start + entries), layout.budget(), layout).is_some()
+        };
+        let (mut most, mut beyond) = (1, cluster.end - cluster.start);
+        let mut next = last;
+        while most + 1 < beyond {
+            let middle = next.clamp(most + 1, beyond - 1);
+            (most, beyond) = if fits(middle) { (middle, beyond) } else { (most, middle) };
+            next = if beyond > most.saturating_mul(2) { most.saturating_mul(2) } else { most + (beyond - most) / 2 };
+        }
+        cluster.start + most
+    }
+
     fn bytes(&self, entries: &Range<u64>, layout: &impl Layout) -> u64 {
         self.known.iter().map(|&branch| bytes(branch, entries, layout)).sum()
+    }
+
+    /// The same; none where it is above a bound.
+    fn bytes_within(&self, entries: &Range<u64>, bound: u64, layout: &impl Layout) -> Option<u64> {
+        self.known.iter().try_fold(0, |sum, &branch| {
+            Some(sum + bytes(branch, entries, layout)).filter(|&sum| sum <= bound)
+        })
     }
 }
 
 /// Bytes of a branch in a window, without the basket that is already decoded.
 fn bytes(branch: BranchId, entries: &Range<u64>, layout: &impl Layout) -> u64 {
-    let held = layout.held(branch);
-    let is_wanted = |basket: &Range<u64>| held.as_ref() != Some(basket);
-    layout.baskets(branch, entries.clone()).filter(|(basket, _)| is_wanted(basket)).map(|(_, bytes)| bytes).sum()
+    let (held, mut sum) = (layout.held(branch), 0);
+    layout.each_basket(branch, entries, |basket, bytes| sum += if held.as_ref() == Some(&basket) { 0 } else { bytes });
+    sum
 }
 
 /// The most entries of a window of a list.
@@ -271,9 +290,9 @@ impl List {
         let (mut bytes, mut found) = (0, Vec::new());
         for &entry in self.entries.get(self.asked..).unwrap_or_default().iter().take(MOST_LISTED) {
             for &branch in known {
-                let baskets = layout.baskets(branch, entry..entry + 1);
-                let new = baskets.filter(|(basket, _)| counted.insert((branch, basket.start)));
-                bytes += new.map(|(_, bytes)| bytes).sum::<u64>();
+                layout.each_basket(branch, &(entry..entry + 1), |basket, stored| {
+                    bytes += if counted.insert((branch, basket.start)) { stored } else { 0 };
+                });
             }
             if bytes > budget && !found.is_empty() {
                 break;
@@ -300,17 +319,21 @@ fn holds(window: &[Range<u64>], entry: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// Clusters of 100 entries; baskets of 50 entries and 500 bytes in all branches.
     struct Even {
         ends: Vec<u64>,
         budget: u64,
+        /// How often it was asked for baskets.
+        asked: Cell<usize>,
     }
 
     impl Even {
         fn new(budget: u64) -> Self {
-            Self { ends: (1..=10).map(|cluster| cluster * 100).collect(), budget }
+            Self { ends: (1..=10).map(|cluster| cluster * 100).collect(), budget, asked: Cell::new(0) }
         }
     }
 
@@ -319,9 +342,10 @@ mod tests {
             &self.ends
         }
 
-        fn baskets(&self, _: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
+        fn each_basket(&self, _: BranchId, entries: &Range<u64>, mut each: impl FnMut(Range<u64>, u64)) {
+            self.asked.set(self.asked.get() + 1);
             let (first, last) = (entries.start / 50, entries.end.min(1000).div_ceil(50));
-            (first..last).map(|basket| (basket * 50..basket * 50 + 50, 500))
+            (first..last).for_each(|basket| each(basket * 50..basket * 50 + 50, 500));
         }
 
         fn budget(&self) -> u64 {
@@ -413,6 +437,20 @@ mod tests {
         let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(u64::MAX));
         prefetcher.touch(1, 0, &layout);
         assert_eq!(prefetcher.touch(2, 0, &layout).len(), prefetcher.windows().count(), "without a bound");
+    }
+
+    #[test]
+    fn a_window_of_a_long_cluster_is_found_without_summing_it_up() {
+        // A cluster of 1000 entries, as of a tree whose branches flush alone; 100 branches, two baskets of each fit.
+        let layout = Even { ends: vec![1000], ..Even::new(100_000) };
+        let mut prefetcher = RowPrefetcher::sequential();
+        prefetcher.join(&(0..100).collect::<Vec<_>>(), 0);
+        assert_eq!(prefetcher.touch(0, 0, &layout)[0].entries, 0..100);
+        layout.asked.set(0);
+        let asked = prefetcher.touch(0, 100, &layout);
+        assert_eq!((&asked[0].entries, &asked[100].entries), (&(100..200), &(200..300)));
+        // Twice the sum of both windows, once of what is tried: not of the whole cluster for each.
+        assert!(layout.asked.get() < 1000, "{} questions", layout.asked.get());
     }
 
     #[test]

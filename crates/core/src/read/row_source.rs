@@ -27,8 +27,8 @@ pub(crate) trait RowSource: Send + Sync {
     /// What a branch has at an entry.
     fn spot(&self, id: usize, entry: u64) -> Result<Spot>;
 
-    /// Stored bytes that hold values of a branch for any of these entries.
-    fn needed(&self, id: usize, entries: &Range<u64>) -> Vec<Needed>;
+    /// Gives the stored bytes that hold values of a branch for any of these entries.
+    fn each_needed(&self, id: usize, entries: &Range<u64>, each: &mut dyn FnMut(Needed));
 
     /// How many entries can be inflated without the others of what [`spot`](Self::spot) gives, counted from its first;
     /// none if that is all or nothing. What is said of one entry holds for others as well as not at all: it decides how

@@ -5,9 +5,12 @@ A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``
 (``std::map``), ``set[T]`` (``std::set``), ``collections.deque[T]`` (``std::deque``), a dataclass, ``D |
 None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays
 of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``,
-``Annotated[dict[str, int], "unordered_map"]``, ``Annotated[list[tuple[int, float]], "multimap"]``.
-Dataclasses that a class derives from are its bases. ``__root_name__`` gives the name in C++ where it is
-another, ``__root_version__`` the number of its ``ClassDef``.
+``Annotated[dict[str, int], "unordered_map"]``, ``Annotated[list[tuple[int, float]], "multimap"]``; and what
+ROOT has of its own: ``Annotated[str, "TString"]``, ``Annotated[list[D], "TClonesArray"]``,
+``Annotated[list[np.float32], "TArrayF"]``, ``Annotated[list[np.float32], "[n]"]`` for an array whose length is
+the member ``n`` (``float *x; //[n]``). Dataclasses that a class derives from are its bases.
+``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its
+``ClassDef``, which is 1 where a class derives from ``TObject`` and does not say.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 
 from sapwood import _core, errors
 from sapwood._write import short_forms
+from sapwood._write.root_classes import ROOT_CLASSES, TObject
 from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
 from sapwood.model import Model
 
@@ -51,6 +55,10 @@ _MAPPINGS: dict[type, tuple[str, ...]] = {
     list: ("multimap", "unordered_multimap"),
 }
 """The same of pairs: a list of them where keys may come several times."""
+_ROOT_ARRAYS = {
+    "TArrayC": "int8", "TArrayS": "int16", "TArrayI": "int32", "TArrayL64": "int64", "TArrayF": "float32",
+    "TArrayD": "float64",
+}  # fmt: skip
 _WORDS = {word for words in _SEQUENCES.values() for word in words}
 _PAIRS = {word for words in _MAPPINGS.values() for word in words}
 
@@ -105,9 +113,13 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
 
 def _container(kind: Any, within: tuple[type, ...], word: str = "") -> Type:
     """A container by the name that C++ has for it, without one by the usual name."""
+    if kind is str and word == "TString":
+        return ("TString",)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     origin = list if origin is typing.get_origin(Sequence[int]) else origin
     word = word.removeprefix("std::")
+    if origin is list and (word == "TClonesArray" or word in _ROOT_ARRAYS or word.startswith("[")):
+        return _of_root(kind, type_of(arguments[0], within), word)
     if word in _MAPPINGS.get(origin, ()) or origin is dict and not word:
         halves = typing.get_args(arguments[0]) if origin is list else arguments
         if len(halves) == 2:
@@ -116,6 +128,21 @@ def _container(kind: Any, within: tuple[type, ...], word: str = "") -> Type:
         return word or _SEQUENCES[origin][0], type_of(arguments[0], within)
     known = ", ".join(_SEQUENCES.get(origin, ()) + _MAPPINGS.get(origin, ()))
     raise errors.UnsupportedError(f"{kind} cannot be written as {word!r}; {known or 'only containers'} can")
+
+
+def _of_root(kind: Any, item: Type, word: str) -> Type:
+    """A list as ROOT has it: a ``TClonesArray``, a ``TArrayF`` or its kin, an array with a length."""
+    counter = word[1:-1] if word.endswith("]") else ""
+    if word == "TClonesArray" and item[0] == "object":
+        return word, item[1]
+    if item[0] == "number" and counter.isidentifier():
+        return "counted", item[1], counter
+    if word in _ROOT_ARRAYS and item == ("number", _ROOT_ARRAYS[word]):
+        return "TArray", item[1]
+    raise errors.UnsupportedError(
+        f"{kind} cannot be a {word!r}: a TClonesArray holds objects of a dataclass, an array with a length numbers, and "
+        f"{', '.join(f'{name} {number}' for name, number in _ROOT_ARRAYS.items())}"
+    )
 
 
 def pointee_of(kind: Any) -> type | None:
@@ -194,6 +221,9 @@ def _class_of(
     kind: type, within: tuple[type, ...]
 ) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
     """Name, version and members of a dataclass, bases first."""
+    if kind in ROOT_CLASSES:
+        known: tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]] = _core.ROOT_CLASSES[kind.__name__]
+        return known
     if kind in within:
         way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))
         raise errors.UnsupportedError(f"class {kind.__name__} holds itself ({way}), which no column can")
@@ -207,7 +237,7 @@ def _class_of(
             members.append((member.name, type_of(member.kind, (*within, kind)), False, list(member.was)))
         except errors.UnsupportedError as error:
             raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
-    version = kind.__dict__.get("__root_version__")
+    version = kind.__dict__.get("__root_version__", 1 if issubclass(kind, TObject) else None)
     return kind.__dict__.get("__root_name__", kind.__name__), version, members
 
 

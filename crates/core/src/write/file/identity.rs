@@ -1,5 +1,7 @@
 //! Dates and UUIDs of the file.
 
+use twox_hash::XxHash3_64;
+
 use crate::container::datime;
 use crate::write::file::state::Output;
 
@@ -10,6 +12,22 @@ impl Output {
 
     pub(crate) fn uuid(&self) -> [u8; 16] {
         if self.options.reproducible { [0; 16] } else { new_uuid() }
+    }
+
+    /// The UUID of the process whose objects references name, as ROOT spells it. References of files that are merged
+    /// are told apart by it: where bytes are to be the same each time, it follows from the name of the file.
+    pub(crate) fn process_uuid(&self) -> String {
+        let uuid = match self.options.reproducible {
+            true => {
+                let name = self.name.rsplit('/').next().unwrap_or_default();
+                let halves = [0, 1].map(|seed| XxHash3_64::oneshot_with_seed(seed, name.as_bytes()));
+                u128::from(halves[0]) << 64 | u128::from(halves[1])
+            }
+            false => u128::from_be_bytes(new_uuid()),
+        };
+        let mut text = format!("{uuid:032x}");
+        [20, 16, 12, 8].into_iter().for_each(|at| text.insert(at, '-'));
+        text
     }
 }
 

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::schema::Draft;
 use crate::write::file::state::{Output, State};
+use crate::write::model::branch::BranchSpec;
 
 /// The list of a file, up to the first missing number.
 fn listed<'k>(newest: impl Fn(&str) -> Option<&'k Key>) -> Vec<Key> {
@@ -56,6 +58,25 @@ impl Output {
             self.write_object(state, 0, key, &Arc::new(object), None)?;
         }
         u16::try_from(start).map_err(|_| self.in_file(too_many_processes()))
+    }
+
+    /// New branches that know how many processes the file lists. Where references are in them, it has one at least.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing an object.
+    pub(crate) fn with_processes(&self, state: &mut State, branches: Vec<BranchSpec>) -> Result<Vec<BranchSpec>> {
+        let mut processes = listed(|name| state.folders[0].newest(name)).len();
+        if processes == 0 && branches.iter().any(BranchSpec::refers) {
+            const NAME: &str = "ProcessID0";
+            let title: Arc<str> = self.process_uuid().into();
+            let object = Draft::new("TProcessID").with("fName", NAME).with("fTitle", Arc::clone(&title));
+            let key = self.key(state, "TProcessID", &NAME.into(), &title);
+            self.write_object(state, 0, key, &Arc::new(object), None)?;
+            processes = 1;
+        }
+        let processes = u16::try_from(processes).unwrap_or(u16::MAX);
+        Ok(branches.into_iter().map(|branch| branch.in_processes(processes)).collect())
     }
 
     /// The key of an object that is copied from another file, whose references are shifted.

@@ -38,11 +38,11 @@ pub enum Type {
     Object(Arc<Class>),
     /// A pointer to an object, or null.
     Pointer(Arc<Class>),
-    /// Numbers, as many as a member before it says: `float *x; //[n]`. Only trees that exist can have it.
+    /// Numbers, as many as a member before it says, which is an `int`: `float *x; //[n]`.
     Counted(Number, Arc<str>),
-    /// A `TClonesArray`. Only trees that exist can have it.
+    /// A `TClonesArray`.
     Clones(Arc<Clones>),
-    /// `TArrayF` and its kin: numbers, as many as there are. Only trees that exist can have it.
+    /// `TArrayF` and its kin: numbers, as many as there are.
     RootArray(Number),
 }
 
@@ -98,8 +98,8 @@ pub struct Member {
     pub(crate) is_counter: bool,
 }
 
-/// What a member that is a `TClonesArray` holds. No StreamerInfo tells it, so that it is found where a tree has entries
-/// of it.
+/// What a member that is a `TClonesArray` holds. No StreamerInfo tells it: of a tree that exists it is found in its
+/// entries.
 ///
 /// # Example
 ///
@@ -272,8 +272,9 @@ impl Type {
             Self::Array(number, _) => code(*number) + ARRAY,
             Self::Text | Self::Sequence(..) | Self::Mapping(..) => COLLECTION,
             Self::RootText => 65,
-            Self::Object(_) | Self::RootArray(_) => 62,
-            Self::Pointer(_) => 69,
+            Self::Object(class) => class.code_as_member(),
+            Self::RootArray(_) => 62,
+            Self::Pointer(class) => if class.derives_from_tobject() { 64 } else { 69 },
             Self::Counted(number, _) => code(*number) + COUNTED,
             Self::Clones(clones) => clones.code(),
         }
@@ -418,8 +419,11 @@ impl Class {
                 continue;
             }
             sum = text(sum, &member.kind.name());
-            if let Type::Array(_, extents) = &member.kind {
-                sum = extents.iter().fold(sum, |sum, &extent| add(sum, extent));
+            match &member.kind {
+                Type::Array(_, extents) => sum = extents.iter().fold(sum, |sum, &extent| add(sum, extent)),
+                // It stands in the comment.
+                Type::Counted(_, counter) => sum = text(sum, counter),
+                _ => {}
             }
         }
         sum

@@ -23,6 +23,12 @@ impl Clones {
         }
     }
 
+    /// The comment of the member, which tells ROOT the class where it does not have that of the object around it.
+    pub(super) fn title(&self) -> String {
+        let arrow = if self.form.is_member || self.form.is_pointer { "" } else { "->" };
+        format!("{arrow} ({})", self.class.name)
+    }
+
     /// The class of its element in a StreamerInfo.
     pub(super) fn element_class(&self) -> &'static str {
         if self.form.is_member { "TStreamerObject" } else { "TStreamerObjectPointer" }
@@ -53,7 +59,7 @@ impl Class {
 }
 
 impl Type {
-    /// A `TClonesArray` of objects of a class.
+    /// A `TClonesArray` of objects of a class, behind a pointer that is never null (`TClonesArray *tracks; //->`).
     ///
     /// # Example
     ///

@@ -11,7 +11,7 @@ use crate::write::model::columns::Column;
 
 impl Class {
     /// The number of a member, or of one of a base's: what ROOT finds as a counter by that name.
-    fn counter(members: &[Member], name: &str) -> Option<Number> {
+    pub(super) fn counter(members: &[Member], name: &str) -> Option<Number> {
         let own = members.iter().find(|member| !member.is_base && &*member.name == name);
         match own {
             Some(member) => match member.kind {
@@ -22,6 +22,19 @@ impl Class {
                 Type::Object(base) if member.is_base => Self::counter(&base.members, name),
                 _ => None,
             }),
+        }
+    }
+
+    /// The class that declares the length of an array: this one, or a base.
+    pub(super) fn declaring(&self, counter: &str) -> &Self {
+        let is_own = |member: &&Member| !member.is_base && &*member.name == counter;
+        let base = self.members.iter().rev().find_map(|member| match &member.kind {
+            Type::Object(base) if member.is_base && Self::counter(&base.members, counter).is_some() => Some(base),
+            _ => None,
+        });
+        match base {
+            Some(base) if !self.members.iter().any(|member| is_own(&member)) => base.declaring(counter),
+            _ => self,
         }
     }
 
@@ -100,6 +113,9 @@ mod tests {
         values(&[2, 7], [2, 2]).check(&kind).unwrap();
         assert!(values(&[1, 1], [2, 2]).check(&kind).unwrap_err().message().contains("x has 2 numbers in object 0"));
         assert!(Type::Object(counted("m")).check().is_err());
-        assert!(BranchSpec::object("a", class, 99).check_new().is_err());
+        BranchSpec::object("a", class, 99).check_new().unwrap();
+        let short = Class::new("A").member("n", Type::Number(Number::I16));
+        let short = short.member("x", Type::Counted(Number::F32, "n".into()));
+        assert!(BranchSpec::object("a", short.into(), 99).check_new().is_err());
     }
 }

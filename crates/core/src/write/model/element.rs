@@ -16,12 +16,27 @@ impl Class {
 
     /// Its description in the format of a file.
     pub fn info(&self) -> StreamerInfo {
+        if self.code_as_base() > 0
+            && let Some(known) = StreamerInfo::of_root(&self.name)
+        {
+            return (**known).clone();
+        }
         StreamerInfo {
             name: Arc::clone(&self.name),
             version: self.info_version(),
             checksum: self.checksum(),
             elements: self.members.iter().map(|member| element(self, member)).collect(),
         }
+    }
+}
+
+/// The comment of a member, as far as ROOT goes by it.
+fn title(member: &Member) -> String {
+    match &member.kind {
+        _ if member.is_whole => "||".to_owned(),
+        Type::Counted(_, counter) => format!("[{counter}]"),
+        Type::Clones(clones) => clones.title(),
+        _ => String::new(),
     }
 }
 
@@ -32,7 +47,7 @@ fn element(class: &Class, member: &Member) -> Element {
         class: "TStreamerBasicType",
         detail: Detail::Plain,
         name: Arc::clone(&member.name),
-        title: if member.is_whole { "||" } else { "" }.into(),
+        title: title(member).into(),
         code: class.code_of(member),
         size: 0,
         array_length: 0,
@@ -81,19 +96,25 @@ fn element(class: &Class, member: &Member) -> Element {
             type_name: "BASE".into(),
             ..base
         },
-        Type::Object(_) | Type::RootArray(_) => Element { class: "TStreamerObjectAny", ..base },
-        Type::Pointer(_) => Element { class: "TStreamerObjectAnyPointer", size: 8, ..base },
-        Type::Counted(_, counter) => Element {
-            class: "TStreamerBasicPointer",
-            detail: Detail::Counted {
-                is_loop: false,
-                count_version: class.info_version(),
-                count_name: Arc::clone(counter),
-                count_class: Arc::clone(&class.name),
-            },
-            size: 8,
-            ..base
+        Type::RootArray(_) => Element { class: "TStreamerObjectAny", ..base },
+        Type::Object(class) => match class.code_as_member() {
+            62 => Element { class: "TStreamerObjectAny", ..base },
+            _ => Element { class: "TStreamerObject", ..base },
         },
+        Type::Pointer(class) => {
+            let class = if class.derives_from_tobject() { "TStreamerObjectPointer" } else { "TStreamerObjectAnyPointer" };
+            Element { class, size: 8, ..base }
+        }
+        Type::Counted(_, counter) => {
+            let declaring = class.declaring(counter);
+            let detail = Detail::Counted {
+                is_loop: false,
+                count_version: declaring.info_version(),
+                count_name: Arc::clone(counter),
+                count_class: Arc::clone(&declaring.name),
+            };
+            Element { class: "TStreamerBasicPointer", detail, size: 8, ..base }
+        }
         Type::Clones(clones) => Element { class: clones.element_class(), size: 8, ..base },
     }
 }

@@ -38,9 +38,10 @@ pub(crate) struct Split {
     pub(crate) split_level: i32,
     /// `fLen` and `fLenType` of its leaf.
     pub(crate) leaf: (i64, i64),
-    /// Its parent branch, and the one that counts its items.
+    /// Its parent branch, the one that counts its items, and the one that counts what is in each item.
     pub(crate) parent: Option<usize>,
     pub(crate) counter: Option<usize>,
+    pub(crate) counter2: Option<usize>,
     pub(crate) data: Data,
 }
 
@@ -147,6 +148,7 @@ impl Planner {
             leaf: (1, 0),
             parent: None,
             counter: None,
+            counter2: None,
             data: Data::Rows(Vec::new(), kind.clone(), program),
         });
         Ok(())
@@ -183,6 +185,7 @@ impl Planner {
             leaf: (1, 0),
             parent: None,
             counter: None,
+            counter2: None,
             data,
         });
         if !is_split {
@@ -295,6 +298,7 @@ impl Planner {
             leaf: (1, 0),
             parent: Some(below.parent),
             counter: None,
+            counter2: None,
             data: Data::None,
         });
         self.branches.len() - 1
@@ -324,10 +328,34 @@ impl Planner {
         let in_clones = collection.is_some_and(|collection| collection.kind == element_kind::CLONES);
         let node =
             self.node(class, index, format!("{name}{extents}"), element_kind::LEAF, class.code_of(member), below);
+        // The branch of the length, where it stands beside: in a base of a name with a dot it does not.
+        let length = match &member.kind {
+            Type::Counted(_, counter) => {
+                let name = name.rfind('.').map_or("", |dot| &name[..=dot]).to_owned() + counter;
+                self.branches.iter().position(|branch| *branch.name == name)
+            }
+            _ => None,
+        };
         let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
         branch.leaf_name = name;
+        if let Type::Counted(_, counter) = &member.kind {
+            branch.title = format!("{}[{counter}]", branch.name);
+            match inner.items {
+                None if length.is_some() => branch.counter = length,
+                None => branch.leaf_name.clone_from(&branch.title),
+                Some(_) => {
+                    branch.leaf_name.clone_from(&branch.title);
+                    branch.counter2 = length;
+                }
+            }
+        }
         branch.leaf = (items, bytes);
-        if !below.is_top || !matches!(member.kind, Type::Number(_) | Type::Array(..)) {
+        let keeps_level = match &member.kind {
+            Type::Number(_) | Type::Array(..) | Type::Counted(..) => true,
+            Type::Object(object) => object.code_as_base() > 0,
+            _ => false,
+        };
+        if !below.is_top || !keeps_level {
             branch.split_level = 0;
         }
         if let (true, Type::Object(base)) = (member.is_base, &member.kind) {
@@ -358,6 +386,11 @@ impl Split {
             Data::Rows(_, Type::Number(number), _) if self.code != BITS_CODE => Some(*number),
             _ => None,
         }
+    }
+
+    /// Whether its baskets have the offsets of entries behind them.
+    pub(crate) fn has_offsets(&self) -> bool {
+        !matches!(self.data, Data::Counts(_, false)) && self.single().is_none()
     }
 
     /// Whether it has a leaf: bases and objects have none.

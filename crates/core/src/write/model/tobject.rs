@@ -46,6 +46,24 @@ impl Class {
         Arc::new(Self { known_checksum: Some(CHECKSUM), ..members })
     }
 
+    /// `TNamed`, for classes that derive from it: a name and a title.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::write::{Class, Column, Type};
+    /// let text = Column::Lists(vec![2], Box::new(Column::from(b"ab")));
+    /// let named = Column::Record(1, vec![Column::new_objects(1), text.clone(), text]);
+    /// named.check(&Type::Object(Class::tnamed()))?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn tnamed() -> Arc<Self> {
+        const CHECKSUM: u32 = 0xdfb7_4a3c;
+        let class = Self::new("TNamed").with_version(1).base(Self::tobject());
+        let class = class.member("fName", Type::RootText).member("fTitle", Type::RootText);
+        Arc::new(Self { known_checksum: Some(CHECKSUM), ..class })
+    }
+
     /// `TObject` in a file that lists so many processes whose objects can be referred to.
     pub(crate) fn tobject_in(processes: u16) -> Arc<Self> {
         Arc::new(Self { processes, ..(*Self::tobject()).clone() })
@@ -77,6 +95,17 @@ impl Class {
             NAME => TOBJECT_CODE,
             "TNamed" => TNAMED_CODE,
             _ => 0,
+        }
+    }
+
+    /// `fType` of a member that is an object of this class.
+    pub(super) fn code_as_member(&self) -> i32 {
+        const OBJECT: i32 = 61;
+        const ANY_OBJECT: i32 = 62;
+        match self.code_as_base() {
+            code if code > 0 => code,
+            _ if self.derives_from_tobject() || self.is_reference() || self.is_root_list() => OBJECT,
+            _ => ANY_OBJECT,
         }
     }
 

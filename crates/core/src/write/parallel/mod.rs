@@ -151,7 +151,7 @@ impl FileWriter {
         branches: Vec<BranchSpec>,
         options: TreeOptions,
     ) -> Result<ParallelWriter> {
-        let index = self.begin_tree(path, &branches, &options)?;
+        let (index, branches) = self.begin_tree(path, branches, &options)?;
         let mut state = self.output.open_state()?;
         let tree = &mut state.trees[index];
         tree.queue = Some(ClusterQueue::new(tree.branches.len()));

@@ -11,6 +11,7 @@ use crate::schema::{Datum, Draft, Mark};
 use crate::tree::element_kind;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::BranchLayout;
+use crate::write::model::number_codes::COUNTER;
 use crate::write::model::split::{Split, name_checksum};
 use crate::write::record::figure::{OfBranch, OfTree};
 use crate::write::record::figures::{BranchFigures, TreeFigures};
@@ -148,7 +149,7 @@ fn branch(
             let is_fixed = matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_) | BranchKind::Leaves(_));
             (spec.title(), !is_fixed)
         }
-        (_, Some(split)) => (split.title.clone(), split.single().is_none()),
+        (_, Some(split)) => (split.title.clone(), split.has_offsets()),
         _ => (String::new(), false),
     };
     let class = match &branch.layout {
@@ -200,15 +201,20 @@ fn branch(
                 .with("fID", i64::from(split.id))
                 .with("fType", i64::from(split.kind))
                 .with("fStreamerType", i64::from(split.code));
-            let counter = split.counter.and_then(|counter| marks.get(first + counter));
-            let draft = match counter {
-                Some(counter) => draft.with("fBranchCount", Datum::Same(counter.clone())),
+            let counters = [("fBranchCount", split.counter), ("fBranchCount2", split.counter2)];
+            let marked = |counter: usize| marks.get(first + counter);
+            let draft = counters.into_iter().fold(draft, |draft, (name, counter)| match counter.and_then(marked) {
+                Some(counter) => draft.with(name, Datum::Same(counter.clone())),
                 None => draft,
-            };
+            });
             match (split.kind, marks.get(index)) {
-                (element_kind::COLLECTION, Some(mark)) => {
+                (element_kind::COLLECTION | element_kind::CLONES, Some(mark)) => {
                     draft.with("fMaximum", whole(OfBranch::Most)).marked(mark.clone())
                 }
+                (element_kind::LEAF, Some(mark)) if split.code == COUNTER => {
+                    draft.with("fMaximum", whole(OfBranch::Most)).marked(mark.clone())
+                }
+                (_, Some(mark)) if split.code == COUNTER => draft.marked(mark.clone()),
                 _ => Ok(draft),
             }
         }

@@ -7,6 +7,7 @@ use crate::tree::element_kind;
 use crate::write::basket::PlacedBasket;
 use crate::write::model::branch::BranchKind;
 use crate::write::model::layout::BranchLayout;
+use crate::write::model::number_codes::COUNTER;
 use crate::write::record::cluster_ranges::clusters;
 use crate::write::record::figure::{Figure, OfBranch, OfTree};
 use crate::write::record::state::{BranchState, TreeState};
@@ -114,9 +115,12 @@ pub(crate) fn names(tree: &TreeState) -> Option<impl Fn(Place) -> Option<Figure>
     })
 }
 
-/// Whether a branch has the counts of a collection whose items have branches of their own.
+/// Whether a branch has the counts of a collection whose items have branches of their own, or of arrays.
 fn counts_items(branch: &BranchState) -> bool {
-    branch.layout.split().is_some_and(|split| split.kind == element_kind::COLLECTION)
+    branch.layout.split().is_some_and(|split| match split.kind {
+        element_kind::COLLECTION | element_kind::CLONES => true,
+        kind => kind == element_kind::LEAF && split.code == COUNTER,
+    })
 }
 
 /// The numbers of a tree that change.

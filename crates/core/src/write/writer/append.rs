@@ -83,6 +83,7 @@ impl FileWriter {
             return Err(file.name(Error::new(crate::ErrorKind::Exists, words).in_object(path)));
         }
         branches.iter().try_for_each(BranchSpec::check_new).map_err(|error| file.name(error).in_object(path))?;
+        let branches = self.output.with_processes(&mut *self.output.open_state()?, branches)?;
         let clusters = tree.clusters();
         let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
         let options = TreeOptions { auto_flush, ..options };

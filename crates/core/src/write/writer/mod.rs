@@ -235,7 +235,7 @@ impl FileWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for branches that ROOT cannot hold, or missing counters;
     /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
     pub fn tree(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
-        let index = self.begin_tree(path, &branches, &options)?;
+        let (index, branches) = self.begin_tree(path, branches, &options)?;
         let state = self.output.open_state()?;
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], branches, options))
     }
@@ -295,13 +295,20 @@ impl FileWriter {
         ParallelNTupleWriter::begin(&self.output, path, fields, options)
     }
 
-    /// Adds a tree without entries; returns its index in the file.
-    pub(crate) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
+    /// Adds a tree without entries; returns its index in the file, and its branches, which know of the processes whose
+    /// objects references in the file can name.
+    pub(crate) fn begin_tree(
+        &self,
+        path: &str,
+        branches: Vec<BranchSpec>,
+        options: &TreeOptions,
+    ) -> Result<(usize, Vec<BranchSpec>)> {
         let mut state = self.output.open_state()?;
         let (folder, name) = self.output.folder_of(&mut state, path)?;
         let compression = options.compression.unwrap_or(self.output.compression);
         branches.iter().try_for_each(BranchSpec::check_new)?;
-        let tree = TreeState::new(folder, name.into(), branches, compression, options)?;
+        let branches = self.output.with_processes(&mut state, branches)?;
+        let tree = TreeState::new(folder, name.into(), &branches, compression, options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
         if !options.begins_saved {
@@ -310,7 +317,7 @@ impl FileWriter {
             state.abandon(index);
             return Err(error);
         }
-        Ok(index)
+        Ok((index, branches))
     }
 
     /// Makes everything that was written visible to every reader.

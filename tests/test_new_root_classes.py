@@ -1,0 +1,313 @@
+"""New trees of classes that derive from ``TObject``, with a ``TClonesArray``, references, arrays with a length and ROOT's own
+arrays: entry by entry the bytes that real ROOT writes of the same class, which reads them without a word."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from support.entries import check
+from support.rootrun import compiled, root
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+CODE = r"""
+#include <TArrayF.h>
+#include <TArrayL64.h>
+#include <TClonesArray.h>
+#include <TError.h>
+#include <TFile.h>
+#include <TNamed.h>
+#include <TRef.h>
+#include <TRefArray.h>
+#include <TString.h>
+#include <TTree.h>
+#include <string>
+#include <vector>
+namespace fresh {
+struct Hit : public TObject { float x = 0; TString tag; ClassDef(Hit, 1) };
+struct Base : public TObject { int nAll = 0; ClassDef(Base, 2) };
+struct Track : public TObject {
+   int n = 0;
+   float pt = 0;
+   short *adc = nullptr; //[n]
+   Hit hit;
+   float cov[3];
+   ~Track() { delete[] adc; }
+   ClassDef(Track, 3) };
+struct Event : public Base {
+   int run = 0;
+   double *weights = nullptr; //[nAll]
+   TClonesArray *tracks; //->
+   TRef last;
+   TRefArray best;
+   Hit hit;
+   Hit *maybe = nullptr;
+   TNamed label;
+   TArrayF sums;
+   TArrayL64 times;
+   std::vector<Hit> hits;
+   Event() : tracks(new TClonesArray("fresh::Track", 10)) {}
+   ~Event() { delete tracks; delete[] weights; delete maybe; }
+   ClassDef(Event, 4) };
+struct Name : public TNamed { int number = 0; ClassDef(Name, 1) };
+inline void fill(Hit &hit, int k) { hit.x = k / 2.f; hit.tag = TString::Format("tag %d", k); }
+inline void fill(Track &track, int k, int i) {
+   track.n = (k + i) % 3;
+   track.pt = k + i / 8.f;
+   delete[] track.adc;
+   track.adc = track.n ? new short[track.n] : nullptr;
+   for (int j = 0; j < track.n; j++) track.adc[j] = k - j;
+   fill(track.hit, k + i);
+   for (int j = 0; j < 3; j++) track.cov[j] = i + j / 2.f;
+}
+inline void fill(Event &event, int k) {
+   event.nAll = k % 4;
+   event.run = k;
+   delete[] event.weights;
+   event.weights = event.nAll ? new double[event.nAll] : nullptr;
+   for (int i = 0; i < event.nAll; i++) event.weights[i] = k + i / 4.;
+   event.tracks->Clear("C");
+   event.best.Clear();
+   event.last = nullptr;
+   for (int i = 0; i < k % 5; i++) {
+      auto &track = *static_cast<Track *>(event.tracks->ConstructedAt(i));
+      fill(track, k, i);
+      track.SetUniqueID(0);
+      track.ResetBit(kIsReferenced);
+      event.last = &track;
+      if (i % 2) event.best.Add(&track);
+   }
+   fill(event.hit, k + 1);
+   delete event.maybe;
+   event.maybe = nullptr;
+   if (k % 2) { event.maybe = new Hit; fill(*event.maybe, k); }
+   event.label.SetNameTitle(TString::Format("name %d", k), "title");
+   event.sums.Set(k % 3);
+   event.sums.Reset(k / 4.f);
+   event.times.Set(k % 2);
+   event.times.Reset(Long64_t(k) << 40);
+   event.hits.resize(k % 4);
+   for (auto &hit : event.hits) fill(hit, k + 3);
+}
+inline TString show(const Hit &hit) { return TString::Format("{%g %s}", hit.x, hit.tag.Data()); }
+inline TString show(const Track &track) {
+   TString text = TString::Format(" [%g %g %g %g #%u", track.pt, track.cov[0], track.cov[1], track.cov[2], track.GetUniqueID());
+   for (int j = 0; j < track.n; j++) text += TString::Format(" %d", track.adc[j]);
+   return text + show(track.hit) + "]";
+}
+inline TString show(const Event &event) {
+   TString text = TString::Format("%d %d:", event.run, event.nAll);
+   for (int i = 0; i < event.nAll; i++) text += TString::Format(" %g", event.weights[i]);
+   for (int i = 0; i < event.tracks->GetEntriesFast(); i++) {
+      text += show(*static_cast<Track *>(event.tracks->UncheckedAt(i)));
+   }
+   // What references lead to.
+   auto last = static_cast<Track *>(event.last.GetObject());
+   text += last ? TString::Format(" last %g", last->pt) : TString(" none");
+   for (int i = 0; i < event.best.GetEntriesFast(); i++) {
+      auto best = static_cast<Track *>(event.best.At(i));
+      text += best ? TString::Format(" best %g", best->pt) : TString(" lost");
+   }
+   text += show(event.hit) + (event.maybe ? show(*event.maybe) : TString("-")) + event.label.GetName() + event.label.GetTitle();
+   for (int i = 0; i < event.sums.GetSize(); i++) text += TString::Format(" %g", event.sums[i]);
+   for (int i = 0; i < event.times.GetSize(); i++) text += TString::Format(" %lld", event.times[i]);
+   for (auto &hit : event.hits) text += show(hit);
+   return text;
+}
+inline void write(const char *path, int split, int entries) {
+   TFile file(path, "RECREATE", "", 0);
+   auto tree = new TTree("tree", "");
+   auto event = new Event;
+   auto name = new Name;
+   auto track = new Track;
+   tree->Branch("event.", &event, 32000, split);
+   tree->Branch("name.", &name, 32000, split);
+   tree->Branch("track", &track, 32000, split);
+   for (int k = 0; k < entries; k++) {
+      fill(*event, k);
+      fill(*track, k, 0);
+      name->SetNameTitle(TString::Format("n%d", k), "t");
+      name->number = k;
+      tree->Fill();
+   }
+   file.Write();
+}
+inline std::vector<std::string> read(const char *path) {
+   TFile file(path);
+   auto tree = file.Get<TTree>("tree");
+   auto event = new Event;
+   auto name = new Name;
+   auto track = new Track;
+   tree->SetBranchAddress("event.", &event);
+   tree->SetBranchAddress("name.", &name);
+   tree->SetBranchAddress("track", &track);
+   std::vector<std::string> rows;
+   for (int k = 0; k < tree->GetEntries(); k++) {
+      if (tree->GetEntry(k) <= 0) ::Error("read", "entry %d", k);
+      rows.push_back((show(*event) + "|" + name->GetName() + name->GetTitle() + TString::Format("%d", name->number) + show(*track)).Data());
+   }
+   return rows;
+}
+}
+#ifdef __CLING__
+#pragma link C++ class fresh::Hit+;
+#pragma link C++ class fresh::Base+;
+#pragma link C++ class fresh::Track+;
+#pragma link C++ class fresh::Event+;
+#pragma link C++ class fresh::Name+;
+#pragma link C++ class std::vector<fresh::Hit>+;
+#pragma link C++ function fresh::write;
+#pragma link C++ function fresh::read;
+#endif
+"""
+LOAD = "ROOT.gSystem.Load(sys.argv[1])\n"
+WRITE = LOAD + "ROOT.fresh.write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))\n"
+READ = LOAD + "answer([str(row) for row in ROOT.fresh.read(sys.argv[2])])\n"
+PLAIN = """
+file = ROOT.TFile.Open(sys.argv[1])
+tree = file.Get("tree")
+answer([tree.GetEntry(k) for k in range(tree.GetEntries())])
+"""
+"""Without the library: classes as the file describes them."""
+DESCRIBED = """
+def walk(branch):
+    of = [branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetClonesName(), branch.GetParentName()]
+    of += [branch.GetID(), branch.GetType(), branch.GetStreamerType(), branch.GetClassVersion(), branch.GetSplitLevel()]
+    counts = [branch.GetBranchCount(), branch.GetBranchCount2(), *(leaf.GetLeafCount() for leaf in branch.GetListOfLeaves())]
+    of += [count.GetName() if count else "" for count in counts] + [branch.GetEntryOffsetLen() > 0, branch.GetMaximum()]
+    of += [name for leaf in branch.GetListOfLeaves() for name in (leaf.GetName(), leaf.GetTitle())]
+    yield [str(one) for one in of]
+    for below in branch.GetListOfBranches():
+        yield from walk(below)
+file = ROOT.TFile.Open(sys.argv[1])
+branches = [one for branch in file.Get("tree").GetListOfBranches() for one in walk(branch)]
+classes = {}
+for info in file.GetStreamerInfoList():
+    if str(info.GetName()).startswith("fresh::"):
+        of = classes[str(info.GetName())] = [info.GetClassVersion(), info.GetCheckSum()]
+        for element in info.GetElements():
+            one = [element.ClassName(), element.GetName(), element.GetTypeName(), element.GetType()]
+            one += [element.GetArrayLength(), element.GetTitle() if element.GetTitle()[:1] in "[-" else ""]
+            one += [getattr(element, f"GetCount{of}", int)() for of in ("Name", "Class", "Version")]
+            of.append([str(x) for x in one])
+answer([branches, classes])
+"""
+ENTRIES = 14
+
+
+@dataclasses.dataclass
+class Hit(sapwood.TObject):
+    __root_name__ = "fresh::Hit"
+    x: np.float32
+    tag: Annotated[str, "TString"]
+
+
+@dataclasses.dataclass
+class Base(sapwood.TObject):
+    __root_name__ = "fresh::Base"
+    __root_version__ = 2
+    nAll: np.int32
+
+
+@dataclasses.dataclass
+class Track(sapwood.TObject):
+    __root_name__ = "fresh::Track"
+    __root_version__ = 3
+    n: np.int32
+    pt: np.float32
+    adc: Annotated[list[np.int16], "[n]"]
+    hit: Hit
+    cov: Annotated[np.float32, 3]
+
+
+@dataclasses.dataclass
+class Event(Base):
+    __root_name__ = "fresh::Event"
+    __root_version__ = 4
+    run: np.int32
+    weights: Annotated[list[float], "[nAll]"]
+    tracks: Annotated[list[Track], "TClonesArray"]
+    last: sapwood.TRef
+    best: sapwood.TRefArray
+    hit: Hit
+    maybe: Hit | None
+    label: sapwood.TNamed
+    sums: Annotated[list[np.float32], "TArrayF"]
+    times: Annotated[list[int], "TArrayL64"]
+    hits: list[Hit]
+
+
+@dataclasses.dataclass
+class Name(sapwood.TNamed):
+    __root_name__ = "fresh::Name"
+    number: np.int32
+
+
+def hit(k: int) -> Hit:
+    return Hit(np.float32(k / 2), f"tag {k}")
+
+
+def track(k: int, i: int, number: int) -> Track:
+    n = (k + i) % 3
+    made = Track(n, k + i / 8, [k - j for j in range(n)], hit(k + i), [i + j / 2 for j in range(3)])
+    if number:
+        # ROOT marks it for cleaning up, too: kMustCleanup.
+        made.fUniqueID, made.fBits = number, sapwood.TObject.IS_REFERENCED | 1 << 3
+    return made
+
+
+def events(entries: int) -> list[Event]:
+    made, number = [], 0
+    for k in range(entries):
+        tracks = []
+        for i in range(k % 5):
+            number += 1  # as ROOT numbers what something refers to
+            tracks.append(track(k, i, number))
+        numbers = [one.fUniqueID for one in tracks]
+        made.append(
+            Event(
+                k % 4, k, [k + i / 4 for i in range(k % 4)], tracks, sapwood.TRef(numbers[-1]) if tracks else None,
+                sapwood.TRefArray(numbers[1::2]), hit(k + 1), hit(k) if k % 2 else None,
+                sapwood.TNamed(f"name {k}", "title"), [k / 4] * (k % 3), [k << 40] * (k % 2), [hit(k + 3)] * (k % 4),
+            )
+        )  # fmt: skip
+    return made
+
+
+def rows(entries: int) -> dict[str, list[Any]]:
+    names = [Name(f"n{k}", "t", k) for k in range(entries)]
+    return {"event.": events(entries), "name.": names, "track": [track(k, 0, 0) for k in range(entries)]}
+
+
+TYPES = {"event.": Event, "name.": Name, "track": Track}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("classes"), "fresh", CODE)
+
+
+def described(path: Path, split: int) -> Any:
+    """Branches and classes. Where ROOT does not split a ``TClonesArray``, its comment lacks the class of its objects."""
+    branches, classes = root(DESCRIBED, path)
+    for member in classes["fresh::Event"]:
+        if split < 2 and isinstance(member, list) and member[1:2] == ["tracks"]:
+            member[5] = member[5].removesuffix(" (fresh::Track)")
+    return branches, classes
+
+
+@pytest.mark.parametrize("split", [0, 1, 2, 99])
+def test_new_trees_are_those_of_root(library: Path, tmp_path: Path, split: int) -> None:
+    ours, theirs = tmp_path / "ours.root", tmp_path / "theirs.root"
+    root(WRITE, library, theirs, split, ENTRIES)
+    with sapwood.recreate(ours, compression=None) as file:
+        file.mktree("tree", TYPES, split_level=split).extend(rows(ENTRIES))
+    assert described(ours, split) == described(theirs, split)
+    check(READ, library, ours, theirs, TYPES)
+    assert root(PLAIN, ours) == root(PLAIN, theirs)
