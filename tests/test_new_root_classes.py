@@ -177,7 +177,8 @@ answer([tree.GetEntry(k) for k in range(tree.GetEntries())])
 """Without the library: classes as the file describes them."""
 DESCRIBED = """
 def walk(branch):
-    of = [branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetClonesName(), branch.GetParentName()]
+    of = [branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetClonesName()]
+    of += [branch.GetParentName()]
     of += [branch.GetID(), branch.GetType(), branch.GetStreamerType(), branch.GetClassVersion(), branch.GetSplitLevel()]
     counts = [branch.GetBranchCount(), branch.GetBranchCount2(), *(leaf.GetLeafCount() for leaf in branch.GetListOfLeaves())]
     of += [count.GetName() if count else "" for count in counts] + [branch.GetEntryOffsetLen() > 0, branch.GetMaximum()]
@@ -272,9 +273,11 @@ def events(entries: int) -> list[Event]:
         numbers = [one.fUniqueID for one in tracks]
         made.append(
             Event(
-                k % 4, k, [k + i / 4 for i in range(k % 4)], tracks, sapwood.TRef(numbers[-1]) if tracks else None,
+                k % 4, k, [k + i / 4 for i in range(k % 4)], tracks,
+                sapwood.TRef(numbers[-1]) if tracks else None,
                 sapwood.TRefArray(numbers[1::2]), hit(k + 1), hit(k) if k % 2 else None,
-                sapwood.TNamed(f"name {k}", "title"), [k / 4] * (k % 3), [k << 40] * (k % 2), [hit(k + 3)] * (k % 4),
+                sapwood.TNamed(f"name {k}", "title"), [k / 4] * (k % 3), [k << 40] * (k % 2),
+                [hit(k + 3)] * (k % 4),
             )
         )  # fmt: skip
     return made
@@ -311,3 +314,157 @@ def test_new_trees_are_those_of_root(library: Path, tmp_path: Path, split: int) 
     assert described(ours, split) == described(theirs, split)
     check(READ, library, ours, theirs, TYPES)
     assert root(PLAIN, ours) == root(PLAIN, theirs)
+
+
+@pytest.mark.parametrize("split", [0, 1, 99])
+def test_trees_like_another_are_those_of_root(library: Path, tmp_path: Path, split: int) -> None:
+    ours, theirs = tmp_path / "ours.root", tmp_path / "theirs.root"
+    root(WRITE, library, theirs, split, ENTRIES)
+    with sapwood.open(theirs) as source, sapwood.recreate(ours) as file:
+        file.mktree("tree", like=source["tree"]).extend(rows(ENTRIES))
+    assert described(ours, split) == described(theirs, split)
+    check(READ, library, ours, theirs, TYPES)
+
+
+def test_what_is_written_is_read_as_the_same_classes(tmp_path: Path) -> None:
+    path, wanted = tmp_path / "own.root", rows(ENTRIES)
+    with sapwood.recreate(path) as file, file.mktree("tree", TYPES, auto_flush=4) as tree:
+        for event, name, one in zip(*wanted.values()):
+            tree.fill(**{"event.": event, "name.": name, "track": one})
+    with sapwood.open(path) as file:
+        tree = file["tree"]
+        assert list(tree["name."].objects(Name)) == wanted["name."]
+        assert list(tree["track"].objects(Track)) == wanted["track"]
+        for got, event in zip(tree["event."].objects(Event), wanted["event."], strict=True):
+            event.last = event.last or sapwood.TRef()  # a null reference
+            assert got == event
+            assert [one.fUniqueID for one in got.tracks] == [one.fUniqueID for one in event.tracks]
+        assert tree["event.tracks.adc"].array().to_list() == [
+            [one.adc for one in event.tracks] for event in wanted["event."]
+        ]
+    uproot = pytest.importorskip("uproot")
+    with uproot.open(path) as file:
+        assert file["tree/event.tracks.pt"].array().to_list() == [
+            [one.pt for one in event.tracks] for event in wanted["event."]
+        ]
+
+
+def test_many_threads_write_the_same(library: Path, tmp_path: Path) -> None:
+    alone, many = tmp_path / "alone.root", tmp_path / "many.root"
+    wanted = rows(ENTRIES)
+    with sapwood.recreate(alone) as file:
+        file.mktree("tree", TYPES).extend(wanted)
+    with sapwood.recreate(many) as file:
+        tree = file.parallel_tree("tree", TYPES)
+        for half in (slice(0, ENTRIES // 2), slice(ENTRIES // 2, None)):
+            with tree.context() as context:
+                context.extend({name: values[half] for name, values in wanted.items()})
+    assert root(READ, library, many) == root(READ, library, alone)
+
+
+def test_columns_and_new_branches(tmp_path: Path) -> None:
+    path = tmp_path / "columns.root"
+
+    @dataclasses.dataclass
+    class Pair(sapwood.TObject):
+        n: np.int32
+        x: Annotated[list[np.float32], "[n]"]
+        refs: sapwood.TRefArray
+
+    with sapwood.recreate(path) as file:
+        file["plain"] = {"k": [1, 2]}
+        # References may be added to a tree that exists, also where there were none before.
+        file.mktree("pairs", {"pair": Pair}).extend(
+            {"pair": ak.Array([{"n": 2, "x": [0.5, 1.5], "refs": [7]}, {"n": 0, "x": [], "refs": []}])}
+        )
+    with sapwood.open(path) as file:
+        assert file["pairs/x"].array().to_list() == [[0.5, 1.5], []]
+        assert file["ProcessID0"].classname == "TProcessID"
+        title = file["ProcessID0"].member("fTitle")
+        assert [len(part) for part in title.split("-")] == [8, 4, 4, 4, 12]
+    with sapwood.update(path) as file, file.append("pairs") as tree:
+        tree.extend({"pair": [Pair(1, [2.5], [9])]})
+    assert sapwood.open(path)["pairs/x"].array().to_list() == [[0.5, 1.5], [], [2.5]]
+    assert sapwood.verify(path) == []
+
+
+def test_files_that_are_reproducible_are_so_with_references(tmp_path: Path) -> None:
+    written = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "same.root"
+        with sapwood.recreate(path, reproducible=True) as file:
+            file.mktree("tree", TYPES).extend(rows(4))
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    other = tmp_path / "other.root"
+    with sapwood.recreate(other, reproducible=True) as file:
+        file.mktree("tree", TYPES).extend(rows(4))
+    # References of files that are merged are told apart by it.
+    titles = [sapwood.open(path)["ProcessID0"].member("fTitle") for path in (path, other)]
+    assert titles[0] != titles[1]
+
+
+@dataclasses.dataclass
+class Bare:
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (Annotated[list[Bare], "TClonesArray"], "class Bare does not derive from TObject"),
+        (Annotated[list[float], "TClonesArray"], "a TClonesArray holds objects of a dataclass"),
+        (Annotated[list[float], "TArrayF"], "TArrayF float32"),
+        (Annotated[list[np.float32], "[missing]"], "x is counted by missing, which is no int before it"),
+        (Annotated[list[np.float32], "[n + 1]"], "an array with a length"),
+        (Annotated[list[np.float32], "[long]"], "x is counted by long, which is no int before it"),
+        (Annotated[list[str], "[n]"], "an array with a length numbers"),
+        (list[Annotated[list[Hit], "TClonesArray"]], "only classes have such members"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused(annotation: Any, words: str, tmp_path: Path) -> None:
+    kind = dataclasses.make_dataclass(
+        "Wrong", [("n", np.int32), ("long", int), ("x", annotation)], bases=(sapwood.TObject,)
+    )
+    with sapwood.recreate(tmp_path / "wrong.root") as file:
+        with pytest.raises(sapwood.errors.SapwoodError, match=words.replace("+", r"\+")):
+            file.mktree("tree", {"x": kind})
+        assert file.keys() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"adc": [1, 2, 3]}, "adc has 3 numbers in object 0, and n, which counts them, is 2"),
+        ({"adc": None}, "a list was expected"),
+        ({"hit": None}, "an object of class fresh::Hit was expected"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    right = {"n": 2, "pt": 1.0, "adc": [1, 2], "hit": hit(1), "cov": [0.0] * 3}
+    with sapwood.recreate(tmp_path / "values.root") as file:
+        tree = file.mktree("tree", {"track": Track})
+        with pytest.raises(sapwood.errors.MismatchError, match=words):
+            tree.extend({"track": [Track(**(right | change))]})
+        tree.extend({"track": [Track(**right)]})
+    assert sapwood.open(tmp_path / "values.root")["tree/adc"].array().to_list() == [[1, 2]]
+
+
+def test_a_tree_is_like_one_that_can_be_added_to(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "like.root") as file:
+        with pytest.raises(TypeError, match="or a tree to be like"):
+            file.mktree("tree")
+        with pytest.raises(TypeError, match="or a tree to be like"):
+            file.mktree("tree", {"x": "f8"}, like=object())
+        with pytest.raises(TypeError, match="like a TTree that was opened"):
+            file.mktree("tree", like=object())
+        file["plain"] = {"x": [1.5, 2.5], "s": ["a", "bc"], "v": ak.Array([[1, 2], []])}
+    with sapwood.open(tmp_path / "like.root") as source, sapwood.recreate(tmp_path / "more.root") as file:
+        tree = file.mktree("folder/again", like=source["plain"], title="other", compression="zstd:5")
+        tree.extend({"x": [0.5], "s": ["d"], "v": ak.Array([[7]])})
+    with sapwood.open(tmp_path / "more.root") as file:
+        tree = file["folder/again"]
+        assert tree.title == "other" and tree["x"].compression == sapwood.ZSTD(5)
+        assert tree.arrays(["x", "s", "v"]).to_list() == [{"x": 0.5, "s": "d", "v": [7]}]
+    assert sapwood.verify(tmp_path / "more.root") == []

@@ -360,6 +360,30 @@ class WritableFile(WritableDirectory):
             random_access_of=own_blocks,
         )
 
+    def _begin_like(
+        self,
+        name: str,
+        like: Any,
+        title: str,
+        compression: Any,
+        auto_flush: int,
+        auto_save: int,
+        cluster_bytes: int | str | None,
+        basket_bytes: int | str | None,
+        random_access: Any,
+    ) -> tuple[Any, Schema]:
+        """The engine's tree with the branches of another, and what they hold."""
+        if not isinstance(getattr(like, "_core", None), _core.Tree):
+            raise TypeError(f"a new tree is like a TTree that was opened, not like {like!r}")
+        self._make_way(name)
+        setting = None if compression == "file" else as_compression(compression)
+        blocks, _ = self._random_access(random_access, Schema())
+        core = self._core.tree(
+            "like", name, [], title, setting, auto_flush, auto_save, *_sizes(cluster_bytes, basket_bytes),
+            random_access=blocks, like=(like.file._core, like.object_path),
+        )  # fmt: skip
+        return core, branch_schema.schema_there(core.branches())
+
     def _append(
         self,
         name: str,

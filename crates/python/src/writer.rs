@@ -203,10 +203,11 @@ impl FileWriter {
         self.with(py, |writer| writer.write(path, object))
     }
 
-    /// Begins a tree (`new`), adds branches to one (`branches`), or opens one to add entries (`entries`).
+    /// Begins a tree (`new`), or one with the branches of a tree of another file (`like`), adds branches to one
+    /// (`branches`), or opens one to add entries (`entries`).
     #[pyo3(signature = (
         how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None,
-        basket_bytes = None, member_wise = true, random_access = None, random_access_of = HashMap::new()
+        basket_bytes = None, member_wise = true, random_access = None, random_access_of = HashMap::new(), like = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree<'py>(
@@ -224,6 +225,7 @@ impl FileWriter {
         member_wise: bool,
         random_access: Option<&str>,
         random_access_of: HashMap<String, String>,
+        like: Option<(Bound<'py, crate::file::File>, String)>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
         for branch in &mut branches {
@@ -248,7 +250,12 @@ impl FileWriter {
             let tree = self.with(py, |writer| writer.parallel_tree(path, branches, options))?;
             return Ok(Bound::new(py, ParallelWriter::from(tree))?.into_any());
         }
+        let like = like.map(|(file, path)| (file_of(file.get()), path));
         let tree = self.with(py, |writer| match how {
+            "like" => match &like {
+                Some((from, name)) => writer.tree_like(path, from, name, options),
+                None => Err(sapwood::Error::internal("a tree like no other")),
+            },
             "entries" => writer.append(path, options),
             "branches" => writer.add_branches(path, branches, options),
             _ => writer.tree(path, branches, options),

@@ -267,9 +267,9 @@ impl RowPrefetcher {
 
     /// The same; none where it is above a bound.
     fn bytes_within(&self, entries: &Range<u64>, bound: u64, layout: &impl Layout) -> Option<u64> {
-        self.known.iter().try_fold(0, |sum, &branch| {
-            Some(sum + bytes(branch, entries, layout)).filter(|&sum| sum <= bound)
-        })
+        self.known
+            .iter()
+            .try_fold(0, |sum, &branch| Some(sum + bytes(branch, entries, layout)).filter(|&sum| sum <= bound))
     }
 }
 

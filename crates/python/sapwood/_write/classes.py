@@ -7,8 +7,8 @@ None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``An
 of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``,
 ``Annotated[dict[str, int], "unordered_map"]``, ``Annotated[list[tuple[int, float]], "multimap"]``; and what
 ROOT has of its own: ``Annotated[str, "TString"]``, ``Annotated[list[D], "TClonesArray"]``,
-``Annotated[list[np.float32], "TArrayF"]``, ``Annotated[list[np.float32], "[n]"]`` for an array whose length is
-the member ``n`` (``float *x; //[n]``). Dataclasses that a class derives from are its bases.
+``Annotated[list[np.float32], "TArrayF"]``, ``Annotated[list[np.float32], "[n]"]`` for an array whose length
+is the member ``n`` (``float *x; //[n]``). Dataclasses that a class derives from are its bases.
 ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its
 ``ClassDef``, which is 1 where a class derives from ``TObject`` and does not say.
 """
@@ -29,8 +29,8 @@ import numpy as np
 
 from sapwood import _core, errors
 from sapwood._write import short_forms
-from sapwood._write.root_classes import ROOT_CLASSES, TObject
 from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
+from sapwood._write.root_classes import ROOT_CLASSES, TObject
 from sapwood.model import Model
 
 Type = tuple[Any, ...]
@@ -222,7 +222,8 @@ def _class_of(
 ) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
     """Name, version and members of a dataclass, bases first."""
     if kind in ROOT_CLASSES:
-        known: tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]] = _core.ROOT_CLASSES[kind.__name__]
+        known: tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]
+        known = _core.ROOT_CLASSES[kind.__name__]
         return known
     if kind in within:
         way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))

@@ -12,8 +12,8 @@ import numpy as np
 class TObject:
     """ROOT's ``TObject`` as a base: what a ``TClonesArray`` holds derives from it.
 
-    Its members are those of a new object unless they are set. An object that references name has its number in
-    ``fUniqueID``, and the bit ``IS_REFERENCED`` in ``fBits``.
+    Its members are those of a new object unless they are set. An object that references name has its number
+    in ``fUniqueID``, and the bit ``IS_REFERENCED`` in ``fBits``.
 
     >>> import dataclasses, sapwood
     >>> @dataclasses.dataclass

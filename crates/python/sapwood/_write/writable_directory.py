@@ -24,6 +24,7 @@ from sapwood.errors import near, not_found
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from sapwood._tree.tree import Tree
     from sapwood.writing import WritableFile
 
 
@@ -221,9 +222,10 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
     def mktree(
         self,
         name: str,
-        branch_types: Any,
+        branch_types: Any = None,
         title: str = "",
         *,
+        like: Tree | None = None,
         counter_name: branch_schema.CounterName = branch_schema.counter_name,
         field_name: branch_schema.FieldName = branch_schema.field_name,
         compression: Any = "file",
@@ -245,6 +247,10 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         ``counter_name`` gives, fields of records have the names ``field_name`` gives: functions, or texts
         like ``"n{}"`` and ``"{}_{}"``. Data instead of types (a mapping from names to arrays, a structured
         NumPy array, an Awkward record array, a DataFrame or an Arrow table) are the first entries.
+
+        ``like`` is a tree that was opened, whatever wrote it, in place of types: the new one has its
+        branches, with their classes, titles and split levels, and takes what :meth:`append` takes for it. Its
+        compression is the other's unless one is given.
 
         ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings:
         names, or globs like ``"Muon_*"``, of which the first that fits counts; a name of a column or object
@@ -281,12 +287,20 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         """
         ignore(others, "mktree")
         full = self._full(name, "the name of a tree")
+        if (like is None) == (branch_types is None):
+            raise TypeError("mktree() takes the types of branches, or data, or a tree to be like (like=)")
+        if like is not None:
+            options = (every(auto_flush), every(auto_save), cluster_bytes, basket_bytes, random_access)
+            core, schema = self.file._begin_like(full, like, title, compression, *options)
+            tree = WritableTree(core, schema, full, self.file)
+            self.file._take(tree)
+            return tree
         branch_types = of_form(branch_types)
         sizes = (auto_flush, auto_save, cluster_bytes, basket_bytes)
-        options = (compression, *sizes, split_level, member_wise, random_access)
+        given = (compression, *sizes, split_level, member_wise, random_access)
         if branch_schema.are_types(branch_types):
             core, schema = self.file._begin(
-                "new", full, branch_types, title, counter_name, field_name, *options
+                "new", full, branch_types, title, counter_name, field_name, *given
             )
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
@@ -294,7 +308,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         parts = tables.batches(branch_types)
         columns = tables.check_columns(full, tables.columns_of(next(parts)))
         schema = branch_schema.schema_of(columns, counter_name, field_name)
-        core = self.file._core_of("new", full, schema, title, *options)
+        core = self.file._core_of("new", full, schema, title, *given)
         tree = WritableTree(core, schema, full, self.file)
         try:
             for part in chain([columns], parts):

@@ -102,7 +102,8 @@ fn element(class: &Class, member: &Member) -> Element {
             _ => Element { class: "TStreamerObject", ..base },
         },
         Type::Pointer(class) => {
-            let class = if class.derives_from_tobject() { "TStreamerObjectPointer" } else { "TStreamerObjectAnyPointer" };
+            let class =
+                if class.derives_from_tobject() { "TStreamerObjectPointer" } else { "TStreamerObjectAnyPointer" };
             Element { class, size: 8, ..base }
         }
         Type::Counted(_, counter) => {

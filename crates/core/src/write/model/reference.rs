@@ -155,7 +155,9 @@ impl Type {
         match self {
             Self::Object(of) => Self::Object(class(of)),
             Self::Pointer(of) => Self::Pointer(class(of)),
-            Self::Clones(clones) => Self::Clones(Arc::new(Clones { class: class(&clones.class), ..(**clones).clone() })),
+            Self::Clones(clones) => {
+                Self::Clones(Arc::new(Clones { class: class(&clones.class), ..(**clones).clone() }))
+            }
             Self::Sequence(kind, item) => Self::sequence(*kind, item.in_processes(processes)),
             Self::Mapping(kind, key, value) => {
                 Self::mapping(*kind, key.in_processes(processes), value.in_processes(processes))
@@ -168,14 +170,17 @@ impl Type {
 impl Class {
     fn check_new(&self) -> Result<()> {
         if self.derives_from_tobject() && self.version.is_none() {
-            let words = format!("class {} derives from TObject, and has no version: give it that of its ClassDef", self.name);
+            let words =
+                format!("class {} derives from TObject, and has no version: give it that of its ClassDef", self.name);
             return Err(Error::mismatch(words));
         }
         for (index, member) in self.members.iter().enumerate() {
             match &member.kind {
                 Type::RootArray(_) if member.is_base => Err(member.kind.only_there()),
                 Type::Counted(_, counter) if Self::counter(&self.members[..index], counter) != Some(Number::I32) => {
-                    Err(Error::mismatch(format!("{counter} is no int, and ROOT counts arrays by such alone")))
+                    let words =
+                        format!("is counted by {counter}, which is no int before it: ROOT counts by such alone");
+                    Err(Error::mismatch(format!("member {} {words}", member.name)))
                 }
                 kind => kind.check_new(),
             }

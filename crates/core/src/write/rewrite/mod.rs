@@ -22,6 +22,7 @@ pub(crate) mod stored_layout;
 pub(crate) mod to_ntuple;
 pub(crate) mod to_tree;
 pub(crate) mod tree_index;
+mod tree_like;
 pub(crate) mod whole_file;
 mod whole_object;
 pub(crate) mod widen;

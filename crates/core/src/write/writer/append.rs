@@ -271,7 +271,7 @@ fn blocks(file: &File, tree: &Tree) -> Vec<Option<RandomAccess>> {
 }
 
 /// Whether the branches that would be written match the existing ones.
-fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
+pub(crate) fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     let there = tree.branches();
     for (index, branch) in there.iter().enumerate() {
         let wrong = |words: String| Err(Error::unsupported(words).in_object(&branch.path));
@@ -303,7 +303,7 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
 
 /// The specifications of the top-level branches, and whether the objects of collections stand member by member, where
 /// there are such.
-fn specs(tree: &Tree) -> Result<(Vec<BranchSpec>, Option<bool>)> {
+pub(crate) fn specs(tree: &Tree) -> Result<(Vec<BranchSpec>, Option<bool>)> {
     let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
     let mut is_member_wise = None;
     let one = |branch: &Branch| spec(tree, branch, &mut is_member_wise).map_err(|error| error.in_object(&branch.name));
