@@ -387,6 +387,16 @@ EVENT += [
 ]
 EVENT += [
     event(
+        f"{row}: effective write",
+        ("", row),
+        "effective write",
+        "CPU s",
+        Change(None, None),
+    )
+    for row in ("comp 0, unsplit", "comp 1, unsplit", "comp 0, split", "comp 1, split")
+]
+EVENT += [
+    event(
         f"{row}: read all",
         ("", row),
         "read all",

@@ -184,7 +184,8 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
             for who in ("Sapwood", "ROOT"):
                 row = by[who][split, level]
                 total = row["made"] + row["write"] if "made" in row else None
-                seconds = (total, *(row.get(name) for name in ("write", "again", "append", "values", "all", "cut")))
+                names = ("write", "again", "append", "values", "all", "cut")
+                seconds = (total, *(row.get(name) for name in names))
                 cells = ["" if x is None else f"{x:.3f}" for x in seconds]
                 cells.append(f"{row['pages']:,.0f}")
                 body.append([f"{who}, comp {level}, {word}", f"{row['size'] / 1e6:.2f}", *cells])

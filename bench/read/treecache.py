@@ -8,8 +8,8 @@ docs/benchmarks/treecache.md.
 ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
 process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
 Sums of all values must agree. What was measured is kept in `bench/read/treecache.json`, so that a table
-may be measured alone. At scale 1 the tables `all`, `few`, `runs` and `events` are kept and drawn apart, as
-treecache-full; all of them take more than an hour.
+may be measured alone. At scale 1 `all`, `few`, `runs`, `events`, `layouts` and `lists` are kept and drawn
+apart, as treecache-full; all of them take more than an hour.
 """
 
 from __future__ import annotations

@@ -186,6 +186,34 @@ def over_a_link(rows: list[dict[str, Any]]) -> str:
     return table(["seconds", "cache, MB", *NAMES.values()], body)
 
 
+def of_options(rows: list[dict[str, Any]]) -> list[str]:
+    """The layouts at the size of the talk."""
+    if not of_table(rows, "layouts"):
+        return []
+    return [
+        "## Layouts for few branches and for all",
+        "",
+        "The interleaved file after `sapwood.rewrite` with these options, a cache of 30 MB, calls and bytes only.",
+        "",
+        of_layouts(rows),
+        "",
+    ]
+
+
+def of_lists(rows: list[dict[str, Any]]) -> list[str]:
+    """A cache that knows the list, at the size of the talk."""
+    if not of_table(rows, "lists"):
+        return []
+    return [
+        "## A cache that knows the list",
+        "",
+        "A fifth of the events, 30 MB of cache, calls and bytes only.",
+        "",
+        lists(rows),
+        "",
+    ]
+
+
 def full_page(document: dict[str, Any]) -> str:
     """The page of the tables that are made from files as large as those of the talk."""
     machine, sizes, rows = (document[name] for name in ("machine", "sizes", "rows"))
@@ -200,7 +228,7 @@ def full_page(document: dict[str, Any]) -> str:
     return "\n".join([
         "# The tree cache at the size of the talk",
         "",
-        f"`python -m bench.read.treecache --scale 1 --only {' '.join(TABLES)}` on {machine['cpu']}, {machine['cores']} cores: tables of [the tree cache](treecache.md), which says",
+        f"`python -m bench.read.treecache --scale 1 --only {' '.join([*TABLES, 'layouts', 'lists'])}` on {machine['cpu']}, {machine['cores']} cores: tables of [the tree cache](treecache.md), which says",
         "what contenders and columns are, from files of the size of the talk's. Other processes took up to "
         f"{100 * others:.0f} % of the machine during a read:",
         "seconds are worth as much as that allows, calls and bytes do not depend on it. The numbers behind the page are in `bench/read/treecache-full.json`.",
@@ -209,6 +237,8 @@ def full_page(document: dict[str, Any]) -> str:
         f"*Unsplit*: {sizes['objects']} MB.",
         *there,
         "",
+        *of_options(rows),
+        *of_lists(rows),
         "## Over a local network",
         "",
         "What the talk's row of a LAN adds to the times above: each call waits for a round trip of 1 ms. *Computed* from the calls; the bytes come on top, the same for all.",

@@ -22,6 +22,8 @@ pub(crate) struct OfMember {
     pub(crate) was: Vec<String>,
     /// Whether it is a base class.
     pub(crate) base: bool,
+    /// The member that is its length.
+    pub(crate) counted: Option<String>,
     /// Whether it is not written.
     pub(crate) skip: bool,
 }
@@ -63,15 +65,21 @@ impl OfMember {
                     found.was.push(meta.value()?.parse::<LitStr>()?.value());
                 } else if meta.path.is_ident("base") {
                     found.base = true;
+                } else if meta.path.is_ident("counted") {
+                    found.counted = Some(member_name(&meta.value()?.parse::<LitStr>()?)?);
                 } else if meta.path.is_ident("skip") {
                     found.skip = true;
                 } else {
-                    return Err(meta.error("of a member `name`, `was`, `base` and `skip` are known"));
+                    return Err(meta.error("of a member `name`, `was`, `base`, `counted` and `skip` are known"));
                 }
                 Ok(())
             })?;
-            if found.skip && (found.base || found.name.is_some() || !found.was.is_empty()) {
+            let is_other = found.base || found.name.is_some() || found.counted.is_some() || !found.was.is_empty();
+            if found.skip && is_other {
                 return Err(syn::Error::new_spanned(attribute, "what is skipped has no name and is no base"));
+            }
+            if found.base && found.counted.is_some() {
+                return Err(syn::Error::new_spanned(attribute, "a base has no length"));
             }
             if found.base && found.name.is_some() {
                 return Err(syn::Error::new_spanned(attribute, "a base has the name of its class"));

@@ -37,6 +37,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     for field in fields {
         let Some(ident) = &field.ident else { continue };
         let says = OfMember::parse(&field.attrs)?;
+        if says.counted.is_some() && !is_list_of_numbers(&field.ty) {
+            return Err(Error::new_spanned(&field.ty, "`counted` is for a `Vec` of numbers"));
+        }
         if !says.skip && holds(&field.ty, &input.ident) {
             return Err(Error::new_spanned(&field.ty, "a class that holds itself cannot be written"));
         }
@@ -62,7 +65,12 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
             quote_spanned!(kind.span()=> .base(<#kind as ::sapwood::entry::EntryClass>::class()))
         } else {
             let name = says.name.clone().unwrap_or_else(|| plain(ident));
-            quote_spanned!(kind.span()=> .member(#name, <#kind as ::sapwood::entry::Entry>::kind()))
+            match &says.counted {
+                Some(counter) => {
+                    quote_spanned!(kind.span()=> .member(#name, ::sapwood::entry::counted::<#kind>(#counter)))
+                }
+                None => quote_spanned!(kind.span()=> .member(#name, <#kind as ::sapwood::entry::Entry>::kind())),
+            }
         };
         quote!(#described #(#was)*)
     });
@@ -149,6 +157,14 @@ fn holds(kind: &Type, name: &Ident) -> bool {
     found
 }
 
+/// Whether a type is a `Vec` of numbers.
+fn is_list_of_numbers(kind: &Type) -> bool {
+    const NUMBERS: [&str; 10] = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"];
+    let text = quote!(#kind).to_string().replace(' ', "");
+    let item = text.strip_suffix('>').and_then(|text| text.rsplit_once("Vec<"));
+    item.is_some_and(|(before, item)| (before.is_empty() || before.ends_with("::")) && NUMBERS.contains(&item))
+}
+
 /// Names that do not stand in a module of their own.
 fn look(tokens: TokenStream, each: &mut impl FnMut(&Ident)) {
     let mut is_inside = false;
@@ -190,6 +206,9 @@ mod tests {
             ("struct S { #[entry(rename = \"b\")] a: u8 }", "of a member `name`"),
             ("struct S { #[entry(skip, base)] a: u8 }", "what is skipped"),
             ("struct S { #[entry(base, name = \"b\")] a: B }", "name of its class"),
+            ("struct S { n: i32, #[entry(counted = \"n\")] a: Vec<String> }", "a `Vec` of numbers"),
+            ("struct S { n: i32, #[entry(counted = \"n\")] a: f32 }", "a `Vec` of numbers"),
+            ("struct S { n: i32, #[entry(base, counted = \"n\")] a: Vec<f32> }", "a base has no length"),
         ] {
             assert!(said(text).contains(words), "{text}: {}", said(text));
         }

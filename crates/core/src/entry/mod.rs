@@ -13,6 +13,7 @@ mod members;
 mod ntuple_writer;
 mod numbers;
 mod reader;
+mod root_classes;
 mod source;
 mod writer;
 
@@ -24,13 +25,16 @@ use crate::{Error, Result};
 pub use ntuple_writer::NTupleEntryWriter;
 pub use numbers::ArrayItem;
 pub use reader::{Columns, Entries};
+#[doc(hidden)]
+pub use root_classes::counted;
+pub use root_classes::{TClonesArray, TObject, TRef};
 pub use writer::EntryWriter;
 
 /// A type whose values are entries of trees, or parts of them.
 ///
 /// Numbers, `bool`, `String`, `Vec` (`std::vector`), `VecDeque`, `LinkedList`, `BTreeSet`, `HashSet` (`unordered_set`),
 /// `BTreeMap`, `HashMap` (`unordered_map`), arrays of numbers (`std::array` in containers), `Option` of a class (a
-/// pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
+/// | `#[entry(counted = "n")]` | member | a `Vec` of numbers, with member `n` as its length: `float *x; //[n]` |
 ///
 /// | attribute | of | meaning |
 /// |---|---|---|
@@ -38,6 +42,7 @@ pub use writer::EntryWriter;
 /// | `#[entry(version = 3)]` | struct | the number of its `ClassDef`; without, the class has none |
 /// | `#[entry(default)]` | struct | members that a file lacks are those of its `Default` |
 /// | `#[entry(base)]` | member | it is a base class |
+/// | `#[entry(counted = "n")]` | member | a `Vec` of numbers; member `n` before it is its length: `float *x; //[n]` |
 /// | `#[entry(name = "fPt")]` | member | its name in C++, where it is another |
 /// | `#[entry(was = "old")]` | member | a name that it had before, for reading; may stand several times |
 /// | `#[entry(skip)]` | member | is not written, and is its `Default` when read |
