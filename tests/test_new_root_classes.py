@@ -326,6 +326,26 @@ def test_trees_like_another_are_those_of_root(library: Path, tmp_path: Path, spl
     check(READ, library, ours, theirs, TYPES)
 
 
+@pytest.mark.parametrize("split", [1, 2, 99])
+@pytest.mark.parametrize("form", ["table", "branches"])
+def test_split_objects_are_written_as_they_were_read(
+    library: Path, tmp_path: Path, split: int, form: str
+) -> None:
+    ours, theirs = tmp_path / "ours.root", tmp_path / "theirs.root"
+    root(WRITE, library, theirs, split, ENTRIES)
+    with sapwood.open(theirs) as source, sapwood.recreate(ours, compression=None) as file:
+        tree = source["tree"]
+        read = tree.arrays() if form == "table" else {name: tree[name].array() for name in TYPES}
+        file.mktree("tree", like=tree).extend(read)
+    if split == 99:  # each member of ``TObject`` is a column, too
+        check(READ, library, ours, theirs, TYPES)
+    ours_read, theirs_read = (sapwood.open(path)["tree"].arrays() for path in (ours, theirs))
+    assert ours_read.fields == theirs_read.fields
+    for name in ours_read.fields:
+        if not name.endswith((".fUniqueID", ".fBits", "last", "best")):
+            assert ours_read[name].to_list() == theirs_read[name].to_list(), name
+
+
 def test_what_is_written_is_read_as_the_same_classes(tmp_path: Path) -> None:
     path, wanted = tmp_path / "own.root", rows(ENTRIES)
     with sapwood.recreate(path) as file, file.mktree("tree", TYPES, auto_flush=4) as tree:
@@ -421,6 +441,8 @@ class Bare:
         (Annotated[list[np.float32], "[long]"], "x is counted by long, which is no int before it"),
         (Annotated[list[str], "[n]"], "an array with a length numbers"),
         (list[Annotated[list[Hit], "TClonesArray"]], "only classes have such members"),
+        (Annotated[list[sapwood.TObject], "TClonesArray"], "of TObject itself cannot be written"),
+        (dataclasses.make_dataclass("TRef", [("x", float)]), "class TRef is ROOT's own: .* sapwood.TRef"),
     ],
 )
 def test_what_cannot_be_declared_is_refused(annotation: Any, words: str, tmp_path: Path) -> None:
@@ -438,6 +460,7 @@ def test_what_cannot_be_declared_is_refused(annotation: Any, words: str, tmp_pat
     [
         ({"adc": [1, 2, 3]}, "adc has 3 numbers in object 0, and n, which counts them, is 2"),
         ({"adc": None}, "a list was expected"),
+        ({"n": -1, "adc": []}, "and n, which counts them, is -1"),
         ({"hit": None}, "an object of class fresh::Hit was expected"),
     ],
 )
@@ -449,6 +472,14 @@ def test_values_that_do_not_fit_are_refused(change: dict[str, Any], words: str, 
             tree.extend({"track": [Track(**(right | change))]})
         tree.extend({"track": [Track(**right)]})
     assert sapwood.open(tmp_path / "values.root")["tree/adc"].array().to_list() == [[1, 2]]
+
+
+def test_references_are_members(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "branch.root") as file:
+        for kind in (sapwood.TRef, sapwood.TRefArray):
+            with pytest.raises(sapwood.errors.UnsupportedError, match="is a member of a class"):
+                file.mktree("tree", {"one": kind})
+        assert file.keys() == []
 
 
 def test_a_tree_is_like_one_that_can_be_added_to(tmp_path: Path) -> None:

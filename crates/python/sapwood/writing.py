@@ -374,7 +374,7 @@ class WritableFile(WritableDirectory):
     ) -> tuple[Any, Schema]:
         """The engine's tree with the branches of another, and what they hold."""
         if not isinstance(getattr(like, "_core", None), _core.Tree):
-            raise TypeError(f"a new tree is like a TTree that was opened, not like {like!r}")
+            raise TypeError(f"a new tree is like a TTree that was opened (sapwood.open), not like {like!r}")
         self._make_way(name)
         setting = None if compression == "file" else as_compression(compression)
         blocks, _ = self._random_access(random_access, Schema())

@@ -444,8 +444,10 @@ mod tests {
         // A cluster of 1000 entries, as of a tree whose branches flush alone; 100 branches, two baskets of each fit.
         let layout = Even { ends: vec![1000], ..Even::new(100_000) };
         let mut prefetcher = RowPrefetcher::sequential();
-        prefetcher.join(&(0..100).collect::<Vec<_>>(), 0);
+        let all: Vec<_> = (0..100).collect();
+        prefetcher.join(&all, 0);
         assert_eq!(prefetcher.touch(0, 0, &layout)[0].entries, 0..100);
+        prefetcher.join(&all, 100);
         layout.asked.set(0);
         let asked = prefetcher.touch(0, 100, &layout);
         assert_eq!((&asked[0].entries, &asked[100].entries), (&(100..200), &(200..300)));

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
-from sapwood._write import classes, lossless
+from sapwood._write import classes, lossless, split_columns
 from sapwood._write.branch_schema import Schema, Spec, is_string
 from sapwood._write.tables import as_column, is_awkward
 
@@ -23,6 +23,8 @@ def values(
 ) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
     """What the engine takes: for each branch its name, where the lists of each level end, and its values; or
     objects."""
+    if any(parts[0][1].objects is not None for parts in schema.columns.values()):
+        columns = split_columns.gathered(schema, columns)
     columns = _by_branch(schema, columns)
     missing = [name for name in schema.columns if name not in columns]
     unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]

@@ -225,6 +225,9 @@ def _class_of(
         known: tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]
         known = _core.ROOT_CLASSES[kind.__name__]
         return known
+    name = kind.__dict__.get("__root_name__", kind.__name__)
+    if name in _core.ROOT_CLASSES:
+        raise errors.UnsupportedError(f"class {name} is ROOT's own: it is declared by sapwood.{name}")
     if kind in within:
         way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))
         raise errors.UnsupportedError(f"class {kind.__name__} holds itself ({way}), which no column can")
@@ -239,7 +242,7 @@ def _class_of(
         except errors.UnsupportedError as error:
             raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
     version = kind.__dict__.get("__root_version__", 1 if issubclass(kind, TObject) else None)
-    return kind.__dict__.get("__root_name__", kind.__name__), version, members
+    return name, version, members
 
 
 def _names_of_callers() -> dict[str, Any]:
@@ -276,7 +279,7 @@ def _of_objects(kind: Type, values: list[Any], *, is_base: bool = False) -> Colu
     if word in ("text", "TString"):
         texts = [encoded(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
-    item = _item_of(kind)
+    item = item_of(kind)
     if item is not None:
         lists = [_listed(value) for value in values]
         return (
@@ -367,7 +370,7 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
             for name, of, is_base, _ in kind[1][2]
         ]
         return "record", last - first, columns
-    item = _item_of(kind)
+    item = item_of(kind)
     if item is not None and type(layout) is ak.contents.ListOffsetArray and "__array__" not in parameters:
         offsets = np.asarray(layout.offsets.data)[first : last + 1]
         start, end = int(offsets[0]), int(offsets[-1])
@@ -406,7 +409,7 @@ def _is_short(kind: Type, layout: Any) -> bool:
     return not layout.is_record or short_forms.NAMED[kind[1][0]] not in layout.fields
 
 
-def _item_of(kind: Type) -> Type | None:
+def item_of(kind: Type) -> Type | None:
     """The type of what a list holds; none for what is no list."""
     if kind[0] in _WORDS:
         item: Type = kind[1]
@@ -488,7 +491,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         if layout.parameter("__array__") not in ("string", "bytestring"):
             raise wrong()
         return "lists", ends, ("numbers", 1, memory(np.asarray(layout.content[: offsets[-1]].data)))
-    item = _item_of(kind)
+    item = item_of(kind)
     if item is not None:
         if layout.parameter("__array__") in ("string", "bytestring"):
             raise wrong()

@@ -249,8 +249,9 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         NumPy array, an Awkward record array, a DataFrame or an Arrow table) are the first entries.
 
         ``like`` is a tree that was opened, whatever wrote it, in place of types: the new one has its
-        branches, with their classes, titles and split levels, and takes what :meth:`append` takes for it. Its
-        compression is the other's unless one is given.
+        branches, with their classes, titles, split levels and names of counters and fields, and takes what
+        :meth:`append` takes for it. Its compression is the other's unless a setting is given, which holds for
+        all branches.
 
         ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings:
         names, or globs like ``"Muon_*"``, of which the first that fits counts; a name of a column or object

@@ -391,7 +391,8 @@ impl Class {
             first && name.chars().all(|c| c.is_alphanumeric() || c == '_' || more.contains(c))
         };
         if !is_name(&self.name, ":<>, *") || self.version.is_some_and(|version| version < 1) {
-            let words = format!("{:?} (version {:?}) cannot be a class", self.name, self.version);
+            let version = self.version.map_or_else(String::new, |version| format!(" (version {version})"));
+            let words = format!("{:?}{version} cannot be a class", self.name);
             return Err(Error::mismatch(words));
         }
         within.push(Arc::clone(&self.name));

@@ -42,6 +42,10 @@ impl Clones {
                 self.class.name
             )));
         }
+        if self.class.is_tobject() {
+            let words = "a TClonesArray of TObject itself cannot be written: take a class that derives from it";
+            return Err(Error::unsupported(words));
+        }
         self.class.check_in(within)
     }
 }

@@ -52,7 +52,7 @@ impl Class {
 }
 
 impl Column {
-    /// Refuses arrays whose lengths are not those that their counters say. Empty ones fit any counter: their pointers
+    /// Refuses arrays whose lengths are not those that their counters say. Empty ones fit any length: their pointers
     /// are null.
     pub(super) fn check_counts(class: &Arc<Class>, columns: &[Self]) -> Result<()> {
         for (index, (member, column)) in class.members.iter().zip(columns).enumerate() {
@@ -62,7 +62,7 @@ impl Column {
             for (row, (&end, count)) in ends.iter().zip(counts.chunks_exact(number.bytes())).enumerate() {
                 let (items, count) = (end - before, number.whole(count));
                 before = end;
-                if items > 0 && i64::try_from(items) != Ok(count) {
+                if count < 0 || items > 0 && i64::try_from(items) != Ok(count) {
                     return Err(Error::mismatch(format!(
                         "{} has {items} numbers in object {row}, and {name}, which counts them, is {count}",
                         member.name
@@ -111,6 +111,7 @@ mod tests {
         values(&[2, 0], [2, 2]).check(&kind).unwrap();
         // Null pointers.
         values(&[2, 7], [2, 2]).check(&kind).unwrap();
+        assert!(values(&[-1, 0], [0, 0]).check(&kind).unwrap_err().message().contains("is -1"));
         assert!(values(&[1, 1], [2, 2]).check(&kind).unwrap_err().message().contains("x has 2 numbers in object 0"));
         assert!(Type::Object(counted("m")).check().is_err());
         BranchSpec::object("a", class, 99).check_new().unwrap();

@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod counted;
 pub(crate) mod element;
 pub(crate) mod layout;
+pub(crate) mod new_class;
 pub(crate) mod number_codes;
 pub(crate) mod reference;
 pub(crate) mod root_collection;
