@@ -385,6 +385,10 @@ EVENT += [
     event(f"comp 0, {row}: size", ("", f"comp 0, {row}"), "MB", "MB", Change(None, paper))
     for row, paper in (("unsplit", 48.7), ("split", 47.17))
 ]
+RAW_WRITE = (
+    "values are columns of an Awkward Array: half of the time goes into those of the class (0.046 of 0.105 CPU s where "
+    "they are unsplit), which ROOT has as objects in memory; ahead where entries are compressed"
+)
 EVENT += [
     event(
         f"{row}: effective write",
@@ -392,6 +396,7 @@ EVENT += [
         "effective write",
         "CPU s",
         Change(None, None),
+        RAW_WRITE if "comp 0" in row else "",
     )
     for row in ("comp 0, unsplit", "comp 1, unsplit", "comp 0, split", "comp 1, split")
 ]

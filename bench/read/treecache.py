@@ -149,7 +149,7 @@ def cells(scale: float) -> Iterator[Cell]:
                 yield Cell("few", row, cache, files[name], columns=few)
     for table, events in (("runs", some_runs(count)), ("events", some_events(count))):
         for name, row in layouts.items():
-            for cache in (0, 10, 30, 200) if scale == 1 else (0, 30):
+            for cache in (0, 10, 30, 200) if scale == 1 and table == "runs" else (0, 30):
                 yield Cell(table, row, cache, files[name], entries=events)
     near = [f"b{k:05d}" for k in range(4_000, 4_000 + len(few))]
     layouts_of = {"as it was": files["interleaved"]} | {

@@ -288,11 +288,18 @@ impl List {
     fn window(&mut self, known: &BTreeSet<BranchId>, budget: u64, layout: &impl Layout) -> Window {
         let mut counted: HashSet<(BranchId, u64)> = HashSet::new();
         let (mut bytes, mut found) = (0, Vec::new());
+        // Entries that follow one another are in one basket most often.
+        let mut last = vec![0..0; known.len()];
         for &entry in self.entries.get(self.asked..).unwrap_or_default().iter().take(MOST_LISTED) {
-            for &branch in known {
+            for (&branch, last) in known.iter().zip(&mut last).filter(|(_, last)| !last.contains(&entry)) {
+                let mut baskets = 0;
                 layout.each_basket(branch, &(entry..entry + 1), |basket, stored| {
                     bytes += if counted.insert((branch, basket.start)) { stored } else { 0 };
+                    (*last, baskets) = (basket, baskets + 1);
                 });
+                if baskets > 1 {
+                    *last = 0..0; // pages of several columns, which end at different entries
+                }
             }
             if bytes > budget && !found.is_empty() {
                 break;
