@@ -498,8 +498,8 @@ def test_bad_values_are_refused_and_nothing_is_lost(
             (bad("event.", tracks=None), "member 'tracks'.*a list was expected"),
             (bad("event.", hits=objects(short)), "class page::Hit was expected.*'x'"),
             (bad("links.", last={"pidf": 7, "ref": 1}), "process 7 .*the file lists 1"),
-            (bad("links.", last="text"), "TRef is None or has the members 'pidf', 'ref', 'fBits'"),
-            (bad("links.", muons=3), "TRefArray is None or has the members"),
+            (bad("links.", last="text"), r"TRef is None, sapwood.TRef\(number of an object\), or has"),
+            (bad("links.", muons=3), "TRefArray is None, a list, or has the member 'refs'"),
         ):
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 tree.extend({name: objects(of) for name, of in good.items()} | values)

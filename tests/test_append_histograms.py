@@ -280,7 +280,7 @@ def test_bad_values_are_refused_and_nothing_is_lost(
             ({"drawn": None}, "member 'drawn' of .*was expected"),
             ({"own": 3}, "member 'own' of .*was expected"),
             ({"own": one["own"] | {"fNcells": 9}}, "TH1D 0 has an array of 5 numbers.*fNcells.*is 9"),
-            ({"empty": "text"}, "a TObjArray is None or has the members"),
+            ({"empty": "text"}, "a TObjArray is None, a list, or has the member 'items'"),
         ):
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 file["tree"].extend({"one.": objects([one | bad])})

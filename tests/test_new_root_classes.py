@@ -436,10 +436,12 @@ class Bare:
         (Annotated[list[Bare], "TClonesArray"], "class Bare does not derive from TObject"),
         (Annotated[list[float], "TClonesArray"], "a TClonesArray holds objects of a dataclass"),
         (Annotated[list[float], "TArrayF"], "TArrayF float32"),
-        (Annotated[list[np.float32], "[missing]"], "x is counted by missing, which is no int before it"),
+        (Annotated[list[np.float32], "[missing]"], "by missing, and no member of that name is before it"),
         (Annotated[list[np.float32], "[n + 1]"], "an array with a length"),
-        (Annotated[list[np.float32], "[long]"], "x is counted by long, which is no int before it"),
-        (Annotated[list[str], "[n]"], "an array with a length numbers"),
+        (Annotated[list[np.float32], "n"], r"as 'n': as vector, .*TClonesArray, .*\[n\] it can"),
+        (Annotated[str, "Tstring"], "as TString it can"),
+        (Annotated[list[np.float32], "[long]"], "x is counted by long, which is a Long64_t"),
+        (Annotated[list[str], "[n]"], "an array with a length .* numbers"),
         (list[Annotated[list[Hit], "TClonesArray"]], "only classes have such members"),
         (Annotated[list[sapwood.TObject], "TClonesArray"], "of TObject itself cannot be written"),
         (dataclasses.make_dataclass("TRef", [("x", float)]), "class TRef is ROOT's own: .* sapwood.TRef"),
@@ -472,6 +474,18 @@ def test_values_that_do_not_fit_are_refused(change: dict[str, Any], words: str, 
             tree.extend({"track": [Track(**(right | change))]})
         tree.extend({"track": [Track(**right)]})
     assert sapwood.open(tmp_path / "values.root")["tree/adc"].array().to_list() == [[1, 2]]
+
+
+def test_a_class_that_is_no_dataclass_is_refused(tmp_path: Path) -> None:
+    class Track(sapwood.TObject):  # inherits what makes it look like one
+        pt: np.float32
+
+    kind = dataclasses.make_dataclass(
+        "Event", [("tracks", Annotated[list[Track], "TClonesArray"])], bases=(sapwood.TObject,)
+    )
+    with sapwood.recreate(tmp_path / "plain.root") as file:
+        with pytest.raises(sapwood.errors.UnsupportedError, match="class Track .* @dataclass"):
+            file.mktree("tree", {"event": kind})
 
 
 def test_references_are_members(tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ struct List {
     entries: Vec<u64>,
     /// How many of them belong to requested windows.
     asked: usize,
+    /// By branch: entries of the basket that was counted last. Reading goes on in it most often.
+    last: Vec<Range<u64>>,
+    /// Bytes that were counted for the first entry that is not asked for.
+    carried: u64,
 }
 
 /// The current window, and the next one in flight.
@@ -80,7 +84,7 @@ impl RowPrefetcher {
 
     /// For entries in this order.
     pub(super) fn from_list(entries: Vec<u64>) -> Self {
-        Self { list: Some(List { entries, asked: 0 }), ..Self::sequential() }
+        Self { list: Some(List { entries, asked: 0, last: Vec::new(), carried: 0 }), ..Self::sequential() }
     }
 
     /// The windows whose baskets should stay cached.
@@ -182,6 +186,9 @@ impl RowPrefetcher {
 
     /// Starts two windows at this entry.
     fn start_windows(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
+        if let Some(list) = &mut self.list {
+            (list.last, list.carried) = (Vec::new(), 0);
+        }
         self.now = self.window(entry, layout);
         self.look_ahead(entry, layout)
     }
@@ -287,11 +294,15 @@ impl List {
     /// The next entries, as many as have baskets within the budget; at least one.
     fn window(&mut self, known: &BTreeSet<BranchId>, budget: u64, layout: &impl Layout) -> Window {
         let mut counted: HashSet<(BranchId, u64)> = HashSet::new();
-        let (mut bytes, mut found) = (0, Vec::new());
-        // Entries that follow one another are in one basket most often.
-        let mut last = vec![0..0; known.len()];
+        let (mut bytes, mut found) = (std::mem::take(&mut self.carried), Vec::new());
+        self.last.resize(known.last().map_or(0, |&most| most + 1).max(self.last.len()), 0..0);
         for &entry in self.entries.get(self.asked..).unwrap_or_default().iter().take(MOST_LISTED) {
-            for (&branch, last) in known.iter().zip(&mut last).filter(|(_, last)| !last.contains(&entry)) {
+            let before = bytes;
+            for &branch in known {
+                let last = &mut self.last[branch];
+                if last.contains(&entry) {
+                    continue;
+                }
                 let mut baskets = 0;
                 layout.each_basket(branch, &(entry..entry + 1), |basket, stored| {
                     bytes += if counted.insert((branch, basket.start)) { stored } else { 0 };
@@ -302,6 +313,7 @@ impl List {
                 }
             }
             if bytes > budget && !found.is_empty() {
+                self.carried = bytes - before;
                 break;
             }
             found.push(entry);
@@ -460,6 +472,19 @@ mod tests {
         assert_eq!((&asked[0].entries, &asked[100].entries), (&(100..200), &(200..300)));
         // Twice the sum of both windows, once of what is tried: not of the whole cluster for each.
         assert!(layout.asked.get() < 1000, "{} questions", layout.asked.get());
+    }
+
+    #[test]
+    fn windows_of_a_list_count_each_basket_once() {
+        let layout = Even::new(1_500); // three baskets
+        let mut prefetcher = RowPrefetcher::from_list((0..1000).collect());
+        let mut windows = Vec::new();
+        for entry in 0..1000 {
+            let asked = prefetcher.touch(1, entry, &layout);
+            windows.extend(asked.into_iter().map(|ask| ask.entries).filter(|entries| entries.start > entry));
+        }
+        // The second window is asked for with the first: from there on, one at a time.
+        assert_eq!(windows, [150..300, 300..450, 450..600, 600..750, 750..900, 900..1000]);
     }
 
     #[test]

@@ -126,8 +126,10 @@ def _container(kind: Any, within: tuple[type, ...], word: str = "") -> Type:
             return word or "map", type_of(halves[0], within), type_of(halves[1], within)
     elif origin in _SEQUENCES and (not word or word in _SEQUENCES[origin]):
         return word or _SEQUENCES[origin][0], type_of(arguments[0], within)
-    known = ", ".join(_SEQUENCES.get(origin, ()) + _MAPPINGS.get(origin, ()))
-    raise errors.UnsupportedError(f"{kind} cannot be written as {word!r}; {known or 'only containers'} can")
+    known = [*_SEQUENCES.get(origin, ()), *_MAPPINGS.get(origin, ())]
+    known += ["TClonesArray", *_ROOT_ARRAYS, "[n]"] if origin is list else ["TString"] if kind is str else []
+    words = f"as {', '.join(known)} it can" if known else "only containers and str can be something else"
+    raise errors.UnsupportedError(f"{kind} cannot be written as {word!r}: {words}")
 
 
 def _of_root(kind: Any, item: Type, word: str) -> Type:
@@ -140,7 +142,8 @@ def _of_root(kind: Any, item: Type, word: str) -> Type:
     if word in _ROOT_ARRAYS and item == ("number", _ROOT_ARRAYS[word]):
         return "TArray", item[1]
     raise errors.UnsupportedError(
-        f"{kind} cannot be a {word!r}: a TClonesArray holds objects of a dataclass, an array with a length numbers, and "
+        f"{kind} cannot be a {word!r}: a TClonesArray holds objects of a dataclass, an array with a length ([n], where n "
+        "is the member before it that counts) numbers, and "
         f"{', '.join(f'{name} {number}' for name, number in _ROOT_ARRAYS.items())}"
     )
 
@@ -226,6 +229,11 @@ def _class_of(
         known = _core.ROOT_CLASSES[kind.__name__]
         return known
     name = kind.__dict__.get("__root_name__", kind.__name__)
+    declared = (str(one) for one in inspect.get_annotations(kind).values())
+    if "__dataclass_fields__" not in kind.__dict__ and any("ClassVar" not in one for one in declared):
+        raise errors.UnsupportedError(
+            f"class {name} has members of its own, and only its base is a dataclass: decorate it with @dataclass"
+        )
     if name in _core.ROOT_CLASSES:
         raise errors.UnsupportedError(f"class {name} is ROOT's own: it is declared by sapwood.{name}")
     if kind in within:

@@ -56,6 +56,7 @@ def as_members(name: str, value: Any) -> Any:
         return SimpleNamespace(**{member: getattr(value, member, of) for member, of in usual.items()})
     if isinstance(usual[named], list) and hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
         return SimpleNamespace(**(usual | {named: value}))
+    short = "a list" if isinstance(usual[named], list) else f"sapwood.{name}(number of an object)"
     raise errors.MismatchError(
-        f"a {name} is None or has the members {', '.join(map(repr, usual))}, and {shown(value)} was given"
+        f"a {name} is None, {short}, or has the member {named!r}, and {shown(value)} was given"
     )

@@ -111,7 +111,7 @@ mod tests {
         values(&[2, 0], [2, 2]).check(&kind).unwrap();
         // Null pointers.
         values(&[2, 7], [2, 2]).check(&kind).unwrap();
-        assert!(values(&[-1, 0], [0, 0]).check(&kind).unwrap_err().message().contains("is -1"));
+        assert!(values(&[-1, 2], [0, 2]).check(&kind).unwrap_err().message().contains("is -1"));
         assert!(values(&[1, 1], [2, 2]).check(&kind).unwrap_err().message().contains("x has 2 numbers in object 0"));
         assert!(Type::Object(counted("m")).check().is_err());
         BranchSpec::object("a", class, 99).check_new().unwrap();

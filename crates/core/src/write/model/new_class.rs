@@ -8,6 +8,7 @@ use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::class::{Class, Clones, Member, Type};
+use crate::write::model::number_codes::cpp_name;
 
 impl BranchSpec {
     /// Refuses a new branch of what only branches that exist can have: nothing would describe it, or ROOT would not
@@ -121,11 +122,16 @@ impl Class {
         for (index, member) in self.members.iter().enumerate() {
             match &member.kind {
                 Type::RootArray(_) if member.is_base => Err(member.kind.only_there()),
-                Type::Counted(_, counter) if Self::counter(&self.members[..index], counter) != Some(Number::I32) => {
-                    let words =
-                        format!("is counted by {counter}, which is no int before it: ROOT counts by such alone");
-                    Err(Error::mismatch(format!("member {} {words}", member.name)))
-                }
+                Type::Counted(_, counter) => match Self::counter(&self.members[..index], counter) {
+                    Some(Number::I32) => Ok(()),
+                    found => {
+                        let words = match found {
+                            Some(number) => format!("which is a {}: ROOT counts by an int", cpp_name(number)),
+                            None => "and no member of that name is before it that is a number".to_owned(),
+                        };
+                        Err(Error::mismatch(format!("member {} is counted by {counter}, {words}", member.name)))
+                    }
+                },
                 kind => kind.check_new(),
             }
             .map_err(|error| error.in_object(&member.name).in_object(&self.name))?;
