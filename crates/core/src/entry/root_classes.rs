@@ -84,7 +84,7 @@ pub struct TRef {
 /// use sapwood::Entry;
 /// use sapwood::entry::{TClonesArray, TObject};
 /// let objects = TClonesArray::from(vec![TObject::default()]);
-/// assert_eq!((objects.len(), TClonesArray::<TObject>::kind().name()), (1, "TClonesArray*".to_owned()));
+/// assert_eq!((objects.0.len(), TClonesArray::<TObject>::kind().name()), (1, "TClonesArray*".to_owned()));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TClonesArray<T>(pub Vec<T>);
@@ -110,20 +110,6 @@ impl<T> Default for TClonesArray<T> {
 impl<T> From<Vec<T>> for TClonesArray<T> {
     fn from(objects: Vec<T>) -> Self {
         Self(objects)
-    }
-}
-
-impl<T> std::ops::Deref for TClonesArray<T> {
-    type Target = Vec<T>;
-
-    fn deref(&self) -> &Vec<T> {
-        &self.0
-    }
-}
-
-impl<T> std::ops::DerefMut for TClonesArray<T> {
-    fn deref_mut(&mut self) -> &mut Vec<T> {
-        &mut self.0
     }
 }
 
