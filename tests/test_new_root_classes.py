@@ -346,6 +346,34 @@ def test_split_objects_are_written_as_they_were_read(
             assert ours_read[name].to_list() == theirs_read[name].to_list(), name
 
 
+@pytest.mark.parametrize("name", ["ev", "ev."])
+def test_records_of_members_stay_as_they_are(tmp_path: Path, name: str) -> None:
+    @dataclasses.dataclass
+    class Place:
+        x: float
+        y: float
+
+    @dataclasses.dataclass
+    class Event:
+        x: float
+        place: Place
+        hits: list[Place]
+
+    given = [{"x": 1.0, "place": {"x": 5.0, "y": 6.0}, "hits": [{"x": 7.0, "y": 8.0}]}]
+    with sapwood.recreate(tmp_path / "plain.root") as file:
+        file.mktree("tree", {name: Event}, split_level=0).extend({name: ak.Array(given)})
+        file.mktree("split", {name: Event}).extend({name: ak.Array(given)})
+    with sapwood.open(tmp_path / "plain.root") as file:
+        assert file["tree"][name].array().to_list() == given
+        wanted = [Event(1.0, Place(5.0, 6.0), [Place(7.0, 8.0)])]
+        assert list(file["split"][name].objects(Event)) == wanted
+    with sapwood.open(tmp_path / "plain.root") as file, sapwood.recreate(tmp_path / "again.root") as again:
+        again.mktree("split", like=file["split"]).extend(file["split"].arrays())
+        again.mktree("one", {name: Event}).extend({name: file["split"][name].array()})
+    with sapwood.open(tmp_path / "again.root") as file:
+        assert [list(file[tree][name].objects(Event)) for tree in ("split", "one")] == [wanted] * 2
+
+
 def test_what_is_written_is_read_as_the_same_classes(tmp_path: Path) -> None:
     path, wanted = tmp_path / "own.root", rows(ENTRIES)
     with sapwood.recreate(path) as file, file.mktree("tree", TYPES, auto_flush=4) as tree:

@@ -34,7 +34,8 @@ pub use writer::EntryWriter;
 ///
 /// Numbers, `bool`, `String`, `Vec` (`std::vector`), `VecDeque`, `LinkedList`, `BTreeSet`, `HashSet` (`unordered_set`),
 /// `BTreeMap`, `HashMap` (`unordered_map`), arrays of numbers (`std::array` in containers), `Option` of a class (a
-/// | `#[entry(counted = "n")]` | member | a `Vec` of numbers, with member `n` as its length: `float *x; //[n]` |
+/// pointer, or null) and `Box` are, and of ROOT's own classes [`TObject`], [`TRef`] and [`TClonesArray`]. Structs
+/// become classes by `#[derive(Entry)]`:
 ///
 /// | attribute | of | meaning |
 /// |---|---|---|
@@ -42,7 +43,7 @@ pub use writer::EntryWriter;
 /// | `#[entry(version = 3)]` | struct | the number of its `ClassDef`; without, the class has none |
 /// | `#[entry(default)]` | struct | members that a file lacks are those of its `Default` |
 /// | `#[entry(base)]` | member | it is a base class |
-/// | `#[entry(counted = "n")]` | member | a `Vec` of numbers; member `n` before it is its length: `float *x; //[n]` |
+/// | `#[entry(counted = "n")]` | member | a `Vec` of numbers, as many as member `n` says: `float *x; //[n]` |
 /// | `#[entry(name = "fPt")]` | member | its name in C++, where it is another |
 /// | `#[entry(was = "old")]` | member | a name that it had before, for reading; may stand several times |
 /// | `#[entry(skip)]` | member | is not written, and is its `Default` when read |

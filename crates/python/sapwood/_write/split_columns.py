@@ -18,85 +18,87 @@ Columns = dict[str, Any]
 
 
 def gathered(schema: Schema, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Columns, with objects in place of those that hold parts of them."""
+    """Columns, with objects in place of those that hold parts of them. Objects that are given whole stay."""
     out = dict(columns)
     for name, parts in schema.columns.items():
         kind = parts[0][1].objects
         if kind is None or kind[0] != "object" or parts[0][1].kind == "leaves":
             continue
         given = out.get(name)
-        if given is not None and not _is_split(given):
-            continue
-        unknown = {column: out[column] for column in out if column not in schema.columns}
-        leaves = dict(_leaves(name, given)) if given is not None else unknown
-        prefixes = [name] if name.endswith(".") else ["", f"{name}."]
-        parts_of = _Parts(leaves)
-        members = parts_of.members(kind[1], prefixes, 1)
-        if not members:
-            continue
         if given is None:
-            out = {column: values for column, values in out.items() if column not in parts_of.used}
-        out[name] = awkward().zip(members, depth_limit=1)
+            fields = {column: out[column] for column in out if column not in schema.columns}
+        elif _is_split(kind[1], given):
+            fields = _fields(given)
+        else:
+            continue
+        used: set[str] = set()
+        members = _members(kind[1], fields, [name] if name.endswith(".") else ["", f"{name}."], 1, used)
+        if members:
+            if given is None:
+                out = {column: values for column, values in out.items() if column not in used}
+            out[name] = awkward().zip(members, depth_limit=1)
     return out
 
 
-def _is_split(array: Any) -> bool:
-    """Whether it is a record of sub-branches, which has no name of a class."""
-    if not is_awkward(array) or not array.fields:
+def _fields(record: Any) -> Columns:
+    return {field: record[field] for field in record.fields}
+
+
+def _is_node(name: str, value: Any) -> bool:
+    """Whether a field holds the sub-branches of a branch of its name."""
+    return is_awkward(value) and any(field.startswith(f"{name}.") for field in value.fields)
+
+
+def _is_split(kind: tuple[Any, ...], array: Any) -> bool:
+    """Whether records have sub-branches for fields, and not the members of a class."""
+    if not is_awkward(array) or not array.layout.is_record:
         return False
-    return bool(array.layout.is_record and array.layout.parameter("__record__") is None)
+    known = set(_names(kind))
+    return any(field not in known or _is_node(field, array[field]) for field in array.fields)
 
 
-def _leaves(name: str, array: Any) -> Iterator[tuple[str, Any]]:
-    if not _is_split(array):
-        yield name, array
-        return
-    for field in array.fields:
-        yield from _leaves(field, array[field])
-
-
-class _Parts:
-    """Columns of sub-branches, by their names."""
-
-    def __init__(self, leaves: Mapping[str, Any]) -> None:
-        # Names of branches of arrays have their extents.
-        self._leaves = {name.split("[")[0]: (name, values) for name, values in leaves.items()}
-        self.used: set[str] = set()
-
-    def members(self, kind: tuple[Any, ...], prefixes: list[str], depth: int) -> Columns:
-        """What there is of the members of a class, those of its bases among them: each at the ``depth`` of the
-        lists that its objects are in."""
-        found: Columns = {}
-        for name, of, is_base, _ in kind[2]:
-            whole = self._take([prefix + name for prefix in prefixes])
-            inner = [f"{prefix}{name}." for prefix in prefixes]
-            if is_base and of[0] == "object":
-                if whole is None:
-                    found |= self.members(of[1], [*prefixes, *inner], depth)
-                else:
-                    found |= {field: whole[field] for field in whole.fields}
-            elif whole is not None:
-                found[name] = whole
-            else:
-                made = self._nested(of, inner, depth)
-                found |= {} if made is None else {name: made}
-        return found
-
-    def _nested(self, of: Type, prefixes: list[str], depth: int) -> Any:
-        """An object in an object, or a collection of them."""
-        item = item_of(of)
-        if of[0] == "object":
-            made, depth = self.members(of[1], prefixes, depth), depth
-        elif item is not None and item[0] == "object":
-            made, depth = self.members(item[1], prefixes, depth + 1), depth + 1
+def _names(kind: tuple[Any, ...]) -> Iterator[str]:
+    """The members of a class and its bases."""
+    for name, of, is_base, _ in kind[2]:
+        if is_base and of[0] == "object":
+            yield from _names(of[1])
         else:
-            return None
-        return awkward().zip(made, depth_limit=depth) if made else None
+            yield name
 
-    def _take(self, names: list[str]) -> Any:
-        for name in names:
-            if name in self._leaves:
-                full, values = self._leaves[name]
-                self.used.add(full)
-                return values
-        return None
+
+def _members(
+    kind: tuple[Any, ...], fields: Columns, prefixes: list[str], depth: int, used: set[str]
+) -> Columns:
+    """What there is of the members of a class, those of its bases among them, in fields whose names begin with
+    one of these: each at the ``depth`` of the lists that its objects are in."""
+    # Names of branches of arrays have their extents.
+    full = {field.split("[")[0]: field for field in fields}
+    found: Columns = {}
+    for name, of, is_base, _ in kind[2]:
+        there = next((full[prefix + name] for prefix in prefixes if prefix + name in full), None)
+        inner = [f"{prefix}{name}." for prefix in prefixes]
+        if there is not None:
+            used.add(there)
+        if is_base and of[0] == "object":
+            # Names of members may have that of the base in them, or not; below a branch of the base, no other either.
+            above, bare = (fields, []) if there is None else (_fields(fields[there]), [""])
+            found |= _members(of[1], above, [*prefixes, *inner, *bare], depth, used)
+        elif there is None:
+            found |= _nested(name, of, fields, inner, depth, used)
+        elif _is_node(there, fields[there]):
+            found |= _nested(name, of, _fields(fields[there]), [f"{there}."], depth, used)
+        else:
+            found[name] = fields[there]
+    return found
+
+
+def _nested(
+    name: str, of: Type, fields: Columns, prefixes: list[str], depth: int, used: set[str]
+) -> Columns:
+    """A member that is an object in the object, or a collection of them, if there is any of its members."""
+    item = item_of(of) if of[0] != "object" else of
+    if item is None or item[0] != "object":
+        return {}
+    depth += of[0] != "object"
+    made = _members(item[1], fields, prefixes, depth, used)
+    return {name: awkward().zip(made, depth_limit=depth)} if made else {}
