@@ -521,7 +521,10 @@ def test_references_are_members(tmp_path: Path) -> None:
         for kind in (sapwood.TRef, sapwood.TRefArray):
             with pytest.raises(sapwood.errors.UnsupportedError, match="is a member of a class"):
                 file.mktree("tree", {"one": kind})
-        assert file.keys() == []
+        twice = dataclasses.make_dataclass("Twice", [("one", sapwood.TRef)])
+        with pytest.raises(sapwood.errors.SapwoodError, match="two branches would have the name"):
+            file.mktree("tree", {"one": twice})
+        assert file.keys() == []  # no process either
 
 
 def test_a_tree_is_like_one_that_can_be_added_to(tmp_path: Path) -> None:

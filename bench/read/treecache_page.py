@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from bench.support.draw import table
@@ -186,32 +187,17 @@ def over_a_link(rows: list[dict[str, Any]]) -> str:
     return table(["seconds", "cache, MB", *NAMES.values()], body)
 
 
-def of_options(rows: list[dict[str, Any]]) -> list[str]:
-    """The layouts at the size of the talk."""
-    if not of_table(rows, "layouts"):
+def counted(
+    rows: list[dict[str, Any]],
+    name: str,
+    heading: str,
+    words: str,
+    drawn: Callable[[list[dict[str, Any]]], str],
+) -> list[str]:
+    """The part of the page about a table that was only counted, if it was."""
+    if not of_table(rows, name):
         return []
-    return [
-        "## Layouts for few branches and for all",
-        "",
-        "The interleaved file after `sapwood.rewrite` with these options, a cache of 30 MB, calls and bytes only.",
-        "",
-        of_layouts(rows),
-        "",
-    ]
-
-
-def of_lists(rows: list[dict[str, Any]]) -> list[str]:
-    """A cache that knows the list, at the size of the talk."""
-    if not of_table(rows, "lists"):
-        return []
-    return [
-        "## A cache that knows the list",
-        "",
-        "A fifth of the events, 30 MB of cache, calls and bytes only.",
-        "",
-        lists(rows),
-        "",
-    ]
+    return [f"## {heading}", "", f"{words}, a cache of 30 MB, calls and bytes only.", "", drawn(rows), ""]
 
 
 def full_page(document: dict[str, Any]) -> str:
@@ -237,8 +223,11 @@ def full_page(document: dict[str, Any]) -> str:
         f"*Unsplit*: {sizes['objects']} MB.",
         *there,
         "",
-        *of_options(rows),
-        *of_lists(rows),
+        *counted(
+            rows, "layouts", "Layouts for few branches and for all",
+            "The interleaved file after `sapwood.rewrite` with these options", of_layouts,
+        ),
+        *counted(rows, "lists", "A cache that knows the list", "A fifth of the events", lists),
         "## Over a local network",
         "",
         "What the talk's row of a LAN adds to the times above: each call waits for a round trip of 1 ms. *Computed* from the calls; the bytes come on top, the same for all.",

@@ -62,7 +62,7 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
 
 fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
     let (name, version, members): (String, Option<i16>, Bound<'_, PyList>) = class.extract()?;
-    if let Some(known) = Class::of_root(&name) {
+    if let Some(known) = Class::of_root().into_iter().find(|known| *known.name == name) {
         return Ok(known);
     }
     let mut class = Class::new(name);
@@ -101,11 +101,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py
 /// The classes of ROOT that new classes can have as bases and members, by name.
 pub(crate) fn root_classes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let classes = PyDict::new(py);
-    for name in ["TObject", "TNamed", "TRef", "TRefArray"] {
-        if let Some(class) = Class::of_root(name) {
-            classes.set_item(name, class_to_python(py, &class)?)?;
-        }
-    }
+    Class::of_root().iter().try_for_each(|class| classes.set_item(&*class.name, class_to_python(py, class)?))?;
     Ok(classes)
 }
 

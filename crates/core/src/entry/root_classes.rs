@@ -119,65 +119,42 @@ impl EntryClass for TObject {
     }
 }
 
-impl Entry for TObject {
-    fn kind() -> Type {
-        Type::Object(Self::class())
-    }
-
-    fn push_to(&self, column: &mut Column) {
-        if let Column::Record(len, columns) = column
-            && let [unique_id, bits] = columns.as_mut_slice()
-        {
-            *len += 1;
-            self.unique_id.push_to(unique_id);
-            self.bits.push_to(bits);
-        }
-    }
-
-    fn from_row(column: &Column, row: usize) -> Result<Self> {
-        match column {
-            Column::Record(len, columns) if row < *len => {
-                Ok(Self { unique_id: member(columns, 0, row)?, bits: member(columns, 1, row)? })
+/// Structs of numbers, in the order of the members of a class.
+macro_rules! entries {
+    ($($name:ident of $class:ident: $($member:ident $index:literal),*;)*) => {$(
+        impl Entry for $name {
+            fn kind() -> Type {
+                Type::Object(Class::$class())
             }
-            _ => Err(no_row::<Self>(column, row)),
-        }
-    }
 
-    fn absent() -> Self {
-        Self::default()
-    }
+            fn push_to(&self, column: &mut Column) {
+                if let Column::Record(len, columns) = column
+                    && let [$($member),*] = columns.as_mut_slice()
+                {
+                    *len += 1;
+                    $(self.$member.push_to($member);)*
+                }
+            }
+
+            fn from_row(column: &Column, row: usize) -> Result<Self> {
+                match column {
+                    Column::Record(len, columns) if row < *len => {
+                        Ok(Self { $($member: member(columns, $index, row)?),* })
+                    }
+                    _ => Err(no_row::<Self>(column, row)),
+                }
+            }
+
+            fn absent() -> Self {
+                Self::default()
+            }
+        }
+    )*};
 }
 
-impl Entry for TRef {
-    fn kind() -> Type {
-        Type::Object(Class::reference())
-    }
-
-    fn push_to(&self, column: &mut Column) {
-        if let Column::Record(len, columns) = column
-            && let [process, object, bits] = columns.as_mut_slice()
-        {
-            *len += 1;
-            self.process.push_to(process);
-            self.object.push_to(object);
-            self.bits.push_to(bits);
-        }
-    }
-
-    fn from_row(column: &Column, row: usize) -> Result<Self> {
-        match column {
-            Column::Record(len, columns) if row < *len => Ok(Self {
-                process: member(columns, 0, row)?,
-                object: member(columns, 1, row)?,
-                bits: member(columns, 2, row)?,
-            }),
-            _ => Err(no_row::<Self>(column, row)),
-        }
-    }
-
-    fn absent() -> Self {
-        Self::default()
-    }
+entries! {
+    TObject of tobject: unique_id 0, bits 1;
+    TRef of reference: process 0, object 1, bits 2;
 }
 
 impl<T: EntryClass> Entry for TClonesArray<T> {

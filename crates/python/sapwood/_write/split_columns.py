@@ -80,7 +80,7 @@ def _members(
         if there is not None:
             used.add(there)
         if is_base and of[0] == "object":
-            # Names of members may have that of the base in them, or not; below a branch of the base, no other either.
+            # Names of members may have that of the base in them, and below its branch none.
             above, bare = (fields, []) if there is None else (_fields(fields[there]), [""])
             found |= _members(of[1], above, [*prefixes, *inner, *bare], depth, used)
         elif there is None:

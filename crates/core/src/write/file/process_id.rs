@@ -60,23 +60,29 @@ impl Output {
         u16::try_from(start).map_err(|_| self.in_file(too_many_processes()))
     }
 
-    /// New branches that know how many processes the file lists. Where references are in them, it has one at least.
+    /// New branches that know how many processes the file lists: one at least where references are in them, which
+    /// [`list_process`](Self::list_process) sees to.
+    pub(crate) fn with_processes(state: &State, branches: Vec<BranchSpec>) -> Vec<BranchSpec> {
+        let listed = listed(|name| state.folders[0].newest(name)).len();
+        let processes = listed.max(usize::from(branches.iter().any(BranchSpec::refers)));
+        let processes = u16::try_from(processes).unwrap_or(u16::MAX);
+        branches.into_iter().map(|branch| branch.in_processes(processes)).collect()
+    }
+
+    /// Lists a process where references are in branches and the file has none.
     ///
     /// # Errors
     ///
     /// Those of writing an object.
-    pub(crate) fn with_processes(&self, state: &mut State, branches: Vec<BranchSpec>) -> Result<Vec<BranchSpec>> {
-        let mut processes = listed(|name| state.folders[0].newest(name)).len();
-        if processes == 0 && branches.iter().any(BranchSpec::refers) {
-            const NAME: &str = "ProcessID0";
-            let title: Arc<str> = self.process_uuid().into();
-            let object = Draft::new("TProcessID").with("fName", NAME).with("fTitle", Arc::clone(&title));
-            let key = self.key(state, "TProcessID", &NAME.into(), &title);
-            self.write_object(state, 0, key, &Arc::new(object), None)?;
-            processes = 1;
+    pub(crate) fn list_process(&self, state: &mut State, branches: &[BranchSpec]) -> Result<()> {
+        const NAME: &str = "ProcessID0";
+        if !branches.iter().any(BranchSpec::refers) || state.folders[0].newest(NAME).is_some_and(is_process_id) {
+            return Ok(());
         }
-        let processes = u16::try_from(processes).unwrap_or(u16::MAX);
-        Ok(branches.into_iter().map(|branch| branch.in_processes(processes)).collect())
+        let title: Arc<str> = self.process_uuid().into();
+        let object = Draft::new("TProcessID").with("fName", NAME).with("fTitle", Arc::clone(&title));
+        let key = self.key(state, "TProcessID", &NAME.into(), &title);
+        self.write_object(state, 0, key, &Arc::new(object), None).map(drop)
     }
 
     /// The key of an object that is copied from another file, whose references are shifted.

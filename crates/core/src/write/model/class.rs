@@ -282,13 +282,7 @@ impl Type {
             Self::RootText => 65,
             Self::Object(class) => class.code_as_member(),
             Self::RootArray(_) => 62,
-            Self::Pointer(class) => {
-                if class.derives_from_tobject() {
-                    64
-                } else {
-                    69
-                }
-            }
+            Self::Pointer(class) => class.code_as_pointee(),
             Self::Counted(number, _) => code(*number) + COUNTED,
             Self::Clones(clones) => clones.code(),
         }

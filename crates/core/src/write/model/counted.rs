@@ -27,15 +27,14 @@ impl Class {
 
     /// The class that declares the length of an array: this one, or a base.
     pub(super) fn declaring(&self, counter: &str) -> &Self {
-        let is_own = |member: &&Member| !member.is_base && &*member.name == counter;
+        if self.members.iter().any(|member| !member.is_base && &*member.name == counter) {
+            return self;
+        }
         let base = self.members.iter().rev().find_map(|member| match &member.kind {
             Type::Object(base) if member.is_base && Self::counter(&base.members, counter).is_some() => Some(base),
             _ => None,
         });
-        match base {
-            Some(base) if !self.members.iter().any(|member| is_own(&member)) => base.declaring(counter),
-            _ => self,
-        }
+        base.map_or(self, |base| base.declaring(counter))
     }
 
     /// Refuses an array with a length that no member before it counts.

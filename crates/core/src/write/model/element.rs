@@ -97,15 +97,14 @@ fn element(class: &Class, member: &Member) -> Element {
             ..base
         },
         Type::RootArray(_) => Element { class: "TStreamerObjectAny", ..base },
-        Type::Object(class) => match class.code_as_member() {
-            62 => Element { class: "TStreamerObjectAny", ..base },
-            _ => Element { class: "TStreamerObject", ..base },
+        Type::Object(class) => match class.is_of_root() {
+            true => Element { class: "TStreamerObject", ..base },
+            false => Element { class: "TStreamerObjectAny", ..base },
         },
-        Type::Pointer(class) => {
-            let class =
-                if class.derives_from_tobject() { "TStreamerObjectPointer" } else { "TStreamerObjectAnyPointer" };
-            Element { class, size: 8, ..base }
-        }
+        Type::Pointer(class) => match class.is_of_root() {
+            true => Element { class: "TStreamerObjectPointer", size: 8, ..base },
+            false => Element { class: "TStreamerObjectAnyPointer", size: 8, ..base },
+        },
         Type::Counted(_, counter) => {
             let declaring = class.declaring(counter);
             let detail = Detail::Counted {

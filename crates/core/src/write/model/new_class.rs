@@ -60,7 +60,7 @@ impl Type {
 
     fn only_there(&self) -> Error {
         Error::unsupported(format!(
-            "members of type {} cannot be in new branches: take a vector, or add entries to a tree that ROOT made",
+            "members of type {} cannot be in new branches: take a vector, or begin a tree like one that has them (mktree(like=), tree_like)",
             self.name()
         ))
     }
@@ -96,21 +96,17 @@ impl Type {
 }
 
 impl Class {
-    /// One of the classes of ROOT that a new class can have as its bases and members: `TObject`, `TNamed`, `TRef` or
-    /// `TRefArray`.
+    /// The classes of ROOT that a new class can have as its bases and members.
     ///
     /// # Example
     ///
     /// ```
     /// use sapwood::write::Class;
-    /// assert_eq!(Class::of_root("TNamed"), Some(Class::tnamed()));
-    /// assert_eq!(Class::of_root("TTree"), None);
+    /// let names: Vec<_> = Class::of_root().iter().map(|class| class.name.to_string()).collect();
+    /// assert_eq!(names, ["TObject", "TNamed", "TRef", "TRefArray"]);
     /// ```
-    pub fn of_root(name: &str) -> Option<Arc<Self>> {
-        [Self::tobject, Self::tnamed, Self::reference, Self::references]
-            .into_iter()
-            .map(|class| class())
-            .find(|class| &*class.name == name)
+    pub fn of_root() -> [Arc<Self>; 4] {
+        [Self::tobject(), Self::tnamed(), Self::reference(), Self::references()]
     }
 
     fn check_new(&self) -> Result<()> {

@@ -104,9 +104,21 @@ impl Class {
         const ANY_OBJECT: i32 = 62;
         match self.code_as_base() {
             code if code > 0 => code,
-            _ if self.derives_from_tobject() || self.is_reference() || self.is_root_list() => OBJECT,
+            _ if self.is_of_root() => OBJECT,
             _ => ANY_OBJECT,
         }
+    }
+
+    /// `fType` of a member that points to an object of this class.
+    pub(super) fn code_as_pointee(&self) -> i32 {
+        const OBJECT: i32 = 64;
+        const ANY_OBJECT: i32 = 69;
+        if self.is_of_root() { OBJECT } else { ANY_OBJECT }
+    }
+
+    /// Whether ROOT takes its objects for `TObject`s.
+    pub(super) fn is_of_root(&self) -> bool {
+        self.derives_from_tobject() || self.is_reference() || self.is_root_list()
     }
 
     /// `fType` of a member of this class that is no base.

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::codec::Compression;
 use crate::error::Result;
 use crate::file::File;
 use crate::write::file::compatible::same_rules;
+use crate::write::file::state::Output;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
 use crate::write::rewrite::prune;
@@ -43,23 +43,17 @@ impl FileWriter {
         let within = |error: crate::Error| from.name(error).in_object(name);
         let key = from.key(name)?;
         let tree = from.tree_at(&key)?;
-        let (mut branches, is_member_wise) = specs(&tree).map_err(within)?;
-        if options.compression.is_none() {
-            let there = tree.top().iter().filter_map(|&id| tree.branches().get(id));
-            for (spec, branch) in branches.iter_mut().zip(there) {
-                spec.compression = Compression::from_root(branch.compress);
-            }
-        }
-        let options = TreeOptions { member_wise: is_member_wise.unwrap_or(options.member_wise), ..options };
+        let (branches, options) = specs(&tree, options).map_err(within)?;
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut draft = from.draft_at(&key)?;
         let mut state = self.output.open_state()?;
         let (folder, name) = self.output.folder_of(&mut state, path)?;
         same_rules(from, &state).map_err(|error| error.in_object(path))?;
-        let branches = self.output.with_processes(&mut state, branches)?;
+        let branches = Output::with_processes(&state, branches);
         let usual = options.compression.unwrap_or(self.output.compression);
         let mut made = TreeState::new(folder, name.into(), &branches, usual, &options)?;
         same_branches(&made, &tree).map_err(within)?;
+        self.output.list_process(&mut state, &branches)?;
         prune::forget_entries(&mut draft);
         prune::forget_features(&mut draft);
         prune::forget_references(&mut draft);

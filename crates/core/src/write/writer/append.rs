@@ -13,6 +13,7 @@ use crate::file::{File, split_cycle};
 use crate::schema::{Sequence, TypeName, is_custom};
 use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree, element_kind};
 use crate::write::clustering::Every;
+use crate::write::file::state::Output;
 use crate::write::model::branch::{BranchSpec, Item};
 use crate::write::model::class::{Class, Type};
 use crate::write::options::TreeOptions;
@@ -53,17 +54,11 @@ impl FileWriter {
     /// ```
     pub fn append(&mut self, path: &str, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
-        let (mut specs, is_member_wise) = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
-        if options.compression.is_none() {
-            let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
-            for (spec, branch) in specs.iter_mut().zip(branches) {
-                spec.compression = Compression::from_root(branch.compress);
-            }
-        }
+        let (specs, options) = specs(&tree, options).map_err(|error| file.name(error).in_object(path))?;
         let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
         // Continue with clusters of the last size.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
-        let options = TreeOptions { auto_flush, member_wise: is_member_wise.unwrap_or(options.member_wise), ..options };
+        let options = TreeOptions { auto_flush, ..options };
         let keeps_blocks = options.random_access.is_none() && self.output.options.random_access == RandomAccess::Off;
         self.reopen(path, &file, key, &tree, specs, Some(baskets), options, keeps_blocks)
     }
@@ -83,11 +78,13 @@ impl FileWriter {
             return Err(file.name(Error::new(crate::ErrorKind::Exists, words).in_object(path)));
         }
         branches.iter().try_for_each(BranchSpec::check_new).map_err(|error| file.name(error).in_object(path))?;
-        let branches = self.output.with_processes(&mut *self.output.open_state()?, branches)?;
+        let branches = Output::with_processes(&*self.output.open_state()?, branches);
         let clusters = tree.clusters();
         let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
         let options = TreeOptions { auto_flush, ..options };
-        self.reopen(path, &file, key, &tree, branches, None, options, false)
+        let writer = self.reopen(path, &file, key, &tree, branches, None, options, false)?;
+        self.output.list_process(&mut *self.output.open_state()?, writer.branches())?;
+        Ok(writer)
     }
 
     /// Continues a tree that this writer began and whose [`TreeWriter`] was closed. New clusters follow the existing
@@ -301,14 +298,18 @@ pub(crate) fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     Err(Error::unsupported(words).wanted(state.branches.len() as u64, there.len() as u64))
 }
 
-/// The specifications of the top-level branches, and whether the objects of collections stand member by member, where
-/// there are such.
-pub(crate) fn specs(tree: &Tree) -> Result<(Vec<BranchSpec>, Option<bool>)> {
+/// The specifications of the top-level branches, with their compression unless the options have one, and the options,
+/// where objects of collections stand as they do in the tree.
+pub(crate) fn specs(tree: &Tree, options: TreeOptions) -> Result<(Vec<BranchSpec>, TreeOptions)> {
     let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
     let mut is_member_wise = None;
-    let one = |branch: &Branch| spec(tree, branch, &mut is_member_wise).map_err(|error| error.in_object(&branch.name));
+    let one = |branch: &Branch| {
+        let spec = spec(tree, branch, &mut is_member_wise).map_err(|error| error.in_object(&branch.name))?;
+        let own = Compression::from_root(branch.compress).filter(|_| options.compression.is_none());
+        Ok(BranchSpec { compression: own, ..spec })
+    };
     let specs = top.map(one).collect::<Result<_>>()?;
-    Ok((specs, is_member_wise))
+    Ok((specs, TreeOptions { member_wise: is_member_wise.unwrap_or(options.member_wise), ..options }))
 }
 
 fn spec(tree: &Tree, branch: &Branch, is_member_wise: &mut Option<bool>) -> Result<BranchSpec> {

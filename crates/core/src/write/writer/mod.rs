@@ -307,8 +307,9 @@ impl FileWriter {
         let (folder, name) = self.output.folder_of(&mut state, path)?;
         let compression = options.compression.unwrap_or(self.output.compression);
         branches.iter().try_for_each(BranchSpec::check_new)?;
-        let branches = self.output.with_processes(&mut state, branches)?;
+        let branches = Output::with_processes(&state, branches);
         let tree = TreeState::new(folder, name.into(), &branches, compression, options)?;
+        self.output.list_process(&mut state, &branches)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
         if !options.begins_saved {
