@@ -412,7 +412,7 @@ def test_what_goes_wrong_says_so(nano: Path, tmp_path: Path) -> None:
         sapwood.nanoevents(tmp_path / "no.root")
     with pytest.raises(KeyError, match="Muons"):
         sapwood.nanoevents(f"{nano}:Muons")
-    with pytest.raises(ValueError, match="there are several trees.*say which"):
+    with pytest.raises(ValueError, match="has several trees.*say which"):
         sapwood.nanoevents(nano, "physlite")
     # The first file has a column that the second lacks.
     write_nano(tmp_path / "less.root", more=False)

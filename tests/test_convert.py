@@ -3,6 +3,7 @@ is written."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -498,6 +499,31 @@ def test_the_command(files: dict[str, Path], tmp_path: Path) -> None:
         [sys.executable, "-m", "sapwood", "--help"], capture_output=True, text=True, timeout=120
     )
     assert "convert       Convert files" in done.stdout
+
+
+def test_branches_without_a_column_are_named(tmp_path: Path) -> None:
+    @dataclasses.dataclass
+    class Hit(sapwood.TObject):
+        x: np.float32 = np.float32(0)
+
+    @dataclasses.dataclass
+    class Event(sapwood.TObject):
+        hits: Annotated[list[Hit], "TClonesArray"] = dataclasses.field(default_factory=list)
+
+    with sapwood.recreate(tmp_path / "objects.root") as file:
+        tree = file.mktree("t", {"event": Event, "y": "f4"}, split_level=0)
+        tree.extend({"event": [Event(hits=[Hit(x=np.float32(2))])], "y": [1.0]})
+        file["other"] = {"x": [1]}
+    done = command(f"{tmp_path}/objects.root:t", tmp_path / "a.csv")
+    said = f"sapwood: warning: {tmp_path}/objects.root:t: left out, since Arrow has no type for them: event\n"
+    assert done.returncode == 0 and done.stderr == said
+    with pytest.warns(UserWarning, match="left out, since Arrow has no type for them: event"):
+        sapwood.convert(f"{tmp_path}/objects.root:t", tmp_path / "b.csv")
+    done = command(f"{tmp_path}/objects.root:t", tmp_path / "c.csv", "-c", "y")
+    assert done.returncode == 0 and done.stderr == ""
+    done = command(tmp_path / "objects.root", tmp_path / "d.csv")
+    assert done.returncode == 1 and "has several trees ('t', 'other'): say which" in done.stderr
+    assert done.stderr.count("\n") == 1, "no traceback"
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 
 from sapwood._convert import formats
@@ -56,6 +57,7 @@ def convert_command(arguments: Sequence[str]) -> int:
     size = options.step_size
     # Ctrl-C takes away what is not complete.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    warnings.showwarning = lambda message, *_: print(f"sapwood: warning: {message}", file=sys.stderr)
     try:
         done = convert(
             options.files,

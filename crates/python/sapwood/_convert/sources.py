@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sapwood._convert import hdf5, numpy_files, texts
@@ -24,6 +24,8 @@ class Rows(NamedTuple):
     """How many there are, where that is known before."""
     name: str
     """What a tree of them is called, unless that is said."""
+    left_out: Sequence[str] = ()
+    """Branches that are no columns, since Arrow has no type for them."""
 
 
 class Wanted(NamedTuple):
@@ -121,8 +123,10 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
 
     source = paths.expand(path)[0] if not hasattr(path, "num_entries") else paths.Source(path, None)
     tree = chains.open_tree(source, wanted.options)
+    left_out: Sequence[str] = ()
     if wanted.columns is None:
         ids, names = stream.branches(tree, wanted.filter_name)
+        left_out = stream.left_out(tree, wanted.filter_name)
     else:
         is_pattern = any(map(reading.is_pattern, wanted.columns))
         # What looks like a pattern and fits no name is an expression.
@@ -143,7 +147,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
             chains.close(source, tree)
 
     total = tree.tree.num_entries if wanted.cut is None else None
-    return Rows(reader.schema, batches(), total, str(tree.tree.name))
+    return Rows(reader.schema, batches(), total, str(tree.tree.name), left_out)
 
 
 class _Branches:
@@ -275,7 +279,7 @@ def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
                 ) from None
 
     total = first.total if len(parts) == 1 else None
-    return Rows(first.schema, batches(), total, first.name)
+    return Rows(first.schema, batches(), total, first.name, first.left_out)
 
 
 def name_of(part: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
@@ -200,6 +201,10 @@ def convert(
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
     ]
     rows = sources.one_after_another(openers)
+    if rows.left_out:
+        first = sources.name_of(task.parts[0][0])
+        words = f"{first}: left out, since Arrow has no type for them: {', '.join(rows.left_out)}"
+        warnings.warn(words, stacklevel=2)
     count, total, base = 0, rows.total or 0, os.path.basename(urls.shown(task.place))
     if not urls.is_url(task.place):
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)

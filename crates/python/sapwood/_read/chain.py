@@ -396,8 +396,9 @@ def _tree(opened: Any, path: str | None, default: tuple[str, ...]) -> Any:
     if not names:
         raise not_found("not found: there is no tree", opened.file_path)
     listed = ", ".join(repr(name) for name in names[:10])
-    raise ValueError(
-        f"there are several trees ({listed}): say which, as in {{{opened.file_path!r}: {names[0]!r}}}"
+    named = f"{opened.file_path}:{names[0]}"
+    raise MismatchError(
+        f"{opened.file_path} has several trees ({listed}): say which, as {named!r} or {{{opened.file_path!r}: {names[0]!r}}}"
     )
 
 

@@ -31,6 +31,14 @@ def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
     return [id for id, _ in kept], [name for _, name in kept]
 
 
+def left_out(over: Any, filter_name: Any = None) -> list[str]:
+    """Names of the branches that a stream leaves out, since Arrow has no type for them."""
+    plan = reading.Plan(over, filter_name=filter_name)
+    outputs = plan.whole(Selection((0, over.tree.num_entries))).outputs
+    kept = set(branches(over, filter_name)[1])
+    return [output.name for output in outputs if output.branch is not None and output.name not in kept]
+
+
 def _outputs(plan: reading.Plan) -> list[reading.Output]:
     """What a stream has of a plan: where all branches are wanted, those that Arrow has a type for."""
     if not plan.is_everything:
