@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -132,15 +133,19 @@ def _of_words(words: str) -> Any:
         return np.dtype(words)
     except (TypeError, ValueError, SyntaxError):
         pass
-    ak = lossless.awkward()
-
     try:
-        found = ak.types.from_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words), highlevel=False)
+        found = of_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words))
     except Exception:  # the parser's own errors, which name neither branch nor type
         raise _unknown(words) from None
     return (
         np.dtype(found.primitive) if type(found).__name__ == "NumpyType" and not found.parameters else found
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def of_datashape(words: str) -> Any:
+    """The type of Awkward that its words stand for. Kept: its parser takes milliseconds for each."""
+    return lossless.awkward().types.from_datashape(words, highlevel=False)
 
 
 def _leaves(words: str) -> Leaves | None:

@@ -109,7 +109,7 @@ def of_type(name: str, kind: Any) -> Kind:
         found = branch_types.as_type(kind)
         if isinstance(found, str):  # a vector in C++ words
             depth, item = branch_types.vector(name, found)
-            found = ak.types.from_datashape("var * " * depth + (item or "string"), highlevel=False)
+            found = branch_types.of_datashape("var * " * depth + (item or "string"))
         if isinstance(found, np.dtype):
             empty: Any = np.empty(0, found)
         else:
