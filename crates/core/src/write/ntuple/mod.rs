@@ -158,7 +158,7 @@ impl NTupleWriter {
             page_bytes: options.page_bytes.clamp(64, 1 << 29),
             with_checksums: options.with_checksums,
         };
-        let buffer = ClusterBuffer::new(&layout.plans);
+        let buffer = ClusterBuffer::new(&layout.plans, output.options.session.memory().clone());
         let (sizes, unsaved, taken, is_closed, unit) = ((0, 0), 0, 0, false, None);
         let recycler = Recycler::default();
         Self {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::column::BufferId;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::read::Column;
 use crate::write::page::buffered::Buffered;
 use crate::write::page::field::{ColumnPlan, Node, SWITCH_BYTES};
@@ -15,6 +16,8 @@ pub(crate) struct ClusterBuffer {
     pub(crate) columns: Vec<Buffered>,
     wide: Vec<usize>,
     pub(crate) rows: u64,
+    /// Where memory comes from.
+    memory: Memory,
 }
 
 /// How far the columns of a buffer were filled.
@@ -34,10 +37,10 @@ impl Mark {
 }
 
 impl ClusterBuffer {
-    pub(crate) fn new(plans: &[ColumnPlan]) -> Self {
+    pub(crate) fn new(plans: &[ColumnPlan], memory: Memory) -> Self {
         let wide: Vec<usize> = plans.iter().map(|plan| plan.wide).collect();
         let columns = plans.iter().map(|_| Buffered::default()).collect();
-        Self { columns, wide, rows: 0 }
+        Self { columns, wide, rows: 0, memory }
     }
 
     /// Columns that follow those that are there; no rows wait.
@@ -182,8 +185,8 @@ impl ClusterBuffer {
     }
 
     /// The last end of a column of ends.
-    fn last_end(&mut self, column: usize) -> u64 {
-        self.columns[column].tail().last_chunk::<8>().map_or(0, |end| u64::from_ne_bytes(*end))
+    fn last_end(&self, column: usize) -> u64 {
+        self.columns[column].last_chunk().map_or(0, |end| u64::from_ne_bytes(*end))
     }
 
     /// Adds ends of lists, and returns which items these have in their column.
@@ -198,12 +201,11 @@ impl ClusterBuffer {
         let bytes = values.buffer(offsets);
         let (first, ends) = ends_of(&bytes, &rows)?;
         let last = checked_last(first, ends)?;
-        let out = self.columns[column].tail();
-        let start = out.len();
-        out.resize(start + 8 * ends.len(), 0);
-        for (out, end) in out[start..].as_chunks_mut().0.iter_mut().zip(ends) {
-            *out = (before + (i64::from_ne_bytes(*end) - first) as u64).to_ne_bytes();
-        }
+        self.columns[column].append_with(8 * ends.len(), &self.memory, |room| {
+            for (out, end) in room.as_chunks_mut().0.iter_mut().zip(ends) {
+                *out = (before + (i64::from_ne_bytes(*end) - first) as u64).to_ne_bytes();
+            }
+        });
         Ok(first as usize..last as usize)
     }
 

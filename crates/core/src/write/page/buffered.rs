@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::memory::Memory;
+
 /// Elements of a column as in memory: large stretches that were given stay where they are, others are copied.
 #[derive(Debug, Default)]
 pub(crate) struct Buffered {
@@ -45,7 +47,7 @@ impl Buffered {
         self.tail_start = bytes;
     }
 
-    /// Where elements are appended that are computed. A column of such elements has no stretches.
+    /// Where single elements are appended.
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.tail
     }
@@ -57,11 +59,33 @@ impl Buffered {
         if range.len() < Self::LEAST_SHARED_BYTES || !most_is_needed {
             return self.tail.extend_from_slice(&given[range]);
         }
+        self.append_whole(given.slice(range));
+    }
+
+    /// Appends so many bytes, which `fill` writes into memory of arbitrary content.
+    pub(crate) fn append_with(&mut self, bytes: usize, memory: &Memory, fill: impl FnOnce(&mut [u8])) {
+        if bytes < Self::LEAST_SHARED_BYTES {
+            let before = self.tail.len();
+            self.tail.resize(before + bytes, 0);
+            return fill(&mut self.tail[before..]);
+        }
+        let mut stretch = memory.take(bytes);
+        fill(&mut stretch);
+        self.append_whole(memory.lend(stretch));
+    }
+
+    /// The last element, of 8 bytes.
+    pub(crate) fn last_chunk(&self) -> Option<&[u8; 8]> {
+        let before = self.stretches.last().map(|(_, bytes)| &bytes[..]).unwrap_or_default();
+        if self.tail.is_empty() { before.last_chunk() } else { self.tail.last_chunk() }
+    }
+
+    fn append_whole(&mut self, stretch: Bytes) {
         if !self.tail.is_empty() {
             let tail = std::mem::take(&mut self.tail);
             self.push(tail.into());
         }
-        self.push(given.slice(range));
+        self.push(stretch);
     }
 
     fn push(&mut self, stretch: Bytes) {
@@ -115,6 +139,13 @@ mod tests {
         column.tail().extend_from_slice(&[1, 2, 3]);
         expected.extend_from_slice(&[1, 2, 3]);
         assert_eq!((column.len(), column.stretches.len()), (expected.len(), 3));
+        let memory = Memory::new(64 << 20);
+        for bytes in [8, 100_000, 16] {
+            column.append_with(bytes, &memory, |room| room.copy_from_slice(&given[..bytes]));
+            expected.extend_from_slice(&given[..bytes]);
+            assert_eq!(column.last_chunk(), expected.last_chunk());
+        }
+        assert_eq!((column.len(), column.stretches.len()), (expected.len(), 5));
         for start in (0..expected.len()).step_by(9_973) {
             for end in [start, start + 1, start + 100_000, expected.len()] {
                 let end = end.min(expected.len());

@@ -291,14 +291,16 @@ fn narrow_ends(plan: &ColumnPlan, elements: &[u8]) -> Result<Option<Vec<u8>>> {
     if !has_narrow_ends(plan) {
         return Ok(None);
     }
-    let narrow = |end: &[u8; 8]| {
-        let end = u64::from_ne_bytes(*end);
+    let (mut ends, mut last) = (vec![0; elements.len() / 2], 0);
+    for (narrow, end) in ends.as_chunks_mut().0.iter_mut().zip(elements.as_chunks().0) {
+        last = u64::from_ne_bytes(*end); // none is smaller than one before
+        *narrow = (last as u32).to_ne_bytes();
+    }
+    if last > u64::from(u32::MAX) {
         let words = "a list of a cluster ends beyond what its column of 32 bits holds: rewrite the RNTuple first";
-        let narrow = u32::try_from(end).map_err(|_| Error::limit(words, u64::from(u32::MAX), end));
-        narrow.map(u32::to_ne_bytes)
-    };
-    let ends = elements.as_chunks().0.iter().map(narrow).collect::<Result<Vec<_>>>()?;
-    Ok(Some(ends.as_flattened().to_vec()))
+        return Err(Error::limit(words, u64::from(u32::MAX), last));
+    }
+    Ok(Some(ends))
 }
 
 /// Gives pages their places. Equal pages are stored once, as ROOT does.
