@@ -127,6 +127,16 @@ impl Memory {
         self.lend(BytesMut::from(Bytes::from(full)))
     }
 
+    /// As [`take`](Self::take), of a vector.
+    pub(crate) fn take_vec(&self, bytes: usize) -> Vec<u8> {
+        self.take(bytes).into() // its memory
+    }
+
+    /// As [`give_back`](Self::give_back), of a vector, without a copy.
+    pub(crate) fn give_back_vec(&self, full: Vec<u8>) {
+        self.give_back(BytesMut::from(Bytes::from(full)));
+    }
+
     /// Takes a buffer back that was never lent.
     pub fn give_back(&self, mut full: BytesMut) {
         if full.capacity() < LEAST_RECYCLED_BYTES || full.capacity() > self.0.budget_bytes {

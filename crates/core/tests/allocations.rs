@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood::column::Number;
-use sapwood::write::{BranchKind, BranchSpec, Class, Column, FileWriter, TreeOptions, Type, Values, WriteOptions};
+use sapwood::write::{
+    BranchKind, BranchSpec, Class, Column, Every, FileWriter, TreeOptions, Type, Values, WriteOptions,
+};
 use sapwood::{File, OpenOptions, Session, read};
 
 struct Counting;
@@ -239,4 +241,53 @@ fn objects_behind_pointers_are_decoded_where_they_stay() {
     let (growth, answer) = second_read(&vec![4_000; 400], true);
     // What is new: their numbers, and the ends of lists and tags of pointers.
     assert!(answer > 12 << 20 && growth < 3 * answer, "{growth} of {answer} bytes");
+}
+
+/// Bytes that writing a tree of so many megabytes takes, the first and the second time: clusters of 4 MB, without
+/// compression.
+fn written_twice(kind: &Type, megabytes: usize) -> (i64, i64) {
+    let path = sapwood_testkit::scratch(&format!("written-twice-{}.root", kind.name()));
+    // 128 kB a step.
+    let (numbers, ids) = (Column::from(&vec![0.5_f64; 10_000][..]), Column::from(&vec![7_i32; 10_000][..]));
+    let step = match kind {
+        Type::Object(_) => Column::Record(10_000, vec![numbers, ids]),
+        _ => Column::Record(0, Vec::new()),
+    };
+    let how =
+        WriteOptions { session: Session::with_threads(1), compression: "none".parse().ok(), ..WriteOptions::default() };
+    let write = || {
+        let before = LIVE.with(Cell::get);
+        PEAK.with(|peak| peak.set(before));
+        let mut file = FileWriter::recreate(&path, how.clone()).unwrap();
+        let spec = match kind {
+            Type::Object(_) => BranchSpec::new("event", BranchKind::Object(kind.clone(), 99)),
+            _ => BranchSpec::number("event", Number::F64),
+        };
+        let options = TreeOptions { auto_flush: Every::Bytes(4_000_000), ..TreeOptions::default() };
+        let mut tree = file.tree("t", vec![spec], options).unwrap();
+        for _ in 0..megabytes * 1_000_000 / 120_000 {
+            let values = match kind {
+                Type::Object(_) => Values::objects(&step),
+                _ => Values::from(&[0.5_f64; 15_000]),
+            };
+            tree.extend(&[("event", values)]).unwrap();
+        }
+        tree.close().unwrap();
+        file.close().unwrap();
+        PEAK.with(Cell::get) - before
+    };
+    (write(), write())
+}
+
+#[test]
+fn a_tree_takes_the_memory_of_one_cluster_and_then_that_of_the_tree_before() {
+    let hit = Class::new("Hit").member("x", Type::Number(Number::F64)).member("n", Type::Number(Number::I32));
+    for kind in [Type::Number(Number::F64), Type::Object(Arc::new(hit))] {
+        // The last cluster is not whole.
+        let (first, second) = written_twice(&kind, 22);
+        println!("{}: {first} and {second} bytes", kind.name());
+        // A cluster and a quarter, the buffers of its first megabyte, and the sealed baskets of a wave.
+        assert!(first < 9_000_000, "{}: {first} bytes of 4 MB a cluster", kind.name());
+        assert!(second < 4_000_000, "{}: {second} bytes", kind.name());
+    }
 }

@@ -83,6 +83,20 @@ impl Part {
         Self { buffers: buffers.collect(), rows: 0, absent_bytes: 0 }
     }
 
+    /// Becomes an empty part with these buffers, in the memory that it has.
+    pub(crate) fn reshape(&mut self, kinds: &[BufferKind]) {
+        self.clear();
+        self.buffers.resize_with(kinds.len(), || Growing::Bytes(Vec::new()));
+        for (buffer, kind) in self.buffers.iter_mut().zip(kinds) {
+            match (kind, &buffer) {
+                (BufferKind::Numbers(_) | BufferKind::Bytes, Growing::Bytes(_)) => {}
+                (BufferKind::Ends | BufferKind::Objects, Growing::Words(_)) => {}
+                (BufferKind::Numbers(_) | BufferKind::Bytes, _) => *buffer = Growing::Bytes(Vec::new()),
+                (BufferKind::Ends | BufferKind::Objects, _) => *buffer = Growing::Words(Vec::new()),
+            }
+        }
+    }
+
     /// Forgets all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.rows = 0;

@@ -49,6 +49,11 @@ impl Writer {
         Self { bytes, ..Self::default() }
     }
 
+    /// The same, where `origin` more bytes lie before these.
+    pub(crate) fn behind_both(origin: usize, bytes: Vec<u8>) -> Self {
+        Self { bytes, origin, ..Self::default() }
+    }
+
     primitives!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
 
     /// Position counted from the start of the key.

@@ -120,6 +120,18 @@ impl Clustering {
         self.entries.and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
     }
 
+    /// How many times the buffered bytes the cluster will have at least, where that is known.
+    pub(super) fn times(&self, waiting: &impl Waiting) -> Option<f64> {
+        let (rows, bytes) = (waiting.rows(), waiting.bytes(waiting.rows()));
+        let most = self.most_bytes as f64 / bytes.max(1) as f64;
+        let times = match (self.entries, self.flush) {
+            (Some(entries), _) => entries as f64 / rows.max(1) as f64,
+            (None, Every::Bytes(flush)) => flush as f64 / bytes.max(1) as f64,
+            (None, _) => return None,
+        };
+        Some(times.min(most))
+    }
+
     /// What to do with the buffered rows. Call it again after anything but [`Next::Wait`].
     pub(super) fn next(&mut self, waiting: &impl Waiting) -> Next {
         let rows = waiting.rows();

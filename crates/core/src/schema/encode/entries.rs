@@ -41,6 +41,12 @@ impl Encoder {
         Self { style: Some(style), ..Self::new(keylen) }
     }
 
+    /// Has entries follow bytes that are no entries: none of them, or the key.
+    pub(crate) fn behind(self, bytes: Vec<u8>) -> Self {
+        let origin = self.writer.position().saturating_sub(bytes.len());
+        Self { writer: Writer::behind_both(origin, bytes), ..self }
+    }
+
     /// Writes entries in sequence; returns the start of each, counted from the first, and the end of the last.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use crate::column::{Prim, encode_numbers, ends};
 use crate::error::Result;
+use crate::memory::Memory;
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::basket::reused_bytes::ReusedBytes;
 use crate::write::model::branch::{BranchKind, BranchSpec};
@@ -20,6 +21,8 @@ pub(crate) struct RowBuffer {
     levels: Vec<Vec<u64>>,
     /// Objects.
     objects: Option<Column>,
+    /// The most bytes of objects that it has held.
+    most_bytes: usize,
     /// Entries as opaque bytes.
     raw: RawEntries,
 }
@@ -66,6 +69,24 @@ impl RowBuffer {
         self.objects.as_mut()
     }
 
+    /// Sees to it that `times` as many values as there are have room: growing step by step would copy most of them, and
+    /// touch twice the memory.
+    pub(crate) fn reserve(&mut self, times: f64, memory: &Memory) {
+        let wanted = |len: usize| (len as f64 * times) as usize;
+        self.bytes.reserve(wanted(self.bytes.as_slice().len()), memory);
+        self.levels.iter_mut().for_each(|ends| ends.reserve_exact(wanted(ends.len()).saturating_sub(ends.len())));
+        self.objects.iter_mut().for_each(|objects| objects.reserve(times, memory));
+    }
+
+    /// Gives memory back that no row will need.
+    pub(crate) fn give_back(&mut self, memory: &Memory) {
+        memory.give_back_vec(self.bytes.take());
+        if let Some(objects) = self.objects.take() {
+            let bytes = objects.bytes_of(&(0..objects.len()));
+            objects.give_back(self.most_bytes.max(bytes) as f64 / bytes.max(1) as f64, memory);
+        }
+    }
+
     /// Appends rows of checked values.
     ///
     /// # Errors
@@ -108,10 +129,14 @@ impl RowBuffer {
     /// Appends the lengths of lists, as integers of `width` bytes.
     pub(crate) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
         let mut before = ends::start(ends, rows.start);
-        for &end in &ends[rows.clone()] {
-            let length = (end - before).to_be_bytes();
-            self.bytes.extend_from_slice(&length[length.len() - width..]);
-            before = end;
+        let lengths = ends[rows.clone()].iter().map(|&end| end - std::mem::replace(&mut before, end));
+        let room = self.bytes.grow(rows.len() * width);
+        if width == 4 {
+            room.as_chunks_mut().0.iter_mut().zip(lengths).for_each(|(to, length)| *to = (length as u32).to_be_bytes());
+        } else {
+            for (to, length) in room.chunks_exact_mut(width).zip(lengths) {
+                to.copy_from_slice(&length.to_be_bytes()[size_of::<i64>() - width..]);
+            }
         }
     }
 
@@ -154,12 +179,22 @@ impl RowBuffer {
     pub(crate) fn clear(&mut self) {
         self.bytes.truncate(0);
         self.levels.iter_mut().for_each(Vec::clear);
-        self.objects.iter_mut().for_each(Column::clear);
+        if let Some(objects) = &mut self.objects {
+            self.most_bytes = self.most_bytes.max(objects.bytes_of(&(0..objects.len())));
+            objects.clear();
+        }
     }
 
     /// The range of items or bytes of rows.
     pub(crate) fn span(&self, rows: &Range<usize>) -> Range<usize> {
         self.lists(0, rows)
+    }
+
+    /// Where the list of each of consecutive rows ends, in items from the first.
+    pub(crate) fn ends(&self, rows: &Range<usize>) -> impl ExactSizeIterator<Item = usize> {
+        let ends = self.levels.first().map(Vec::as_slice).unwrap_or_default();
+        let first = if ends.is_empty() { 0 } else { ends::start(ends, rows.start) };
+        ends.get(rows.clone()).unwrap_or_default().iter().map(move |end| (end - first) as usize)
     }
 
     /// The range of items of consecutive lists of a level.

@@ -49,8 +49,7 @@ pub(crate) fn payload(
         into.extend_from_slice(&pending.stored()[numbers]);
     }
     if matches!(spec.kind, BranchKind::Jagged(..)) {
-        let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
-        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
+        offsets(into, keylen, pending.ends(rows).map(|end| end * width))?;
     }
     Some(Shape { data_bytes, width })
 }
@@ -87,19 +86,19 @@ fn leaves(leaves: &[BranchSpec], pending: &RowBuffer, rows: &Range<usize>, into:
 fn texts(pending: &RowBuffer, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
     let mut writer = Writer::behind(std::mem::take(into));
     let before = writer.position();
-    let mut starts = vec![0];
+    let mut ends = Vec::with_capacity(rows.len());
     for row in rows.clone() {
         writer.string(&pending.stored()[pending.span(&(row..row + 1))]);
-        starts.push(writer.position() - before);
+        ends.push(writer.position() - before);
     }
-    with_offsets(writer, before, keylen, starts, into)
+    with_offsets(writer, before, keylen, ends, into)
 }
 
 /// Returns the appended bytes to `into`, with the offsets of the entries.
-fn with_offsets(writer: Writer, before: usize, keylen: usize, starts: Vec<usize>, into: &mut Vec<u8>) -> Option<Shape> {
+fn with_offsets(writer: Writer, before: usize, keylen: usize, ends: Vec<usize>, into: &mut Vec<u8>) -> Option<Shape> {
     *into = writer.into_bytes();
     let data_bytes = into.len() - before;
-    offsets(into, keylen, starts.into_iter())?;
+    offsets(into, keylen, ends.into_iter())?;
     Some(Shape { data_bytes, width: 0 })
 }
 
@@ -115,12 +114,12 @@ fn vectors(
     const VERSION: i16 = 10;
     let mut writer = Writer::behind(std::mem::take(into));
     let before = writer.position();
-    let mut starts = vec![0];
+    let mut ends = Vec::with_capacity(rows.len());
     for row in rows.clone() {
         writer.framed(VERSION, |writer| vector(spec, pending, 0, row, writer));
-        starts.push(writer.position() - before);
+        ends.push(writer.position() - before);
     }
-    with_offsets(writer, before, keylen, starts, into)
+    with_offsets(writer, before, keylen, ends, into)
 }
 
 /// List `index` of a level: its length and its items.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::column::{BufferId, Field, Kind, Part, Prim, check};
 use crate::error::{Error, Result};
 use crate::schema::{Encoder, Entries, IS_REFERENCED, Pointees, Program, Registry};
-use crate::write::basket::offsets::{Shape, offsets, stored};
+use crate::write::basket::offsets::{Shape, offsets, stored, words};
 use crate::write::basket::pointee::{draft, too_few};
 use crate::write::model::class::Type;
 use crate::write::model::columns::Column;
@@ -32,6 +32,12 @@ fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Colum
     }
 }
 
+/// How many items each of consecutive lists has.
+fn lengths(ends: &[u64], lists: &Range<usize>) -> impl ExactSizeIterator<Item = usize> {
+    let mut before = Column::span(ends, &(0..lists.start)).end as u64;
+    ends[lists.clone()].iter().map(move |&end| (end - std::mem::replace(&mut before, end)) as usize)
+}
+
 /// Bytes of memory of rows of a branch. A column that is not laid out as its class has none: writing it is an error.
 pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
     match &split.data {
@@ -49,7 +55,7 @@ pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
     match &split.data {
         Data::Counts(path, _) => {
             let Some((ends, _)) = lists(column, path) else { return 0 };
-            rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
+            lengths(ends, rows).max().unwrap_or(0) as u64
         }
         Data::Rows(path, Type::Number(number), _) if split.code == COUNTER => {
             let Some(Column::Numbers(width, bytes)) = inside(column, path) else { return 0 };
@@ -60,26 +66,35 @@ pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
     }
 }
 
+/// Where entries are written, and memory for it.
+pub(crate) struct Room<'r> {
+    /// Bytes of the basket's key.
+    pub(crate) keylen: usize,
+    /// What the entries are appended to.
+    pub(crate) into: &'r mut Vec<u8>,
+    /// For values on their way, of whatever content.
+    pub(crate) part: &'r mut Part,
+}
+
 /// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
 pub(crate) fn payload(
     plan: &Plan,
     split: &Split,
     column: &Column,
     rows: &Range<usize>,
-    keylen: usize,
-    into: &mut Vec<u8>,
+    room: Room<'_>,
 ) -> Result<Option<Shape>> {
+    let Room { keylen, into, .. } = room;
     let lost = || Error::mismatch("values are not laid out as their class is");
     match &split.data {
         Data::None => Ok(None),
         Data::Counts(path, has_offsets) => {
             let (ends, _) = lists(column, path).ok_or_else(lost)?;
-            let count = |row: usize| Column::span(ends, &(row..row + 1)).len() as u32;
-            into.extend(rows.clone().flat_map(|row| count(row).to_be_bytes()));
+            words(into, lengths(ends, rows).map(|count| count as u32));
             if !has_offsets {
                 return Ok(Some(Shape { data_bytes: 4 * rows.len(), width: 4 }));
             }
-            Ok(with_offsets(4 * rows.len(), keylen, (0..rows.len() + 1).map(|row| 4 * row), into))
+            Ok(with_offsets(4 * rows.len(), keylen, (1..rows.len() + 1).map(|row| 4 * row), into))
         }
         Data::Rows(path, kind, program) => {
             let column = inside(column, path).ok_or_else(lost)?;
@@ -88,10 +103,10 @@ pub(crate) fn payload(
                     Ok(Some(Shape { data_bytes: width * rows.len(), width }))
                 }
                 (Some(width), _) => {
-                    let starts = (0..rows.len() + 1).map(|row| width * row);
-                    Ok(with_offsets(width * rows.len(), keylen, starts, into))
+                    let ends = (1..rows.len() + 1).map(|row| width * row);
+                    Ok(with_offsets(width * rows.len(), keylen, ends, into))
                 }
-                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), keylen, into),
+                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), Room { into, ..room }),
             }
         }
         Data::Items(path, member, kind, program) => {
@@ -100,13 +115,12 @@ pub(crate) fn payload(
             let span = Column::span(ends, rows);
             match numbers(split, kind, column, &span, into) {
                 Some(width) => {
-                    let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
-                    Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
+                    let ends = ends[rows.clone()].iter().map(|&end| width * (end as usize - span.start));
+                    Ok(with_offsets(width * span.len(), keylen, ends, into))
                 }
                 None => {
-                    let counts: Vec<usize> =
-                        rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len()).collect();
-                    run(plan, program, column, &span, Entries::Items(&counts), keylen, into)
+                    let counts: Vec<usize> = lengths(ends, rows).collect();
+                    run(plan, program, column, &span, Entries::Items(&counts), Room { into, ..room })
                 }
             }
         }
@@ -116,10 +130,10 @@ pub(crate) fn payload(
 fn with_offsets(
     data_bytes: usize,
     keylen: usize,
-    starts: impl ExactSizeIterator<Item = usize>,
+    ends: impl ExactSizeIterator<Item = usize>,
     into: &mut Vec<u8>,
 ) -> Option<Shape> {
-    offsets(into, keylen, starts)?;
+    offsets(into, keylen, ends)?;
     Some(Shape { data_bytes, width: 0 })
 }
 
@@ -145,23 +159,25 @@ fn run(
     column: &Column,
     span: &Range<usize>,
     entries: Entries<'_>,
-    keylen: usize,
-    into: &mut Vec<u8>,
+    room: Room<'_>,
 ) -> Result<Option<Shape>> {
-    let mut fill = Fill { part: Part::new(&program.buffers), pointees: Pointees::default(), registry: &plan.registry };
+    let Room { keylen, into, part } = room;
+    part.reshape(&program.buffers);
+    let mut fill = Fill { part, pointees: Pointees::default(), registry: &plan.registry };
     fill.rows(&program.kind, column, span)?;
+    let Fill { part, pointees, .. } = fill;
     // What lags behind would be written as zeros.
-    check(&program.kind, span.len(), &fill.part)?;
-    let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style));
-    let starts = encoder.entries(program, &plan.registry, &fill.part, &fill.pointees, entries)?;
-    let bytes = encoder.into_writer().into_bytes();
-    into.extend_from_slice(&bytes);
-    Ok(with_offsets(bytes.len(), keylen, starts.into_iter(), into))
+    check(&program.kind, span.len(), part)?;
+    let before = into.len();
+    let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style)).behind(std::mem::take(into));
+    let starts = encoder.entries(program, &plan.registry, part, &pointees, entries)?;
+    *into = encoder.into_writer().into_bytes();
+    Ok(with_offsets(into.len() - before, keylen, starts.into_iter().skip(1), into))
 }
 
 /// From columns as they were given to the buffers of a program.
 struct Fill<'r> {
-    part: Part,
+    part: &'r mut Part,
     pointees: Pointees,
     registry: &'r Arc<Registry>,
 }
@@ -221,6 +237,6 @@ impl Fill<'_> {
     }
 
     fn ends(&mut self, buffer: BufferId, ends: &[u64], rows: &Range<usize>) -> Result<()> {
-        rows.clone().try_for_each(|row| self.part.end_list(buffer, Column::span(ends, &(row..row + 1)).len()))
+        lengths(ends, rows).try_for_each(|length| self.part.end_list(buffer, length))
     }
 }

@@ -27,20 +27,27 @@ pub(crate) fn stored(prim: Prim, from: &[u8], into: &mut Vec<u8>) {
     }
 }
 
-/// Appends the array of entry offsets: one for each entry, and the end.
-pub(crate) fn offsets(
-    payload: &mut Vec<u8>,
-    keylen: usize,
-    starts: impl ExactSizeIterator<Item = usize>,
-) -> Option<()> {
-    let count = u32::try_from(starts.len()).ok()?;
-    payload.reserve_exact(4 * starts.len() + 4);
-    payload.extend_from_slice(&count.to_be_bytes());
-    // Starts only grow, so checking the last one is enough.
-    let mut last = 0;
-    payload.extend(starts.flat_map(|start| {
-        last = keylen + start;
-        (last as i32).to_be_bytes()
-    }));
+/// Appends the array of entry offsets: one for each entry, and the end. `ends` says where each entry ends, counted from
+/// the first. None if that exceeds 32-bit offsets.
+pub(crate) fn offsets(payload: &mut Vec<u8>, keylen: usize, ends: impl ExactSizeIterator<Item = usize>) -> Option<()> {
+    let (count, first) = (u32::try_from(ends.len() + 1).ok()?, u32::try_from(keylen).ok()?);
+    payload.reserve_exact(4 * ends.len() + 8);
+    payload.extend([count, first].iter().flat_map(|word| word.to_be_bytes()));
+    // Ends only grow, so checking the last one is enough.
+    let mut last = keylen;
+    let word = |end: usize| {
+        last = keylen + end;
+        last as u32
+    };
+    words(payload, ends.map(word));
     i32::try_from(last).ok().map(drop)
+}
+
+/// Appends 32-bit words in big-endian order.
+pub(crate) fn words(into: &mut Vec<u8>, words: impl ExactSizeIterator<Item = u32>) {
+    let before = into.len();
+    into.resize(before + 4 * words.len(), 0);
+    for (bytes, word) in into[before..].as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_be_bytes();
+    }
 }

@@ -50,8 +50,7 @@ impl RawEntries {
         if let Some(width) = self.width {
             return Some(Shape { data_bytes, width });
         }
-        let start = |row: usize| self.starts[row] - span.start;
-        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
+        offsets(into, keylen, self.starts[rows.start + 1..rows.end + 1].iter().map(|end| end - span.start))?;
         Some(Shape { data_bytes, width: 0 })
     }
 }

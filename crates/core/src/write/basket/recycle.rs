@@ -1,6 +1,7 @@
 //! Memory that is reused from cluster to cluster.
 
 use crate::codec::Scratch;
+use crate::column::Part;
 use crate::idle::Idle;
 use crate::write::basket::SealedBasket;
 
@@ -44,4 +45,6 @@ pub(crate) struct Workspace {
     pub(crate) codec: Scratch,
     /// Entries before compression.
     pub(crate) payload: Vec<u8>,
+    /// Values on their way to entries.
+    pub(crate) part: Part,
 }

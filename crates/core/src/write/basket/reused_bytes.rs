@@ -1,5 +1,7 @@
 //! Bytes that grow, are emptied, and grow again.
 
+use crate::memory::Memory;
+
 /// Like a `Vec<u8>`, but that memory which was filled once is not filled with zeros again.
 #[derive(Debug, Default)]
 pub(crate) struct ReusedBytes {
@@ -22,6 +24,21 @@ impl ReusedBytes {
             self.memory.resize(self.len, 0);
         }
         &mut self.memory[start..self.len]
+    }
+
+    /// Sees to it that so many bytes have room.
+    pub(crate) fn reserve(&mut self, bytes: usize, memory: &Memory) {
+        if bytes > self.memory.len() {
+            let mut room = memory.take_vec(bytes);
+            room[..self.len].copy_from_slice(self.as_slice());
+            memory.give_back_vec(std::mem::replace(&mut self.memory, room));
+        }
+    }
+
+    /// All memory, which others may use.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.len = 0;
+        std::mem::take(&mut self.memory)
     }
 
     pub(crate) fn extend_from_slice(&mut self, more: &[u8]) {

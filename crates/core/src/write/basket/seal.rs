@@ -12,6 +12,7 @@ use crate::tree::BasketHeader;
 use crate::wire::Writer;
 use crate::write::basket::blocks::Payload;
 use crate::write::basket::buffer::RowBuffer;
+use crate::write::basket::object_payload::Room;
 use crate::write::basket::offsets::Shape;
 use crate::write::basket::recycle::Workspace;
 use crate::write::basket::{InRows, SealedBasket, leaf_payload, object_payload};
@@ -108,8 +109,8 @@ pub(crate) fn seal(
         }
         (BranchLayout::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
         (BranchLayout::Split(plan, ..), Some(split), Some(column)) => {
-            object_payload::payload(plan, split, column, rows, keylen, entries)
-                .map_err(|error| error.in_object(name))?
+            let room = Room { keylen, into: entries, part: &mut work.part };
+            object_payload::payload(plan, split, column, rows, room).map_err(|error| error.in_object(name))?
         }
         _ => None,
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::column::{Native, Number, ends};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::write::model::class::{Type, pair};
 
 /// Values of one type in sequence.
@@ -176,6 +177,38 @@ impl Column {
                 columns.iter_mut().zip(more).for_each(|(column, more)| column.append(more, rows));
             }
             _ => {}
+        }
+    }
+
+    /// Sees to it that `times` as many values as there are have room.
+    pub(crate) fn reserve(&mut self, times: f64, memory: &Memory) {
+        let wanted = |len: usize| (len as f64 * times) as usize;
+        match self {
+            Self::Numbers(_, bytes) if wanted(bytes.len()) > bytes.capacity() => {
+                let mut room = memory.take_vec(wanted(bytes.len()));
+                room.clear();
+                room.extend_from_slice(bytes);
+                memory.give_back_vec(std::mem::replace(bytes, room));
+            }
+            Self::Numbers(..) => {}
+            Self::Lists(ends, items) => {
+                ends.reserve_exact(wanted(ends.len()).saturating_sub(ends.len()));
+                items.reserve(times, memory);
+            }
+            Self::Record(_, columns) => columns.iter_mut().for_each(|column| column.reserve(times, memory)),
+        }
+    }
+
+    /// Gives the memory of numbers and texts back, which has held `times` as many as there are.
+    pub(crate) fn give_back(self, times: f64, memory: &Memory) {
+        match self {
+            Self::Numbers(_, mut bytes) => {
+                let filled = (bytes.len() as f64 * times) as usize;
+                bytes.resize(filled.min(bytes.capacity()), 0);
+                memory.give_back_vec(bytes);
+            }
+            Self::Lists(_, items) => items.give_back(times, memory),
+            Self::Record(_, columns) => columns.into_iter().for_each(|column| column.give_back(times, memory)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{Native, Number};
+use crate::column::{Native, Number, ends};
 use crate::error::{Error, Result};
 use crate::write::model::branch::{BranchKind, BranchSpec, Item};
 use crate::write::model::class::Type;
@@ -359,14 +359,10 @@ fn describe_branch(spec: &BranchSpec) -> String {
 }
 
 fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {
-    let mut before = 0;
-    for &end in ends {
-        if end < before {
-            return Err("was given lists that end before they begin");
-        }
-        before = end;
+    if !ends.is_sorted() || ends.first().is_some_and(|&first| first < 0) {
+        return Err("was given lists that end before they begin");
     }
-    if before as u64 != items as u64 {
+    if ends::total(ends) as u64 != items as u64 {
         return Err("was given lists that do not end with their items");
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The tree being written: rows are buffered until their cluster is full; clusters are sealed, written and published.
 
+pub(crate) mod close;
 pub(crate) mod commit;
 pub(crate) mod in_flight;
 pub(crate) mod push;
@@ -20,7 +21,7 @@ use crate::write::model::branch::{BranchKind, BranchSpec, most_items};
 use crate::write::model::values::Values;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::TreeState;
-use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
+use crate::write::tree::commit::{Cluster, CommitPath, Committer};
 use crate::write::tree::in_flight::InFlight;
 
 /// Takes rows of a tree.
@@ -66,8 +67,10 @@ pub struct TreeWriter {
     pub(crate) rows: usize,
     /// Rows taken since the beginning.
     taken: u64,
-    /// Buffers to reuse for the next cluster.
+    /// Buffers to reuse for the next cluster, with the rows of the previous one.
     next: Vec<RowBuffer>,
+    /// Whether those of this cluster have room for all of it.
+    has_room: bool,
     /// The previous cluster.
     flight: InFlight,
     /// Entries still missing, if branches are added to a tree.
@@ -125,8 +128,8 @@ impl TreeWriter {
         commit_path: Option<Box<dyn CommitPath>>,
     ) -> Self {
         let pending = specs.iter().map(RowBuffer::of).collect();
-        let (rows, taken, next, flight) = (0, 0, Vec::new(), InFlight::None);
-        Self { committer, specs, clustering, pending, rows, taken, next, flight, left, commit_path }
+        let (rows, taken, next, has_room, flight) = (0, 0, Vec::new(), false, InFlight::None);
+        Self { committer, specs, clustering, pending, rows, taken, next, has_room, flight, left, commit_path }
     }
 
     /// The branches.
@@ -173,6 +176,7 @@ impl TreeWriter {
             let most = self.clustering.rows_left(self.rows).map_or(step, |left| left.min(step));
             let part = start..rows.min(start + most);
             start = part.end;
+            self.fill_same_memory();
             for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
                 let appended = match source {
                     Source::Given(values) => pending.append(spec, values, &part),
@@ -286,7 +290,10 @@ impl TreeWriter {
             let next = clustering.next(&Rows(self));
             self.clustering = clustering;
             match next {
-                Next::Wait => return Ok(()),
+                Next::Wait => {
+                    self.make_room();
+                    return Ok(());
+                }
                 // Without compression nothing shrinks.
                 Next::Sample(_) if !self.committer.is_compressed() => self.clustering.sampled(1, 1),
                 Next::Sample(rows) => {
@@ -295,6 +302,23 @@ impl TreeWriter {
                 }
                 Next::Cluster(rows) => self.commit_rows(rows)?,
             }
+        }
+    }
+
+    /// Makes room for the rest of the cluster, once a part of it tells how much that is: buffers that grow step by step
+    /// are copied each time.
+    fn make_room(&mut self) {
+        /// Smaller clusters gain nothing.
+        const LEAST_BYTES: usize = 1 << 20;
+        /// Later rows may be larger, and a step of rows may pass the end.
+        const MORE: f64 = 1.125;
+        if self.has_room || self.waiting_bytes(self.rows) < LEAST_BYTES {
+            return;
+        }
+        self.has_room = true;
+        if let Some(times) = self.clustering.times(&Rows(self)) {
+            let memory = self.committer.output.options.session.memory();
+            self.pending.iter_mut().for_each(|pending| pending.reserve(MORE * times, memory));
         }
     }
 
@@ -397,8 +421,10 @@ impl TreeWriter {
             }
         }
         let mut next = std::mem::take(&mut self.next);
+        next.iter_mut().for_each(RowBuffer::clear);
         if next.is_empty() {
             next = self.specs.iter().map(RowBuffer::of).collect();
+            self.has_room = false;
         }
         for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
             pending.move_rest(spec, rows, next);
@@ -413,161 +439,27 @@ impl TreeWriter {
         if self.committer.pool().is_some() { Ok(()) } else { self.wait_for_commit() }
     }
 
+    /// Goes on in the memory of the cluster that was just committed, where nothing else is done with it: it is in a
+    /// cache, and no second cluster takes memory of its own.
+    pub(crate) fn fill_same_memory(&mut self) {
+        if self.next.is_empty() || self.committer.pool().is_some() {
+            return;
+        }
+        for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut self.next) {
+            next.clear();
+            pending.move_rest(spec, 0, next);
+        }
+        self.pending = std::mem::take(&mut self.next);
+        self.has_room = true;
+    }
+
     /// Waits for the previous cluster.
     fn wait_for_commit(&mut self) -> Result<()> {
         self.committer.output.check_process()?;
         if let Some(cluster) = self.flight.wait(&self.committer, self.commit_path.as_deref())? {
             self.next = cluster.pending;
-            self.next.iter_mut().for_each(RowBuffer::clear);
         }
         Ok(())
-    }
-
-    /// Writes the buffered rows; the tree is visible to every reader once its file is saved or closed.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry. Rows of
-    /// a context of a [`ParallelWriter`](crate::write::ParallelWriter) are not: they stay with its tree, which tries
-    /// again with the next commit, when it is saved, and when it is closed. [`Mismatch`](crate::ErrorKind::Mismatch) if
-    /// branches were added to a tree and got fewer entries than it has: they are not in the tree then. What ends the
-    /// wait ([`interrupt`](crate::interrupt)): then rows that wait are given up, and clusters that were written stay.
-    pub fn close(mut self) -> Result<()> {
-        let flushed = self.flush();
-        if self.commit_path.is_none() && flushed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled) {
-            self.give_up(0);
-        }
-        if self.commit_path.is_some() && flushed.is_err() && self.hand_over().is_err() {
-            return flushed;
-        }
-        if let Some(commit_path) = &mut self.commit_path {
-            // The error may belong to another writer: this one is complete as it has nothing left.
-            let ended = commit_path.end();
-            return flushed.and(ended);
-        }
-        flushed?;
-        let Committer { output, tree: index, name, .. } = &*self.committer;
-        let mut state = output.open_state()?;
-        let tree = &state.trees[*index];
-        let outcome = match &tree.base {
-            Some(base) if !tree.is_whole() => {
-                let error = Error::mismatch("branches were added with another number of entries than the tree has");
-                Err(error.wanted(base.entries, tree.entries).in_object(name))
-            }
-            _ => Ok(()),
-        };
-        if outcome.is_err() {
-            state.abandon(*index);
-        }
-        let tree = &mut state.trees[*index];
-        // A tree without rows was never published.
-        tree.changed |= outcome.is_ok() && tree.key.is_none() && tree.base.is_none();
-        outcome
-    }
-
-    /// Gives up the rows after the first `taken`, as far as they are not written. A cluster that is being written is
-    /// given up where it has none of those before.
-    #[doc(hidden)]
-    pub fn give_up(&mut self, taken: u64) {
-        let waiting = self.taken.saturating_sub(self.rows as u64);
-        let kept = usize::try_from(taken.saturating_sub(waiting)).map_or(self.rows, |kept| kept.min(self.rows));
-        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
-            pending.truncate(spec, kept);
-        }
-        (self.rows, self.taken) = (kept, waiting + kept as u64);
-        let flying = self.flight.rows() as u64;
-        if waiting.saturating_sub(flying) >= taken {
-            self.flight.stop();
-            // Its outcome does not matter, but it has to end.
-            let _ = self.wait_for_commit();
-            let failed = self.flight.take_failed().map_or(0, |cluster| cluster.rows);
-            self.taken = self.taken.saturating_sub(failed as u64);
-            self.left = self.left.map(|left| left + failed as u64);
-        }
-    }
-
-    /// Leaves what could not be written with the tree that many threads fill.
-    fn hand_over(&mut self) -> Result<()> {
-        let Some(commit_path) = &self.commit_path else { return Ok(()) };
-        let failed = self.flight.take_failed();
-        let rest = (self.rows > 0).then(|| Cluster::new(std::mem::take(&mut self.pending), self.rows));
-        self.rows = 0;
-        for cluster in failed.into_iter().chain(rest) {
-            match commit_path.commit_last(&cluster) {
-                // What is written later may fail later, and is reported then.
-                Outcome::Committed(_) => {}
-                Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Discards a tree that was begun, with all its rows. A tree that existed before keeps what was committed; buffered
-    /// rows are dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
-    pub fn discard(mut self) -> Result<()> {
-        self.give_up(0);
-        if let Some(commit_path) = &mut self.commit_path {
-            commit_path.discard();
-            return commit_path.end();
-        }
-        let Committer { output, tree: index, .. } = &*self.committer;
-        let mut state = output.open_state()?;
-        let tree = &state.trees[*index];
-        if tree.base.is_some() {
-            return Ok(());
-        }
-        let was_saved = tree.key.is_some();
-        state.abandon(*index);
-        // The header on storage still refers to it.
-        if was_saved { output.save(&mut state) } else { Ok(()) }
-    }
-}
-
-/// Writes the buffered rows, as [`TreeWriter::close`] does, unless the thread panics. Closing the file returns the
-/// error, if any.
-impl Drop for TreeWriter {
-    fn drop(&mut self) {
-        if self.committer.output.check_process().is_err() {
-            return;
-        }
-        let was_told = self.flight.has_failed();
-        if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
-            return self.abandon(unit, was_told);
-        }
-        if self.commit_path.is_some() {
-            // What waits for storage stays with the tree, which says so if it cannot be written.
-            let mut lost = if std::thread::panicking() { None } else { self.hand_over().err() };
-            let ended = self.commit_path.as_mut().map_or(Ok(()), |commit_path| commit_path.end());
-            lost = lost.or(ended.err());
-            return self.committer.output.defer_error(lost);
-        }
-        let written = if std::thread::panicking() { self.wait_for_commit() } else { self.flush() };
-        let lost = written.err().filter(|_| !was_told);
-        let Committer { output, tree: index, .. } = &*self.committer;
-        output.defer_error(lost);
-        if let Ok(mut state) = output.open_state() {
-            state.trees[*index].is_open = false;
-            if !state.trees[*index].is_whole() {
-                state.abandon(*index);
-            }
-        }
-    }
-}
-
-impl TreeWriter {
-    /// Abandons a numbered unit that was not closed: its buffered rows and queued clusters are dropped.
-    fn abandon(&mut self, unit: u64, was_told: bool) {
-        let Some(commit_path) = &mut self.commit_path else { return };
-        commit_path.discard();
-        let ended = commit_path.end();
-        let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
-        let told = was_told || self.taken == 0 || std::thread::panicking();
-        let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
-        self.committer.output.defer_error(lost.or(ended.err()));
     }
 }
 
