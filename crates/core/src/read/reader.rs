@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::basket_search::first_behind;
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
 use super::row_source::{RowSource, Spot};
 use super::{Column, Selection, columns};
@@ -441,9 +442,10 @@ fn needed_of<'t>(tree: &'t Tree, branch: BranchId, entries: &Range<u64>) -> impl
 /// The baskets of a branch that hold any of these entries.
 fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
     let baskets = branch.baskets();
-    let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
-    let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
-    baskets.get(first..last).unwrap_or_default()
+    let first = first_behind(baskets.len(), entries.start, |basket| baskets[basket].entries.end);
+    let behind = &baskets[first..];
+    let count = behind.iter().take_while(|basket| basket.entries.start < entries.end).count();
+    &behind[..count]
 }
 
 /// What the prefetcher needs to know.

@@ -133,6 +133,7 @@ def _of_words(words: str) -> Any:
         return np.dtype(words)
     except (TypeError, ValueError, SyntaxError):
         pass
+    lossless.awkward()  # what is missing is told as such
     try:
         found = of_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words))
     except Exception:  # the parser's own errors, which name neither branch nor type
