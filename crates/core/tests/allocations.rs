@@ -6,14 +6,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood::column::Number;
 use sapwood::write::{
     BranchKind, BranchSpec, Class, Column, Every, FileWriter, TreeOptions, Type, Values, WriteOptions,
 };
-use sapwood::{File, OpenOptions, Session, read};
+use sapwood::{Entry, File, OpenOptions, Session, read};
 
 struct Counting;
 
@@ -243,51 +243,98 @@ fn objects_behind_pointers_are_decoded_where_they_stay() {
     assert!(answer > 12 << 20 && growth < 3 * answer, "{growth} of {answer} bytes");
 }
 
-/// Bytes that writing a tree of so many megabytes takes, the first and the second time: clusters of 4 MB, without
-/// compression.
-fn written_twice(kind: &Type, megabytes: usize) -> (i64, i64) {
-    let path = sapwood_testkit::scratch(&format!("written-twice-{}.root", kind.name()));
-    // 128 kB a step.
-    let (numbers, ids) = (Column::from(&vec![0.5_f64; 10_000][..]), Column::from(&vec![7_i32; 10_000][..]));
-    let step = match kind {
-        Type::Object(_) => Column::Record(10_000, vec![numbers, ids]),
-        _ => Column::Record(0, Vec::new()),
-    };
-    let how =
-        WriteOptions { session: Session::with_threads(1), compression: "none".parse().ok(), ..WriteOptions::default() };
-    let write = || {
-        let before = LIVE.with(Cell::get);
-        PEAK.with(|peak| peak.set(before));
-        let mut file = FileWriter::recreate(&path, how.clone()).unwrap();
-        let spec = match kind {
-            Type::Object(_) => BranchSpec::new("event", BranchKind::Object(kind.clone(), 99)),
-            _ => BranchSpec::number("event", Number::F64),
-        };
-        let options = TreeOptions { auto_flush: Every::Bytes(4_000_000), ..TreeOptions::default() };
-        let mut tree = file.tree("t", vec![spec], options).unwrap();
-        for _ in 0..megabytes * 1_000_000 / 120_000 {
-            let values = match kind {
-                Type::Object(_) => Values::objects(&step),
-                _ => Values::from(&[0.5_f64; 15_000]),
-            };
-            tree.extend(&[("event", values)]).unwrap();
+/// Bytes that something takes, at its peak.
+fn peak(work: impl FnOnce()) -> i64 {
+    let before = LIVE.with(Cell::get);
+    PEAK.with(|peak| peak.set(before));
+    work();
+    PEAK.with(Cell::get) - before
+}
+
+#[derive(Entry, Clone, Default)]
+struct Hit {
+    x: f64,
+    n: i32,
+}
+
+/// What fills a branch `event`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Given {
+    Numbers,
+    Objects,
+    RowByRow,
+}
+
+/// Writes 22 MB without compression, in clusters of 4 MB, of which the last is not whole.
+fn write(path: &Path, how: &WriteOptions, given: Given) {
+    const ROWS: usize = 15_000;
+    let options = TreeOptions { auto_flush: Every::Bytes(4_000_000), ..TreeOptions::default() };
+    let mut file = FileWriter::recreate(path, how.clone()).unwrap();
+    if given == Given::RowByRow {
+        let mut tree = file.entries("t", "event", 99, options).unwrap();
+        for n in 0..22_000_000 / 12 {
+            tree.fill(&Hit { x: 0.5, n }).unwrap();
         }
         tree.close().unwrap();
-        file.close().unwrap();
-        PEAK.with(Cell::get) - before
+        return file.close().unwrap();
+    }
+    let class = Class::new("Hit").member("x", Type::Number(Number::F64)).member("n", Type::Number(Number::I32));
+    let spec = match given {
+        Given::Objects => BranchSpec::new("event", BranchKind::Object(Type::Object(Arc::new(class)), 99)),
+        _ => BranchSpec::number("event", Number::F64),
     };
-    (write(), write())
+    let step = Column::Record(ROWS, vec![Column::from(&[0.5_f64; ROWS]), Column::from(&[7_i32; ROWS])]);
+    let mut tree = file.tree("t", vec![spec], options).unwrap();
+    for _ in 0..22_000_000 / (ROWS * if given == Given::Objects { 12 } else { 8 }) {
+        let values = match given {
+            Given::Objects => Values::objects(&step),
+            _ => Values::from(&[0.5_f64; ROWS]),
+        };
+        tree.extend(&[("event", values)]).unwrap();
+    }
+    tree.close().unwrap();
+    file.close().unwrap();
 }
 
 #[test]
 fn a_tree_takes_the_memory_of_one_cluster_and_then_that_of_the_tree_before() {
-    let hit = Class::new("Hit").member("x", Type::Number(Number::F64)).member("n", Type::Number(Number::I32));
-    for kind in [Type::Number(Number::F64), Type::Object(Arc::new(hit))] {
-        // The last cluster is not whole.
-        let (first, second) = written_twice(&kind, 22);
-        println!("{}: {first} and {second} bytes", kind.name());
+    let how =
+        WriteOptions { session: Session::with_threads(1), compression: "none".parse().ok(), ..WriteOptions::default() };
+    for given in [Given::Numbers, Given::Objects, Given::RowByRow] {
+        let how = WriteOptions { session: Session::with_threads(1), ..how.clone() };
+        let path = sapwood_testkit::scratch(&format!("written-twice-{given:?}.root"));
+        let [first, second] = [(); 2].map(|()| peak(|| write(&path, &how, given)));
+        println!("{given:?}: {first} and {second} bytes");
         // A cluster and a quarter, the buffers of its first megabyte, and the sealed baskets of a wave.
-        assert!(first < 9_000_000, "{}: {first} bytes of 4 MB a cluster", kind.name());
-        assert!(second < 4_000_000, "{}: {second} bytes", kind.name());
+        assert!(first < 9_000_000, "{given:?}: {first} bytes of 4 MB a cluster");
+        assert!(second < 4_000_000, "{given:?}: {second} bytes");
+        let tree = File::open(&path).unwrap().tree("t").unwrap();
+        let clusters = tree.clusters().len();
+        assert!((5..=6).contains(&clusters) && tree.entries >= 1_800_000, "{clusters}, {} entries", tree.entries);
+    }
+}
+
+#[test]
+fn no_more_room_is_made_than_there_is_use_for() {
+    let path = sapwood_testkit::scratch("room-within-bounds.root");
+    for (auto_flush, cluster_bytes) in [
+        (Every::Entries(u64::MAX), usize::MAX),
+        (Every::Bytes(u64::MAX), usize::MAX),
+        (Every::Never, usize::MAX),
+        (Every::Entries(u64::MAX), 1_200_000),
+    ] {
+        let options = TreeOptions { auto_flush, cluster_bytes, ..TreeOptions::default() };
+        let how = WriteOptions { session: Session::with_threads(1), ..WriteOptions::default() };
+        let bytes = peak(|| {
+            let mut file = FileWriter::recreate(&path, how.clone()).unwrap();
+            let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::F64)], options.clone()).unwrap();
+            (0..20).for_each(|_| tree.extend(&[("x", Values::from(&[0.5_f64; 10_000]))]).unwrap());
+            tree.close().unwrap();
+            file.close().unwrap();
+        });
+        assert!(bytes < 96 << 20, "{auto_flush:?}: {bytes} bytes for 1.6 MB");
+        assert!(File::open(&path).unwrap().tree("t").unwrap().entries == 200_000);
+        // What was never in use does not wait for the next tree.
+        assert!(how.session.memory().idle_bytes() < 16 << 20, "{auto_flush:?}: {:?}", how.session.memory());
     }
 }

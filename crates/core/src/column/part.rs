@@ -518,6 +518,24 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_another_shape_is_as_a_new_one() {
+        let (numbers, ends) = (BufferKind::Numbers(Number::I32), BufferKind::Ends);
+        let shapes = [&[ends, numbers][..], &[numbers, BufferKind::Bytes], &[], &[ends, ends, numbers], &[numbers]];
+        let mut part = Part::default();
+        for kinds in shapes.iter().chain(shapes.iter().rev()) {
+            part.reshape(kinds);
+            assert_eq!(format!("{part:?}"), format!("{:?}", Part::new(kinds)));
+            (part.rows, part.absent_bytes) = (3, 4);
+            for (id, kind) in kinds.iter().enumerate() {
+                match kind {
+                    BufferKind::Ends => part.words_mut(id as BufferId).push(7),
+                    _ => part.bytes_mut(id as BufferId).push(7),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn any_byte_but_zero_is_true() {
         let mut out = [9; 3];
         decode_numbers(Prim::Plain(Number::Bool), &[0, 1, 0x99], &mut out);

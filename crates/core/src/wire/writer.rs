@@ -49,8 +49,8 @@ impl Writer {
         Self { bytes, ..Self::default() }
     }
 
-    /// The same, where `origin` more bytes lie before these.
-    pub(crate) fn behind_both(origin: usize, bytes: Vec<u8>) -> Self {
+    /// The same, where the first of these bytes has position `origin`.
+    pub(crate) fn behind_at(origin: usize, bytes: Vec<u8>) -> Self {
         Self { bytes, origin, ..Self::default() }
     }
 

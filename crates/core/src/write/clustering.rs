@@ -120,7 +120,8 @@ impl Clustering {
         self.entries.and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
     }
 
-    /// How many times the buffered bytes the cluster will have at least, where that is known.
+    /// How many times the buffered rows the cluster will have, as far as these tell: before its entries are known, as
+    /// if nothing shrank.
     pub(super) fn times(&self, waiting: &impl Waiting) -> Option<f64> {
         let (rows, bytes) = (waiting.rows(), waiting.bytes(waiting.rows()));
         let most = self.most_bytes as f64 / bytes.max(1) as f64;

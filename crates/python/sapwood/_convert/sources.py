@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     name: str
     """What a tree of them is called, unless that is said."""
     left_out: Sequence[str] = ()
-    """Branches that are no columns, since Arrow has no type for them."""
+    """Branches of the first file that are no columns of Arrow."""
 
 
 class Wanted(NamedTuple):
@@ -125,8 +125,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     tree = chains.open_tree(source, wanted.options)
     left_out: Sequence[str] = ()
     if wanted.columns is None:
-        ids, names = stream.branches(tree, wanted.filter_name)
-        left_out = stream.left_out(tree, wanted.filter_name)
+        ids, names, left_out = stream.streamed(tree, wanted.filter_name)
     else:
         is_pattern = any(map(reading.is_pattern, wanted.columns))
         # What looks like a pattern and fits no name is an expression.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
@@ -32,6 +31,14 @@ class Task(NamedTuple):
     parts: list[tuple[Any, str]]
     """Files that it is made of, and their formats."""
     overwrite: bool
+
+
+class Done(NamedTuple):
+    """What one file that was written has, and what it lacks."""
+
+    entries: int
+    left_out: str | None
+    """The branches that it lacks, in words."""
 
 
 def wanted_of(
@@ -77,20 +84,20 @@ def tasks(
 
 def run(
     made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None
-) -> int:
-    """Writes files, several at a time. Gives the number of rows."""
+) -> list[Done]:
+    """Writes files, several at a time."""
     workers = max(1, min(len(made), jobs or os.cpu_count() or 1))
     work = partial(convert, wanted=wanted, nullable=nullable)
     if workers == 1:
-        return sum(
+        return [
             work(task, show=progress)
             for task in progress_bar.each(made, len(made), progress, "files", "convert")
-        )
+        ]
     stop = _core.Stop()
     with ThreadPoolExecutor(workers, "sapwood-convert", initializer=stop.heed) as pool:
         try:
             done = pool.map(partial(work, show=False, stop=stop), made)
-            return sum(progress_bar.each(done, len(made), progress, "files", "convert"))
+            return list(progress_bar.each(done, len(made), progress, "files", "convert"))
         except BaseException:
             # The others end at their next batch, or where they wait for a server, and leave nothing.
             stop.set()
@@ -195,16 +202,12 @@ def convert(
     nullable: bool,
     show: bool | None,
     stop: _core.Stop | None = None,
-) -> int:
-    """Writes one file under another name, which it loses when it is complete. Gives the number of rows."""
+) -> Done:
+    """Writes one file under another name, which it loses when it is complete."""
     openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
     ]
     rows = sources.one_after_another(openers)
-    if rows.left_out:
-        first = sources.name_of(task.parts[0][0])
-        words = f"{first}: left out, since Arrow has no type for them: {', '.join(rows.left_out)}"
-        warnings.warn(words, stacklevel=2)
     count, total, base = 0, rows.total or 0, os.path.basename(urls.shown(task.place))
     if not urls.is_url(task.place):
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
@@ -226,7 +229,16 @@ def convert(
         except BaseException:
             writer.abort()
             raise
-    return count
+    return Done(count, _left_out(task, rows.left_out))
+
+
+def _left_out(task: Task, names: Sequence[str]) -> str | None:
+    """The branches that a file lacks, in words."""
+    if not names:
+        return None
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    first = sources.name_of(task.parts[0][0])
+    return f"{first}: left out, since they cannot be columns of Arrow: {', '.join(names[:5])}{more}"
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:

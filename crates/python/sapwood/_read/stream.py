@@ -7,36 +7,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from sapwood import _core
 from sapwood._read import predicate, reading
 from sapwood._read.selection import Range, Selection
 from sapwood._tree import iteration
 from sapwood.errors import UnsupportedError
-from sapwood.interpretation import Grouped
+from sapwood.interpretation import Grouped, Unknown
 
 #: A batch holds about so many bytes of the branches once inflated.
 BATCH = "64 MB"
 
 
-def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
-    """Numbers and names of the branches that a stream of a tree, or of a branch, has: all that Arrow has a
-    type for."""
-    plan = reading.Plan(over, filter_name=filter_name)
-    outputs = _outputs(plan.whole(Selection((0, over.tree.num_entries))))
-    kept = [(output.branch._id, output.name) for output in outputs if output.branch is not None]
+class Streamed(NamedTuple):
+    """What a stream of a tree, or of a branch, has, and what it lacks."""
+
+    ids: list[int]
+    """Numbers of its branches."""
+    names: list[str]
+    """Names of these."""
+    left_out: list[str]
+    """Names of branches that are no columns of Arrow, since it has no type for them, or nothing can decode
+    them."""
+
+
+def streamed(over: Any, filter_name: Any = None) -> Streamed:
+    """The branches that a stream has: all that Arrow has a type for."""
+    plan = reading.Plan(over, filter_name=filter_name).whole(Selection((0, over.tree.num_entries)))
+    kept = [(output.branch._id, output.name) for output in _outputs(plan) if output.branch is not None]
     if not kept:
         raise UnsupportedError(f"{over.object_path!r} has no branch that Arrow has a type for")
-    return [id for id, _ in kept], [name for _, name in kept]
+    ids, names = [id for id, _ in kept], [name for _, name in kept]
+    has = set(names)
+    lost = [output.name for output in plan.outputs if output.branch is not None and output.name not in has]
+    unknown = (
+        branch.path
+        for branch in over.itervalues(filter_name=filter_name)
+        if isinstance(branch.interpretation, Unknown) and branch.path not in has
+    )
+    return Streamed(ids, names, list(dict.fromkeys([*lost, *unknown])))
 
 
-def left_out(over: Any, filter_name: Any = None) -> list[str]:
-    """Names of the branches that a stream leaves out, since Arrow has no type for them."""
-    plan = reading.Plan(over, filter_name=filter_name)
-    outputs = plan.whole(Selection((0, over.tree.num_entries))).outputs
-    kept = set(branches(over, filter_name)[1])
-    return [output.name for output in outputs if output.branch is not None and output.name not in kept]
+def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
+    """Numbers and names of the branches that a stream has."""
+    found = streamed(over, filter_name)
+    return found.ids, found.names
 
 
 def _outputs(plan: reading.Plan) -> list[reading.Output]:

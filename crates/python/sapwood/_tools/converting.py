@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,7 +59,8 @@ def convert(
     target with a level if need be: ``"zstd:5"``, ``"none"``. Steps of ``step_size`` are in memory: one is
     written while the next is read. A file has its name when it is complete; one that is there is only
     replaced with ``overwrite``. Trees have no place for missing values, and RNTuples one with ``nullable``,
-    which makes fields optional.
+    which makes fields optional. Without ``columns``, branches that cannot be columns of Arrow are left out,
+    with a warning that names them.
 
     Columns of CSV and JSON lines have the types that their first block shows, or those of ``types``, by
     column: ``{"code": "string", "id": "uint64"}``, or types of pyarrow. Whole numbers above 2^63 are
@@ -87,7 +89,10 @@ def convert(
 
     wanted = work.wanted_of(columns, cut, filter_name, aliases, step_size, threads, types, dict(others))
     tasks = work.tasks(files, target, format, source_format, compression, overwrite, wanted)
-    return Converted([task.place for task in tasks], work.run(tasks, wanted, nullable, jobs, progress))
+    done = work.run(tasks, wanted, nullable, jobs, progress)
+    for words in (one.left_out for one in done if one.left_out is not None):
+        warnings.warn(words, stacklevel=2)
+    return Converted([task.place for task in tasks], sum(one.entries for one in done))
 
 
 __all__ = ["Converted", "convert"]

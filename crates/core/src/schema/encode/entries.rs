@@ -41,10 +41,12 @@ impl Encoder {
         Self { style: Some(style), ..Self::new(keylen) }
     }
 
-    /// Has entries follow bytes that are no entries: none of them, or the key.
+    /// Appends entries to bytes: there are none yet, or the whole key.
     pub(crate) fn behind(self, bytes: Vec<u8>) -> Self {
-        let origin = self.writer.position().saturating_sub(bytes.len());
-        Self { writer: Writer::behind_both(origin, bytes), ..self }
+        let keylen = self.writer.position();
+        debug_assert!(bytes.is_empty() || bytes.len() == keylen, "{} bytes before entries", bytes.len());
+        let origin = if bytes.is_empty() { keylen } else { 0 };
+        Self { writer: Writer::behind_at(origin, bytes), ..self }
     }
 
     /// Writes entries in sequence; returns the start of each, counted from the first, and the end of the last.

@@ -193,8 +193,9 @@ impl RowBuffer {
     /// Where the list of each of consecutive rows ends, in items from the first.
     pub(crate) fn ends(&self, rows: &Range<usize>) -> impl ExactSizeIterator<Item = usize> {
         let ends = self.levels.first().map(Vec::as_slice).unwrap_or_default();
-        let first = if ends.is_empty() { 0 } else { ends::start(ends, rows.start) };
-        ends.get(rows.clone()).unwrap_or_default().iter().map(move |end| (end - first) as usize)
+        let first = if rows.is_empty() { 0 } else { ends::start(ends, rows.start) };
+        let ends = if rows.is_empty() { &[] } else { &ends[rows.clone()] };
+        ends.iter().map(move |end| (end - first) as usize)
     }
 
     /// The range of items of consecutive lists of a level.

@@ -8,6 +8,8 @@ pub(crate) struct ReusedBytes {
     /// Initialised as far as it ever was in use.
     memory: Vec<u8>,
     len: usize,
+    /// The most bytes that were in use.
+    most: usize,
 }
 
 impl ReusedBytes {
@@ -35,10 +37,11 @@ impl ReusedBytes {
         }
     }
 
-    /// All memory, which others may use.
+    /// All memory, which others may use; none if most of it was never in use, and would only count as if it were.
     pub(crate) fn take(&mut self) -> Vec<u8> {
-        self.len = 0;
-        std::mem::take(&mut self.memory)
+        self.truncate(0);
+        let memory = std::mem::take(&mut self.memory);
+        if std::mem::take(&mut self.most) < memory.len() / 2 { Vec::new() } else { memory }
     }
 
     pub(crate) fn extend_from_slice(&mut self, more: &[u8]) {
@@ -47,6 +50,7 @@ impl ReusedBytes {
 
     /// Keeps the first bytes, and all memory.
     pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.most = self.most.max(self.len);
         self.len = self.len.min(bytes);
     }
 }

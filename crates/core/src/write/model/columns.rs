@@ -199,13 +199,16 @@ impl Column {
         }
     }
 
-    /// Gives the memory of numbers and texts back, which has held `times` as many as there are.
+    /// Gives the memory of numbers and texts back, which has held about `times` as many as there are. What was never in
+    /// use for the most part is dropped: it would only count as memory that waits.
     pub(crate) fn give_back(self, times: f64, memory: &Memory) {
         match self {
             Self::Numbers(_, mut bytes) => {
-                let filled = (bytes.len() as f64 * times) as usize;
-                bytes.resize(filled.min(bytes.capacity()), 0);
-                memory.give_back_vec(bytes);
+                let filled = ((bytes.len() as f64 * times) as usize).min(bytes.capacity());
+                if filled >= bytes.capacity() / 2 {
+                    bytes.resize(filled, 0);
+                    memory.give_back_vec(bytes);
+                }
             }
             Self::Lists(_, items) => items.give_back(times, memory),
             Self::Record(_, columns) => columns.into_iter().for_each(|column| column.give_back(times, memory)),

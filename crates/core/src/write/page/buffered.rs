@@ -158,6 +158,13 @@ mod tests {
             }
         }
         assert!(matches!(column.range(200..1_000), Cow::Borrowed(_)), "a stretch is not copied");
+        let into_stretch = expected.len() - 16 - 50_000;
+        column.truncate(into_stretch);
+        assert_eq!(column.last_chunk(), expected[..into_stretch].last_chunk());
+        column.tail().extend_from_slice(&[9; 8]);
+        assert_eq!((column.len(), column.last_chunk()), (into_stretch + 8, Some(&[9; 8])));
+        column.truncate(into_stretch);
+        expected.truncate(into_stretch);
         for bytes in [expected.len(), expected.len() - 1, 400_000, 300_100, 300_000, 50, 0] {
             column.truncate(bytes);
             assert_eq!((column.len(), &column.range(0..bytes)[..]), (bytes, &expected[..bytes]), "the first {bytes}");

@@ -114,6 +114,9 @@ impl TreeWriter {
 impl Drop for TreeWriter {
     fn drop(&mut self) {
         self.end();
+        if self.committer.output.check_process().is_err() {
+            return; // a thread of the parent may have held the lock of the memory
+        }
         let memory = self.committer.output.options.session.memory();
         self.pending.iter_mut().chain(&mut self.next).for_each(|buffer| buffer.give_back(memory));
     }

@@ -69,7 +69,7 @@ pub struct TreeWriter {
     taken: u64,
     /// Buffers to reuse for the next cluster, with the rows of the previous one.
     next: Vec<RowBuffer>,
-    /// Whether those of this cluster have room for all of it.
+    /// Whether room was made for the rest of this cluster.
     has_room: bool,
     /// The previous cluster.
     flight: InFlight,
@@ -176,7 +176,6 @@ impl TreeWriter {
             let most = self.clustering.rows_left(self.rows).map_or(step, |left| left.min(step));
             let part = start..rows.min(start + most);
             start = part.end;
-            self.fill_same_memory();
             for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
                 let appended = match source {
                     Source::Given(values) => pending.append(spec, values, &part),
@@ -291,6 +290,7 @@ impl TreeWriter {
             self.clustering = clustering;
             match next {
                 Next::Wait => {
+                    self.fill_same_memory();
                     self.make_room();
                     return Ok(());
                 }
@@ -310,15 +310,22 @@ impl TreeWriter {
     fn make_room(&mut self) {
         /// Smaller clusters gain nothing.
         const LEAST_BYTES: usize = 1 << 20;
+        /// Where clusters are larger, buffers grow.
+        const MOST_BYTES: usize = 64 << 20;
         /// Later rows may be larger, and a step of rows may pass the end.
         const MORE: f64 = 1.125;
-        if self.has_room || self.waiting_bytes(self.rows) < LEAST_BYTES {
+        if self.has_room {
+            return;
+        }
+        let waiting = self.waiting_bytes(self.rows);
+        if waiting < LEAST_BYTES || self.committer.output.check_process().is_err() {
             return;
         }
         self.has_room = true;
         if let Some(times) = self.clustering.times(&Rows(self)) {
+            let times = MORE * times.min(MOST_BYTES as f64 / waiting as f64);
             let memory = self.committer.output.options.session.memory();
-            self.pending.iter_mut().for_each(|pending| pending.reserve(MORE * times, memory));
+            self.pending.iter_mut().for_each(|pending| pending.reserve(times, memory));
         }
     }
 
@@ -424,8 +431,8 @@ impl TreeWriter {
         next.iter_mut().for_each(RowBuffer::clear);
         if next.is_empty() {
             next = self.specs.iter().map(RowBuffer::of).collect();
-            self.has_room = false;
         }
+        self.has_room = false;
         for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
             pending.move_rest(spec, rows, next);
         }
@@ -439,18 +446,19 @@ impl TreeWriter {
         if self.committer.pool().is_some() { Ok(()) } else { self.wait_for_commit() }
     }
 
-    /// Goes on in the memory of the cluster that was just committed, where nothing else is done with it: it is in a
-    /// cache, and no second cluster takes memory of its own.
-    pub(crate) fn fill_same_memory(&mut self) {
+    /// Goes on in the memory of the cluster that was just committed, where nothing else is done with it: no second
+    /// cluster takes memory of its own.
+    fn fill_same_memory(&mut self) {
         if self.next.is_empty() || self.committer.pool().is_some() {
             return;
         }
+        let memory = self.committer.output.options.session.memory();
         for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut self.next) {
             next.clear();
             pending.move_rest(spec, 0, next);
+            pending.give_back(memory);
         }
         self.pending = std::mem::take(&mut self.next);
-        self.has_room = true;
     }
 
     /// Waits for the previous cluster.

@@ -10,9 +10,6 @@ impl TreeWriter {
     /// [`write_whole_clusters`](Self::write_whole_clusters), which must follow.
     #[inline]
     pub(crate) fn push(&mut self, row: impl FnOnce(&mut Column)) {
-        if self.rows == 0 {
-            self.fill_same_memory();
-        }
         if let Some(objects) = self.pending.first_mut().and_then(|pending| pending.objects_mut()) {
             row(objects);
             self.rows += 1;
