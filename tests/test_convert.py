@@ -515,8 +515,8 @@ def test_branches_without_a_column_are_named(tmp_path: Path) -> None:
         tree.extend({"event": [Event(hits=[Hit(x=np.float32(2))])], "y": [1.0]})
         file["other"] = {"x": [1]}
     done = command(f"{tmp_path}/objects.root:t", tmp_path / "a.csv")
-    said = f"sapwood: warning: {tmp_path}/objects.root:t: left out, since they cannot be columns of Arrow: event\n"
-    assert done.returncode == 0 and done.stderr == said
+    said = f"{tmp_path}/objects.root:t: left out, since they cannot be columns of Arrow: event"
+    assert done.returncode == 0 and done.stderr == f"sapwood: warning: {said}\n"
     with pytest.warns(UserWarning, match="left out, since they cannot be columns of Arrow: event"):
         sapwood.convert(f"{tmp_path}/objects.root:t", tmp_path / "b.csv")
     done = command(f"{tmp_path}/objects.root:t", tmp_path / "c.csv", "-c", "y")
