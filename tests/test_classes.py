@@ -320,6 +320,32 @@ def test_values_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert sapwood.open(tmp_path / "a.root")["t/x"].array().tolist() == [2.0]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_fields_that_are_no_members_are_refused(tmp_path: Path, packed: bool) -> None:
+    """What is no member has no branch: it would be lost without a word."""
+
+    @dataclasses.dataclass
+    class Held(Base):
+        at: Point
+        points: list[Point]
+
+    def rows(point: dict[str, float], **more: int) -> Any:
+        held = {"run": 1, "weights": [0.5], "at": {"x": 1.0, "y": 2.0}, "points": [point], **more}
+        made = ak.Array([held, held | {"points": []}])
+        return made if packed else ak.Array(ak.contents.IndexedArray(ak.index.Index64([0, 1]), made.layout))
+
+    with sapwood.recreate(tmp_path / "others.root") as file:
+        tree = file.mktree("t", {"held": Held})
+        with pytest.raises(ValueError, match="objects of class Point have no member 'z'"):
+            tree.extend({"held": rows({"x": 1.0, "y": 2.0, "z": 3.0})})
+        words = "objects of class Held have no member 'more', 'even': leave out"
+        with pytest.raises(ValueError, match=words):
+            tree.extend({"held": rows({"x": 1.0, "y": 2.0}, more=1, even=2)})
+        tree.extend({"held": rows({"x": 1.0, "y": 2.0})})  # members of the base stand among the others
+    read = sapwood.open(tmp_path / "others.root")["t"]
+    assert read["run"].array().tolist() == [1, 1] and read["points.x"].array().tolist() == [[1.0], []]
+
+
 def test_keys_and_whole_numbers_of_two_kinds(tmp_path: Path) -> None:
     @dataclasses.dataclass
     class Big:

@@ -349,7 +349,7 @@ def _member(value: Any, member: str, is_base: bool, usual: dict[str, Any]) -> An
     return getattr(value, member, usual[member]) if member in usual else getattr(value, member)
 
 
-def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
+def _as_it_lies(kind: Type, layout: Any, first: int, last: int, *, is_base: bool = False) -> Column:
     """The values from ``first`` to ``last`` of an Awkward layout: what need not be packed is not."""
     ak = awkward()
 
@@ -370,12 +370,14 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
             return _of_numbers(kind, plain.reshape(last - first, *shape, *plain.shape[1:]), last - first)
     elif word == "object" and type(layout) is ak.contents.RecordArray and not layout.is_tuple:
         places = {name: place for place, name in enumerate(layout.fields)}
-        _check_members(kind[1], places)
+        _check_members(kind[1], places, is_base)
         columns = [
-            _as_it_lies(of, layout if _is_class(is_base, of) else layout.contents[places[name]], first, last)
-            if name in places or _is_class(is_base, of)
+            _as_it_lies(of, layout, first, last, is_base=True)
+            if _is_class(of_base, of)
+            else _as_it_lies(of, layout.contents[places[name]], first, last)
+            if name in places
             else _repeated(kind[1], name, of, last - first)
-            for name, of, is_base, _ in kind[1][2]
+            for name, of, of_base, _ in kind[1][2]
         ]
         return "record", last - first, columns
     item = item_of(kind)
@@ -384,10 +386,12 @@ def _as_it_lies(kind: Type, layout: Any, first: int, last: int) -> Column:
         start, end = int(offsets[0]), int(offsets[-1])
         ends = (offsets[1:] - start).astype("u8")
         return "lists", ends, _as_it_lies(item, layout.content, start, end)
-    return _of_layout(kind, ak.to_layout(ak.to_packed(layout[first:last])))
+    return _of_layout(kind, ak.to_layout(ak.to_packed(layout[first:last])), is_base=is_base)
 
 
-def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
+def _check_members(kind: tuple[Any, ...], fields: Collection[str], is_base: bool) -> None:
+    """Refuses records without a member of their class, or with fields that are none: what is no member would be
+    lost. A base is only a part of its records."""
     usual = _usual(kind)
     missing = [
         name
@@ -396,6 +400,19 @@ def _check_members(kind: tuple[Any, ...], fields: Collection[str]) -> None:
     ]
     if missing:
         raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
+    known = _names_of(kind) | NEW_OBJECT.keys()
+    others = [name for name in fields if not is_base and name not in known]
+    if others:
+        listed = ", ".join(map(repr, others[:5])) + (" ..." if len(others) > 5 else "")
+        raise errors.MismatchError(
+            f"objects of class {kind[0]} have no member {listed}: leave out what is not to be written"
+        )
+
+
+def _names_of(kind: tuple[Any, ...]) -> set[str]:
+    """Names of the members of a class and its bases."""
+    inherited = (_names_of(of[1]) for _, of, is_base, _ in kind[2] if _is_class(is_base, of))
+    return {name for name, *_ in kind[2]}.union(*inherited)
 
 
 def _is_class(is_base: bool, of: Type) -> bool:
@@ -441,7 +458,7 @@ def _of_numbers(kind: Type, values: Any, rows: int) -> Column:
     return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
 
 
-def _of_layout(kind: Type, layout: Any) -> Column:
+def _of_layout(kind: Type, layout: Any, *, is_base: bool = False) -> Column:
     """The same of an Awkward layout that is packed, without touching the values one by one."""
     ak = awkward()
 
@@ -481,12 +498,14 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     if word == "object":
         if not layout.is_record:
             raise wrong()
-        _check_members(kind[1], layout.fields)
+        _check_members(kind[1], layout.fields, is_base)
         columns = [
-            _of_layout(of, layout if _is_class(is_base, of) else layout.content(name))
-            if name in layout.fields or _is_class(is_base, of)
+            _of_layout(of, layout, is_base=True)
+            if _is_class(of_base, of)
+            else _of_layout(of, layout.content(name))
+            if name in layout.fields
             else _repeated(kind[1], name, of, len(layout))
-            for name, of, is_base, _ in kind[1][2]
+            for name, of, of_base, _ in kind[1][2]
         ]
         return "record", len(layout), columns
     if not (layout.is_list or layout.is_regular):

@@ -36,6 +36,8 @@ def gathered(schema: Schema, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         if members:
             if given is None:
                 out = {column: values for column, values in out.items() if column not in used}
+            else:  # what is no member is refused with the records
+                members |= {field: value for field, value in fields.items() if field not in used}
             out[name] = awkward().zip(members, depth_limit=1)
     return out
 
