@@ -122,6 +122,20 @@ impl Memory {
         Ok(room.into()) // its memory
     }
 
+    /// Moves a vector into memory with room for so many bytes, unless it has that room.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) if the system has no such memory: the vector stays where it is.
+    pub(crate) fn try_grow(&self, bytes: &mut Vec<u8>, wanted: usize) -> Result<()> {
+        if wanted > bytes.capacity() {
+            let mut room = self.try_room(wanted)?;
+            room.extend_from_slice(bytes);
+            *bytes = room;
+        }
+        Ok(())
+    }
+
     /// As [`lend`](Self::lend), of a vector, without a copy.
     pub(crate) fn lend_vec(&self, full: Vec<u8>) -> Bytes {
         self.lend(BytesMut::from(Bytes::from(full)))

@@ -332,8 +332,8 @@ fn no_more_room_is_made_than_there_is_use_for() {
             tree.close().unwrap();
             file.close().unwrap();
         });
-        assert!(bytes < 96 << 20, "{auto_flush:?}: {bytes} bytes for 1.6 MB");
-        assert!(File::open(&path).unwrap().tree("t").unwrap().entries == 200_000);
+        assert!(bytes < 96 << 20, "{auto_flush:?}: {bytes} bytes of room for 1.6 MB");
+        assert_eq!(File::open(&path).unwrap().tree("t").unwrap().entries, 200_000);
         // What was never in use does not wait for the next tree.
         assert!(how.session.memory().idle_bytes() < 16 << 20, "{auto_flush:?}: {:?}", how.session.memory());
     }

@@ -127,13 +127,7 @@ impl Part {
     ///
     /// [`Limit`](crate::ErrorKind::Limit) where the system has no such memory.
     pub(crate) fn reserve(&mut self, id: BufferId, memory: &Memory, bytes: usize) -> Result<()> {
-        let into = self.bytes_mut(id);
-        if bytes > into.capacity() {
-            let mut room = memory.try_room(bytes)?;
-            room.extend_from_slice(into);
-            *into = room;
-        }
-        Ok(())
+        memory.try_grow(self.bytes_mut(id), bytes)
     }
 
     /// Moves all numbers and texts into larger memory, where `expected` says of their bytes how many there will be.

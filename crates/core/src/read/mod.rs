@@ -5,7 +5,7 @@
 //! fills each piece of the result in its final position.
 
 pub mod arrow;
-pub(crate) mod basket_search;
+mod basket_search;
 mod batch;
 mod column;
 mod declared;

@@ -442,7 +442,7 @@ fn needed_of<'t>(tree: &'t Tree, branch: BranchId, entries: &Range<u64>) -> impl
 /// The baskets of a branch that hold any of these entries.
 fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
     let baskets = branch.baskets();
-    let first = first_behind(baskets.len(), entries.start, |basket| baskets[basket].entries.end);
+    let first = first_behind(baskets, entries.start, |basket| basket.entries.end);
     let behind = &baskets[first..];
     let count = behind.iter().take_while(|basket| basket.entries.start < entries.end).count();
     &behind[..count]

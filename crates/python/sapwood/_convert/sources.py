@@ -125,7 +125,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     tree = chains.open_tree(source, wanted.options)
     left_out: Sequence[str] = ()
     if wanted.columns is None:
-        ids, names, left_out = stream.streamed(tree, wanted.filter_name)
+        ids, names, left_out = stream.branches_and_left_out(tree, wanted.filter_name)
     else:
         is_pattern = any(map(reading.is_pattern, wanted.columns))
         # What looks like a pattern and fits no name is an expression.

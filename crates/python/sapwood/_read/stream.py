@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 from sapwood import _core
 from sapwood._read import predicate, reading
@@ -20,39 +20,36 @@ from sapwood.interpretation import Grouped, Unknown
 BATCH = "64 MB"
 
 
-class Streamed(NamedTuple):
-    """What a stream of a tree, or of a branch, has, and what it lacks."""
-
-    ids: list[int]
-    """Numbers of its branches."""
-    names: list[str]
-    """Names of these."""
-    left_out: list[str]
-    """Names of branches that are no columns of Arrow, since it has no type for them, or nothing can decode
-    them."""
+def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
+    """Numbers and names of the branches that a stream of a tree, or of a branch, has: all that Arrow has a
+    type for."""
+    return _kept(over, _everything(over, filter_name))
 
 
-def streamed(over: Any, filter_name: Any = None) -> Streamed:
-    """The branches that a stream has: all that Arrow has a type for."""
-    plan = reading.Plan(over, filter_name=filter_name).whole(Selection((0, over.tree.num_entries)))
-    kept = [(output.branch._id, output.name) for output in _outputs(plan) if output.branch is not None]
-    if not kept:
-        raise UnsupportedError(f"{over.object_path!r} has no branch that Arrow has a type for")
-    ids, names = [id for id, _ in kept], [name for _, name in kept]
+def branches_and_left_out(over: Any, filter_name: Any) -> tuple[list[int], list[str], list[str]]:
+    """The same, and names of the branches that a stream leaves out, since Arrow has no type for them, or
+    nothing can decode them."""
+    plan = _everything(over, filter_name)
+    ids, names = _kept(over, plan)
     has = set(names)
-    lost = [output.name for output in plan.outputs if output.branch is not None and output.name not in has]
-    unknown = (
+    lost = [output.name for output in plan.outputs if output.name not in has]
+    unknown = [
         branch.path
         for branch in over.itervalues(filter_name=filter_name)
         if isinstance(branch.interpretation, Unknown) and branch.path not in has
-    )
-    return Streamed(ids, names, list(dict.fromkeys([*lost, *unknown])))
+    ]
+    return ids, names, list(dict.fromkeys(lost + unknown))
 
 
-def branches(over: Any, filter_name: Any = None) -> tuple[list[int], list[str]]:
-    """Numbers and names of the branches that a stream has."""
-    found = streamed(over, filter_name)
-    return found.ids, found.names
+def _everything(over: Any, filter_name: Any) -> reading.Plan:
+    return reading.Plan(over, filter_name=filter_name).whole(Selection((0, over.tree.num_entries)))
+
+
+def _kept(over: Any, plan: reading.Plan) -> tuple[list[int], list[str]]:
+    kept = [(output.branch._id, output.name) for output in _outputs(plan) if output.branch is not None]
+    if not kept:
+        raise UnsupportedError(f"{over.object_path!r} has no branch that Arrow has a type for")
+    return [id for id, _ in kept], [name for _, name in kept]
 
 
 def _outputs(plan: reading.Plan) -> list[reading.Output]:

@@ -400,7 +400,7 @@ def _check_members(kind: tuple[Any, ...], fields: Collection[str], is_base: bool
     ]
     if missing:
         raise errors.MismatchError(f"objects of class {kind[0]} lack {', '.join(map(repr, missing))}")
-    known = _names_of(kind) | NEW_OBJECT.keys()
+    known = names_of(kind) | NEW_OBJECT.keys()
     others = [name for name in fields if not is_base and name not in known]
     if others:
         listed = ", ".join(map(repr, others[:5])) + (" ..." if len(others) > 5 else "")
@@ -409,10 +409,10 @@ def _check_members(kind: tuple[Any, ...], fields: Collection[str], is_base: bool
         )
 
 
-def _names_of(kind: tuple[Any, ...]) -> set[str]:
+def names_of(kind: tuple[Any, ...]) -> set[str]:
     """Names of the members of a class and its bases."""
-    inherited = (_names_of(of[1]) for _, of, is_base, _ in kind[2] if _is_class(is_base, of))
-    return {name for name, *_ in kind[2]}.union(*inherited)
+    inherited = (names_of(of[1]) for _, of, is_base, _ in kind[2] if _is_class(is_base, of))
+    return {name for name, of, is_base, _ in kind[2] if not _is_class(is_base, of)}.union(*inherited)
 
 
 def _is_class(is_base: bool, of: Type) -> bool:

@@ -6,11 +6,11 @@ Here they become records with the members of the class again, and lists of recor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sapwood._write.branch_schema import Schema
-from sapwood._write.classes import Type, item_of
+from sapwood._write.classes import Type, item_of, names_of
 from sapwood._write.lossless import awkward
 from sapwood._write.tables import is_awkward
 
@@ -55,17 +55,8 @@ def _is_split(kind: tuple[Any, ...], array: Any) -> bool:
     """Whether records have sub-branches for fields, and not the members of a class."""
     if not is_awkward(array) or not array.layout.is_record:
         return False
-    known = set(_names(kind))
+    known = names_of(kind)
     return any(field not in known or _is_node(field, array[field]) for field in array.fields)
-
-
-def _names(kind: tuple[Any, ...]) -> Iterator[str]:
-    """The members of a class and its bases."""
-    for name, of, is_base, _ in kind[2]:
-        if is_base and of[0] == "object":
-            yield from _names(of[1])
-        else:
-            yield name
 
 
 def _members(

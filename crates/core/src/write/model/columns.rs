@@ -184,13 +184,8 @@ impl Column {
     pub(crate) fn reserve(&mut self, times: f64, memory: &Memory) {
         let wanted = |len: usize| (len as f64 * times) as usize;
         match self {
-            Self::Numbers(_, bytes) if wanted(bytes.len()) > bytes.capacity() => {
-                let mut room = memory.take_vec(wanted(bytes.len()));
-                room.clear();
-                room.extend_from_slice(bytes);
-                memory.give_back_vec(std::mem::replace(bytes, room));
-            }
-            Self::Numbers(..) => {}
+            // Without such memory it grows step by step.
+            Self::Numbers(_, bytes) => drop(memory.try_grow(bytes, wanted(bytes.len()))),
             Self::Lists(ends, items) => {
                 ends.reserve_exact(wanted(ends.len()).saturating_sub(ends.len()));
                 items.reserve(times, memory);

@@ -113,10 +113,10 @@ impl TreeWriter {
 /// error, if any.
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        self.end();
         if self.committer.output.check_process().is_err() {
-            return; // a thread of the parent may have held the lock of the memory
+            return; // of the parent's threads one may have held any lock
         }
+        self.end();
         let memory = self.committer.output.options.session.memory();
         self.pending.iter_mut().chain(&mut self.next).for_each(|buffer| buffer.give_back(memory));
     }
@@ -125,9 +125,6 @@ impl Drop for TreeWriter {
 impl TreeWriter {
     /// Writes what is left, or gives it up.
     fn end(&mut self) {
-        if self.committer.output.check_process().is_err() {
-            return;
-        }
         let was_told = self.flight.has_failed();
         if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
             return self.abandon(unit, was_told);
