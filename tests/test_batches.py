@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from support import rust_examples
 from support.rootrun import root
-
-REPOSITORY = Path(__file__).resolve().parent.parent
 
 ENTRIES = {
     "number": [1, -2, 3],
@@ -45,13 +42,8 @@ answer(found)
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the Rust program ``crates/core/examples/batches.rs`` writes."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("cargo is not installed")
     path = tmp_path_factory.mktemp("batches") / "batches.root"
-    command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", "batches", "--", str(path)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:]
+    rust_examples.run("batches", path)
     return path
 
 

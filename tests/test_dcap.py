@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support import servers
+from support import rust_examples, servers
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
@@ -41,14 +40,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def door(local: Path) -> Iterator[str]:
     """`dcap://` of a server (`crates/testkit/examples/dcap.rs`) with the file, without a path."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("cargo is not installed")
-    example = ["--quiet", "--package", "sapwood-testkit", "--example", "dcap"]
-    subprocess.run([cargo, "build", *example], cwd=REPOSITORY, check=True, timeout=900)
-    command = [cargo, "run", *example, "--", str(local)]
+    command = [str(rust_examples.built("dcap")), str(local)]
     with subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin and process.stdout
         port = process.stdout.readline().strip()

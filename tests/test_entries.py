@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from support import rust_examples
 from support.rootrun import root
-
-REPOSITORY = Path(__file__).resolve().parent.parent
 
 POINT = "struct Point { double x, y; };\n"
 CPP = (
@@ -135,23 +130,7 @@ TREES = ["split99", "split1", "whole", "objects99", "objects0"]
 
 def entries(*arguments: object) -> str:
     """Runs the Rust program ``crates/core/examples/entries.rs``."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("cargo is not installed")
-    command = [
-        cargo,
-        "run",
-        "--quiet",
-        "--package",
-        "sapwood",
-        "--example",
-        "entries",
-        "--",
-        *map(str, arguments),
-    ]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return rust_examples.run("entries", *arguments)
 
 
 def shown(text: str) -> list[Any]:

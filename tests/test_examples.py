@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support import rust_examples
 from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
@@ -84,30 +84,12 @@ def test_numbered_units_are_the_same_bytes_for_any_number_of_workers(tmp_path: P
 
 
 def test_toy_shower_keeps_momentum(tmp_path: Path) -> None:
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("cargo is not installed")
     files = []
-    for threads in ("1", "3"):
-        files.append(tmp_path / threads / "shower.root")
+    for threads in (1, 3):
+        files.append(tmp_path / str(threads) / "shower.root")
         files[-1].parent.mkdir()
-        command = [
-            cargo,
-            "run",
-            "--quiet",
-            "--package",
-            "sapwood",
-            "--example",
-            "shower",
-            "--",
-            str(files[-1]),
-            "2500",
-            threads,
-            "numbered",
-        ]
         # It adds up the momenta of each event itself.
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr[-3000:]
+        rust_examples.run("shower", files[-1], 2500, threads, "numbered")
     assert files[0].read_bytes() == files[1].read_bytes()
 
 

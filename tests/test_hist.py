@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support import rust_examples
 from support.rootobjects import COMPARE
 from support.rootrun import root
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 FILLS = """
 import struct
 from array import array
@@ -115,19 +112,6 @@ answer(told)
 """
 
 
-def example(name: str, *arguments: object) -> str:
-    """Runs a Rust program of ``crates/core/examples``."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
-            pytest.fail("cargo is required in CI")
-        pytest.skip("cargo is not installed")
-    command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", name, "--", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=REPOSITORY, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 def numbers(path: Path) -> None:
     """Rows of x, y, z, value and weight, with flow, values on edges, NaN and infinities among them."""
     chance = random.Random(11)
@@ -152,7 +136,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
     """What Rust and ROOT say of the same fills, and the folder with their files."""
     place = tmp_path_factory.mktemp("hist")
     numbers(place / "numbers")
-    ours = json.loads(example("histograms", place / "numbers", place / "ours.root"))
+    ours = json.loads(rust_examples.run("histograms", place / "numbers", place / "ours.root"))
     theirs = root(FILLS, place / "numbers", place / "theirs.root")
     return place, ours, theirs
 
