@@ -34,4 +34,4 @@ def tree(path: str) -> Any:
 def theirs(path: str) -> Any:
     return pytest.importorskip("uproot").open(path)["folder/tree"]
 
-pytest_plugins = ["support.browser", "support.c_library", "support.jsroot"]
+pytest_plugins = ["support.browser", "support.c_library", "support.jsroot", "support.ntuples"]

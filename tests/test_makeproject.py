@@ -121,7 +121,7 @@ def test_root_compiles_the_header_and_reads_the_file(path: Path, tmp_path: Path)
         '#include "classes.h"\ninline int charge(const lab::Track &t) { return t.charge; }\n'
     )
     lines = """
-assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1
+assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1
 file = ROOT.TFile(sys.argv[2])
 found = {}
 for name in ("t", "whole"):
@@ -168,7 +168,7 @@ def test_root_compiles_the_classes_of_an_rntuple(tmp_path: Path) -> None:
     text = header.read_text()
     assert "#include <memory>" in text and "class std::vector<ProjectHit>+" in text
     lines = """
-assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1
+assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1
 def read():
     reader = ROOT.RNTupleReader.Open("t", sys.argv[2])
     view = reader.GetView["ProjectEvent"]("event")

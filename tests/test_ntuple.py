@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 import sapwood
 
-from support.ntuples import DUMP, DUMP_TREE, HOWS, UNORDERED, library, made, normal, rows_of
+from support.ntuples import DUMP, DUMP_TREE, HOWS, UNORDERED, normal, rows_of
 from support.rootrun import root
-
-__all__ = ["library", "made"]  # fixtures
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_every_value_of_root_is_read(made: Any, how: str) -> None:
-    path, values = made(how)
+def test_every_value_of_root_is_read(ntuples_made: Any, how: str) -> None:
+    path, values = ntuples_made(how)
     with sapwood.open(path) as file:
         ntuple = file["all"]
         assert ntuple.num_entries == HOWS[how][1] and ntuple.description == "fields of many types"
@@ -32,8 +30,8 @@ def test_every_value_of_root_is_read(made: Any, how: str) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_parts_are_the_same_as_the_whole(made: Any, threads: int) -> None:
-    path, values = made("small pages")
+def test_parts_are_the_same_as_the_whole(ntuples_made: Any, threads: int) -> None:
+    path, values = ntuples_made("small pages")
     rng = np.random.default_rng(5)
     with sapwood.open(path, threads=threads) as file:
         ntuple = file["all"]
@@ -50,8 +48,8 @@ def test_parts_are_the_same_as_the_whole(made: Any, threads: int) -> None:
         assert rows_of(ak.concatenate([step["strings"] for step in steps]), "strings") == values["strings"]
 
 
-def test_members_are_read_alone(made: Any) -> None:
-    path, values = made("one cluster")
+def test_members_are_read_alone(ntuples_made: Any) -> None:
+    path, values = ntuples_made("one cluster")
     ntuple = sapwood.open(path)["all"]
     assert rows_of(ntuple["object.fName"].array(), "") == [row["fName"] for row in values["object"]]
     assert rows_of(ntuple["objects.fBase"].array(), "") == [
@@ -67,9 +65,11 @@ def test_members_are_read_alone(made: Any) -> None:
         ntuple["objects.fOthers"]
 
 
-def test_what_is_written_is_read_by_root_and_uproot(made: Any, library: Path, tmp_path: Path) -> None:
+def test_what_is_written_is_read_by_root_and_uproot(
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path
+) -> None:
     uproot = pytest.importorskip("uproot")
-    path, values = made("small pages")
+    path, values = ntuples_made("small pages")
     source = sapwood.open(path)["all"]
     # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain
     # ones.
@@ -100,7 +100,7 @@ def test_what_is_written_is_read_by_root_and_uproot(made: Any, library: Path, tm
                 "all", first, "here", compression=compression, cluster_bytes=4000, page_bytes=300
             )
             ntuple.extend({name: array[111:] for name, array in arrays.items()})
-    root(DUMP, library, " ".join(map(str, files.values())), *names)
+    root(DUMP, ntuple_library, " ".join(map(str, files.values())), *names)
     for ours in files.values():
         again = sapwood.open(ours)["all"]
         assert len(again.clusters) > 3
@@ -133,8 +133,8 @@ def test_what_uproot_writes_is_read(tmp_path: Path) -> None:
         assert arrays[name].to_list() == ak.Array(array).to_list(), name
 
 
-def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
-    path, values = made("small pages")
+def test_rows_streams_and_cuts_are_as_those_of_trees(ntuples_made: Any) -> None:
+    path, values = ntuples_made("small pages")
     ntuple = sapwood.open(path)["all"]
     rows = ntuple.rows()
     assert len(rows) == 300
@@ -158,8 +158,8 @@ def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
             refused()
 
 
-def test_rows_in_any_order_learn_what_is_used(made: Any) -> None:
-    path, values = made("small pages")
+def test_rows_in_any_order_learn_what_is_used(ntuples_made: Any) -> None:
+    path, values = ntuples_made("small pages")
     with sapwood.open(path) as file:
         ntuple = file["all"]
         rows = ntuple.rows()
@@ -197,9 +197,9 @@ def test_files_of_rntuples_by_assignment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["raw", "small keys", "late fields", "cluster groups"])
 def test_root_reads_every_value_of_copies_and_sums(
-    made: Any, library: Path, tmp_path: Path, how: str
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path, how: str
 ) -> None:
-    path, values = made(how)
+    path, values = ntuples_made(how)
     copy, moved, merged = (tmp_path / name for name in ("copy.root", "moved.root", "merged.root"))
     for ours in (copy, moved):
         with sapwood.recreate(ours) as file:
@@ -210,7 +210,7 @@ def test_root_reads_every_value_of_copies_and_sums(
         file.rename("folder/moved", "all")
     sapwood.merge(merged, [path, copy])
     files = {copy: 1, moved: 1, merged: 2}
-    root(DUMP, library, " ".join(map(str, files)), *values)
+    root(DUMP, ntuple_library, " ".join(map(str, files)), *values)
     for ours, times in files.items():
         dumped = json.loads(Path(f"{ours}.json").read_text())
         ntuple = sapwood.open(ours)["all"]
@@ -233,7 +233,7 @@ class SmallRecords:
         return self._core.ntuple(*arguments, max_key_bytes=400, **options)
 
 
-def test_payloads_in_several_records_are_read_by_root(library: Path, tmp_path: Path) -> None:
+def test_payloads_in_several_records_are_read_by_root(ntuple_library: Path, tmp_path: Path) -> None:
     path = tmp_path / "small.root"
     data = {
         "int32": np.arange(5000, dtype="i4"),
@@ -246,14 +246,14 @@ def test_payloads_in_several_records_are_read_by_root(library: Path, tmp_path: P
     found = sapwood.verify(path)
     assert not found and not found.damaged, [str(finding) for finding in found]
     assert len(sapwood.open(path)["all"].clusters) > 5
-    root(DUMP, library, path, *data)
+    root(DUMP, ntuple_library, path, *data)
     dumped = json.loads(Path(f"{path}.json").read_text())
     for name, values in data.items():
         rows = ak.Array(values).to_list() * 2
         assert dumped[name] == rows and sapwood.open(path)["all"][name].array().to_list() == rows, name
 
 
-def test_merged_fields_begin_late_and_are_converted(library: Path, tmp_path: Path) -> None:
+def test_merged_fields_begin_late_and_are_converted(ntuple_library: Path, tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     first = {"int32": np.arange(5, dtype="i4"), "vector": ak.Array([[1, -2], [], [3], [], []])}
     first["vector"] = ak.values_astype(first["vector"], "int32")
@@ -280,7 +280,7 @@ def test_merged_fields_begin_late_and_are_converted(library: Path, tmp_path: Pat
     wanted = {name: ak.Array(values).to_list() * 4 for name, values in first.items()}
     for name, zero in absent.items():
         wanted[name] = ([zero] * 5 + ak.Array(second[name]).to_list()) * 2
-    root(DUMP, library, merged, *wanted)
+    root(DUMP, ntuple_library, merged, *wanted)
     dumped = json.loads(Path(f"{merged}.json").read_text())
     ours, theirs = sapwood.open(merged)["all"], uproot.open(merged)["all"]
     for name, rows in wanted.items():
@@ -306,7 +306,7 @@ def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.* branches that count items are left out")
-def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
+def test_trees_become_rntuples(ntuple_library: Path, tmp_path: Path) -> None:
     data = {"int32": np.arange(50, dtype="i4"), "vector": ak.Array([[k] * (k % 4) for k in range(50)])}
     data["string"] = ak.Array([str(k) for k in range(50)])
     data["vector"] = ak.values_astype(data["vector"], "int32")
@@ -321,7 +321,7 @@ def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
     assert opened.classnames(cycle=False)["all"] == "ROOT::RNTuple" and opened["h"].values().tolist()
     for name, values in data.items():
         assert opened["all"][name].array().to_list() == ak.Array(values).to_list()
-    root(DUMP, library, made, *data)
+    root(DUMP, ntuple_library, made, *data)
     dumped = json.loads(Path(f"{made}.json").read_text())
     assert dumped == {name: ak.Array(values).to_list() for name, values in data.items()}
     sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", cut="int32 % 7 == 3", drop=["string", "nv*"])
@@ -347,8 +347,10 @@ REWRITES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     "how", ["one cluster", "small pages", "no checksums", "small keys", "cluster groups"]
 )
-def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path: Path, how: str) -> None:
-    path, values = made(how)
+def test_rewritten_rntuples_are_read_by_root(
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path, how: str
+) -> None:
+    path, values = ntuples_made(how)
     entries = HOWS[how][1]
     files = {name: tmp_path / f"{name}.root" for name in REWRITES}
     mask = [value % 3 == 1 for value in values["uint16"]]
@@ -360,7 +362,7 @@ def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path:
         )
         found = sapwood.verify(target)
         assert not found and not found.damaged, [str(finding) for finding in found]
-    root(DUMP, library, " ".join(map(str, files.values())))
+    root(DUMP, ntuple_library, " ".join(map(str, files.values())))
     for name, target in files.items():
         dumped = json.loads(Path(f"{target}.json").read_text())
         ours = sapwood.open(target)["all"]
@@ -388,12 +390,12 @@ def in_tree(name: str, row: Any) -> Any:
     return ([] if row is None else [row]) if name in OPTIONAL else row
 
 
-def test_rntuples_become_trees(made: Any, library: Path, tmp_path: Path) -> None:
-    path, values = made("small pages")
+def test_rntuples_become_trees(ntuples_made: Any, ntuple_library: Path, tmp_path: Path) -> None:
+    path, values = ntuples_made("small pages")
     tree = tmp_path / "tree.root"
     with pytest.raises(
         sapwood.errors.UnsupportedError,
-        match=r"several types \(type std::variant<std::int32_t,std::string>\): leave .*--drop.*all/variant"
+        match=r"several types \(type std::variant<std::int32_t,std::string>\): leave .*--drop.*all/variant",
     ):
         sapwood.rewrite(path, tree, to="ttree")
     assert not tree.exists()
@@ -409,7 +411,7 @@ def test_rntuples_become_trees(made: Any, library: Path, tmp_path: Path) -> None
     assert (before.clusters, after.clusters, after.entries) == (5, 5, 300)
     found = sapwood.verify(tree)
     assert not found and not found.damaged, [str(finding) for finding in found]
-    root(DUMP_TREE, library, tree)
+    root(DUMP_TREE, ntuple_library, tree)
     dumped = json.loads(Path(f"{tree}.json").read_text())
     assert list(dumped) == [name for name in values if name not in [*NOT_IN_TREES, "tuple", "tuples"]]
     opened = sapwood.open(tree)["all"]

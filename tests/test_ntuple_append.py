@@ -14,15 +14,13 @@ import pytest
 import sapwood
 
 from support.killed import Teller, killed_after
-from support.ntuples import DUMP, HOWS, UNORDERED, library, made, rows_of
+from support.ntuples import DUMP, HOWS, UNORDERED, rows_of
 from support.rootrun import root
 
-__all__ = ["library", "made"]  # fixtures
 
-
-def dumped(path: Path, library: Path, *names: str) -> dict[str, Any]:
+def dumped(path: Path, ntuple_library: Path, *names: str) -> dict[str, Any]:
     """What ROOT reads."""
-    root(DUMP, library, path, *names)
+    root(DUMP, ntuple_library, path, *names)
     values: dict[str, Any] = json.loads(Path(f"{path}.json").read_text())
     return {
         name: [sorted(row, key=repr) for row in rows] if name in UNORDERED else rows
@@ -36,9 +34,11 @@ def sound(path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, how: str) -> None:
+def test_entries_follow_those_of_root(
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path, how: str
+) -> None:
     uproot = pytest.importorskip("uproot")
-    path, values = made(how)
+    path, values = ntuples_made(how)
     grown = tmp_path / "grown.root"
     shutil.copy(path, grown)
     source = sapwood.open(path)["all"]
@@ -50,7 +50,7 @@ def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, 
     sound(grown)
     ours = sapwood.open(grown)["all"]
     assert ours.num_entries == HOWS[how][1] + 2 * 77
-    by_root = dumped(grown, library)
+    by_root = dumped(grown, ntuple_library)
     for name, rows in values.items():
         expected = rows + rows[:77] * 2
         assert rows_of(ours[name].array(), name) == expected, name
@@ -65,15 +65,19 @@ def test_entries_follow_those_of_root(made: Any, library: Path, tmp_path: Path, 
 
 @pytest.mark.parametrize("compression", ["keep", "zstd", None])
 def test_pages_are_merged_into_those_of_several_records(
-    made: Any, library: Path, tmp_path: Path, compression: str | None
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path, compression: str | None
 ) -> None:
-    (path, values), (other, _), (late, _) = made("small keys"), made("small pages"), made("late fields")
+    (path, values), (other, _), (late, _) = (
+        ntuples_made("small keys"),
+        ntuples_made("small pages"),
+        ntuples_made("late fields"),
+    )
     grown = tmp_path / "grown.root"
     shutil.copy(path, grown)
     for _ in range(2):
         sapwood.merge(grown, [other, late, path], append=True, compression=compression)
     sound(grown)
-    ours, by_root = sapwood.open(grown)["all"], dumped(grown, library)
+    ours, by_root = sapwood.open(grown)["all"], dumped(grown, ntuple_library)
     sources = [sapwood.open(source)["all"] for source in (other, late, path)]
     assert ours.num_entries == 300 + 2 * (300 + 200 + 300)
     for name, rows in values.items():
@@ -91,10 +95,10 @@ def test_pages_are_merged_into_those_of_several_records(
 @pytest.mark.parametrize("compression", ["zstd", None])
 @pytest.mark.parametrize("cut", [False, True])
 def test_clusters_in_several_records_are_recovered(
-    made: Any, library: Path, tmp_path: Path, compression: str | None, cut: bool
+    ntuples_made: Any, ntuple_library: Path, tmp_path: Path, compression: str | None, cut: bool
 ) -> None:
     """The process is killed after a save and two more clusters; or the file is cut within the last of them."""
-    path, values = made("small keys")
+    path, values = ntuples_made("small keys")
     grown = tmp_path / "grown.root"
     shutil.copy(path, grown)
     source = sapwood.open(path)["all"]
@@ -121,7 +125,7 @@ def test_clusters_in_several_records_are_recovered(
     sapwood.recover(grown)
     sound(grown)
     times = 2 if cut else 3
-    ours, by_root = sapwood.open(grown)["all"], dumped(grown, library)
+    ours, by_root = sapwood.open(grown)["all"], dumped(grown, ntuple_library)
     assert ours.num_entries == 300 + 150 * times
     for name, rows in values.items():
         expected = rows + rows[:150] * times
@@ -178,7 +182,7 @@ def test_values_get_the_bits_that_their_columns_have(tmp_path: Path) -> None:
     assert root(READ, path) == first * 2
 
 
-def test_late_fields_of_each_kind(library: Path, tmp_path: Path) -> None:
+def test_late_fields_of_each_kind(ntuple_library: Path, tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     path = tmp_path / "late.root"
     late = {
@@ -221,7 +225,7 @@ def test_late_fields_of_each_kind(library: Path, tmp_path: Path) -> None:
         expected[name] = [absent[name]] * times[0] + plain[name] * times[1]
     expected["double"] = [0.0] * 22 + [1.0] * 5
     ours, theirs = sapwood.open(path)["all"], uproot.open(path)["all"]
-    by_root = dumped(path, library, *(name for name in expected if name != "record"))
+    by_root = dumped(path, ntuple_library, *(name for name in expected if name != "record"))
     for name, rows in expected.items():
         assert ours[name].array().tolist() == rows, name
         assert ours[name].array(entry_start=3, entry_stop=21).tolist() == rows[3:21], name
@@ -230,7 +234,7 @@ def test_late_fields_of_each_kind(library: Path, tmp_path: Path) -> None:
             assert by_root[name] == rows, name
 
 
-def test_what_uproot_wrote_is_added_to(library: Path, tmp_path: Path) -> None:
+def test_what_uproot_wrote_is_added_to(ntuple_library: Path, tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     path = tmp_path / "uproot.root"
     data = {"int32": np.arange(50, dtype="i4"), "vector": ak.Array([[k] * (k % 4) for k in range(50)])}
@@ -239,7 +243,7 @@ def test_what_uproot_wrote_is_added_to(library: Path, tmp_path: Path) -> None:
     with sapwood.update(path) as file, file.append("all", compression="lz4:4") as ntuple:
         ntuple.extend(data)
     sound(path)
-    by_root = dumped(path, library, *data)
+    by_root = dumped(path, ntuple_library, *data)
     for name, values in data.items():
         rows = ak.Array(values).tolist() * 2
         assert sapwood.open(path)["all"][name].array().tolist() == rows

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 import sapwood
 
-from support.ntuples import DUMP, library, made, rows_of
+from support.ntuples import DUMP, rows_of
 from support.rootrun import root
-
-__all__ = ["library", "made"]  # fixtures
 
 
 @dataclasses.dataclass
@@ -45,8 +43,8 @@ def derived(value: dict[str, Any]) -> Derived:
     return Derived(**{**values, "fMember": Base(**values["fMember"])})
 
 
-def test_root_reads_dataclasses(made: Any, library: Path, tmp_path: Path) -> None:
-    _, values = made("small pages")
+def test_root_reads_dataclasses(ntuples_made: Any, ntuple_library: Path, tmp_path: Path) -> None:
+    _, values = ntuples_made("small pages")
     objects = {
         "object": [Base(**row) for row in values["object"]],
         "derived": [derived(row) for row in values["derived"]],
@@ -70,7 +68,7 @@ def test_root_reads_dataclasses(made: Any, library: Path, tmp_path: Path) -> Non
         ntuple = file.mkrntuple("all", kinds, cluster_bytes=4000, page_bytes=300)
         ntuple.extend({name: column[:100] for name, column in objects.items()})
         ntuple.extend({name: column[100:] for name, column in objects.items()})
-    root(DUMP, library, ours, *kinds)
+    root(DUMP, ntuple_library, ours, *kinds)
     dumped = json.loads(Path(f"{ours}.json").read_text())
     again = sapwood.open(ours)["all"]
     assert len(again.clusters) > 3
@@ -78,13 +76,13 @@ def test_root_reads_dataclasses(made: Any, library: Path, tmp_path: Path) -> Non
         assert dumped[name] == values[name], name
         assert rows_of(again[name].array(), name) == values[name], name
         assert list(again[name].objects(kind)) == objects[name], name
-    theirs = sapwood.open(made("small pages")[0])["all"]
+    theirs = sapwood.open(ntuples_made("small pages")[0])["all"]
     for name, kind in kinds.items():
         assert list(theirs[name].objects(kind, 20, 290)) == objects[name][20:290], name
 
 
-def test_classes_of_fields_become_dataclasses(made: Any) -> None:
-    path, values = made("small pages")
+def test_classes_of_fields_become_dataclasses(ntuples_made: Any) -> None:
+    path, values = ntuples_made("small pages")
     source = sapwood.makeproject(path)
     names: dict[str, Any] = {}
     exec(source, names)  # noqa: S102

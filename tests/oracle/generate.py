@@ -51,7 +51,7 @@ def load_root(build: Path, libraries: list[str], compile_now: bool = False) -> A
             for header in ("cases.h", "dump.h"):
                 shutil.copy(HERE / header, build)
             ROOT.gSystem.SetFlagsOpt("-O0")  # the dictionary is large, the work is small
-            if not ROOT.gSystem.CompileMacro(str(build / f"{name}.C"), "kOs"):
+            if not ROOT.gSystem.CompileMacro(str(build / f"{name}.C"), "kgs"):
                 raise SystemExit(f"ACLiC cannot compile {name}.C")
         elif ROOT.gSystem.Load(str(build / f"{name}_C.so")) < 0:
             raise SystemExit(f"cannot load {name}_C.so")

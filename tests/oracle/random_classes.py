@@ -379,7 +379,7 @@ def generate(folder: Path, seed: int) -> None:
     macro.write_text(Source(seed).source())
     head = (
         "import ROOT; ROOT.gErrorIgnoreLevel = ROOT.kError; ROOT.gROOT.SetBatch(True); ROOT.gSystem.SetFlagsOpt('-O0'); "
-        f"assert ROOT.gSystem.CompileMacro({str(macro)!r}, 'kOs'); "
+        f"assert ROOT.gSystem.CompileMacro({str(macro)!r}, 'kgs'); "
     )
     for line in (f"ROOT.write({str(path)!r})", f"ROOT.dump_file({str(path)!r}, {str(out)!r})"):
         done = subprocess.run(

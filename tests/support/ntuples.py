@@ -56,8 +56,8 @@ def rows_of(array: Any, name: str) -> list[Any]:
     return [sorted(row, key=repr) for row in rows] if name in UNORDERED else rows
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def ntuple_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The macro, compiled by ROOT."""
     return compiled(tmp_path_factory.mktemp("macro"), MACRO.stem, MACRO.read_text())
 
@@ -75,12 +75,12 @@ HOWS = {
 """Compression, entries, entries a cluster, flags of the macro."""
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Any:
+@pytest.fixture(scope="session")
+def ntuples_made(tmp_path_factory: pytest.TempPathFactory, ntuple_library: Path) -> Any:
     """Files that ROOT wrote, and the values that it reads from them, by name."""
     folder = tmp_path_factory.mktemp("ntuples")
     words = {name: "-".join(map(str, how)) for name, how in HOWS.items()}
-    root(WRITE, library, folder, *words.values())
+    root(WRITE, ntuple_library, folder, *words.values())
 
     def find(name: str) -> tuple[Path, dict[str, Any]]:
         path = folder / f"{words[name]}.root"

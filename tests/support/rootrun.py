@@ -50,6 +50,6 @@ def root(lines: str, *arguments: object, timeout: float = 600) -> Any:
 def compiled(folder: Path, name: str, code: str) -> Path:
     """The library that ROOT makes of C++ with its classes, functions and links of dictionaries."""
     (folder / f"{name}.C").write_text(code)
-    lines = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"'
+    lines = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kgs"), "ACLiC cannot compile it"'
     root(lines, folder / f"{name}.C")
     return folder / f"{name}_C.so"
