@@ -31,6 +31,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m bench.read.papers
 	$(BIN)/python -m bench.read.streaming
 	$(BIN)/python -m bench.read.packed
+	$(BIN)/python -m bench.read.steps
 	$(BIN)/python -m bench.read.cold
 	$(BIN)/python -m bench.read.cores
 	$(BIN)/python -m bench.write.writing

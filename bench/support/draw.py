@@ -352,7 +352,7 @@ def draw(results: dict[str, Any], docs: Path) -> None:
             peaks(rows, having("memory")),
         ]
     text.append(
-        "## More\n\n[Many small things](benchmarks/many.md): chains of files, histograms, keys. "
+        "## More\n\n[Many small things](benchmarks/many.md): chains of files, histograms, keys. [Small steps](benchmarks/steps.md). "
         "[Cold files and slow links](benchmarks/cold.md), [reading with many cores](benchmarks/reading-cores.md). "
         "[Queries](benchmarks/queries.md), [RNTuple](benchmarks/rntuple.md), [merging](benchmarks/merging.md), "
         "[parallel writing](benchmarks/parallel.md), [layouts](benchmarks/layout.md), [compression](benchmarks/compression.md), "

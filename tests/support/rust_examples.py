@@ -14,8 +14,8 @@ from support.c_library import REPOSITORY, needed
 def built(name: str) -> Path:
     """The program of ``crates/*/examples/NAME.rs``.
 
-    All crates but the Python package are selected, so that it has the features it has in `make test-rust`: where that
-    ran before, nothing is built again.
+    All crates but the Python package are selected, so that it has the features it has in `make test-rust`:
+    where that ran before, nothing is built again.
     """
     command = [needed("cargo"), "build", "--quiet", "--workspace", "--exclude", "sapwood-python"]
     command += ["--example", name, "--message-format=json"]

@@ -135,7 +135,8 @@ impl NTuple {
     /// Entry ranges of steps of `size` entries, which end where clusters end if that is wanted and one fits.
     fn steps(&self, py: Python<'_>, start: u64, stop: u64, size: u64, by_clusters: bool) -> PyResult<Steps> {
         let clusters = if by_clusters { run(py, || self.engine.clusters())? } else { Vec::new() };
-        Ok(Steps::new(start..stop, size, clusters.into_iter().map(|range| range.end).collect()))
+        let borders = clusters.into_iter().map(|range| range.end).collect();
+        Ok(Steps::new(start..stop, size, borders, self.engine.stepping()))
     }
 
     /// The names of all fields that have one, depth first, and the field above each.
@@ -241,7 +242,7 @@ impl NTuple {
         by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let query = arrow::plain(&self.engine, &self.ids(&ids)?);
-        arrow::stream_capsule(py, query, &names, steps.0.clone(), by_python)
+        arrow::stream_capsule(py, query, &names, steps.ranges.clone(), by_python)
     }
 
     /// Reads fields for entries `start..stop`, or for ascending `entries`, in one plan. `progress` is called with the

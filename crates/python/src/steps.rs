@@ -1,19 +1,24 @@
 //! Steps of an iteration, for Python.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sapwood::read;
+use sapwood::tree::Stepping;
 
-/// Entry ranges one after another.
+/// Entry ranges one after another. Until the last one was taken, reads carry over what they cut.
 #[derive(Clone)]
 #[pyclass(module = "sapwood._core")]
-pub(crate) struct Steps(pub(crate) read::Steps);
+pub(crate) struct Steps {
+    pub(crate) ranges: read::Steps,
+    stepping: Option<Arc<Stepping>>,
+}
 
 impl Steps {
     /// Steps of `entries`; `borders` are in order.
-    pub(crate) fn new(entries: Range<u64>, size: u64, borders: Vec<u64>) -> Self {
-        Self(read::Steps::new(entries, size, borders))
+    pub(crate) fn new(entries: Range<u64>, size: u64, borders: Vec<u64>, stepping: Stepping) -> Self {
+        Self { ranges: read::Steps::new(entries, size, borders), stepping: Some(Arc::new(stepping)) }
     }
 }
 
@@ -24,6 +29,10 @@ impl Steps {
     }
 
     fn __next__(&mut self) -> Option<(u64, u64)> {
-        self.0.next().map(|step| (step.start, step.end))
+        let step = self.ranges.next();
+        if step.is_none() {
+            self.stepping = None;
+        }
+        step.map(|step| (step.start, step.end))
     }
 }

@@ -73,7 +73,8 @@ impl Tree {
     /// Entry ranges of steps of `size` entries, which end where clusters end if that is wanted and one fits.
     fn steps(&self, py: Python<'_>, start: u64, stop: u64, size: u64, by_clusters: bool) -> PyResult<Steps> {
         let clusters = if by_clusters { run(py, || Ok(self.0.clusters()))? } else { Vec::new() };
-        Ok(Steps::new(start..stop, size, clusters.into_iter().map(|range| range.end).collect()))
+        let borders = clusters.into_iter().map(|range| range.end).collect();
+        Ok(Steps::new(start..stop, size, borders, self.0.stepping()))
     }
 
     /// The record as an object.
@@ -243,6 +244,6 @@ impl Tree {
         steps: PyRef<'_, Steps>,
         by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::stream_capsule(py, arrow::plain(&self.0, &ids), &names, steps.0.clone(), by_python)
+        arrow::stream_capsule(py, arrow::plain(&self.0, &ids), &names, steps.ranges.clone(), by_python)
     }
 }

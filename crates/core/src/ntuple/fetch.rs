@@ -11,6 +11,7 @@ use super::page_list::Page;
 use super::payload::{in_file, is_spread, read_payloads};
 use crate::codec::{Scratch, inflate};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::Memory;
 use crate::read::{InFlight, Origin};
 use crate::wire::Limits;
 
@@ -84,16 +85,22 @@ pub(super) fn inflated_bytes(page: &Page, stored: usize, bits: u16, limits: &Lim
     Ok(whole as usize)
 }
 
-/// A page, checked and inflated.
-pub(super) fn inflated(page: &Page, bytes: &Bytes, bits: u16, limits: &Limits, scratch: &mut Scratch) -> Result<Bytes> {
+/// A page, checked and inflated, in memory of its own.
+pub(super) fn inflated(
+    page: &Page,
+    bytes: &[u8],
+    bits: u16,
+    limits: &Limits,
+    memory: &Memory,
+    scratch: &mut Scratch,
+) -> Result<Bytes> {
     let stored = checked(page, bytes)?;
-    let whole = inflated_bytes(page, stored.len(), bits, limits)?;
-    if stored.len() == whole {
-        return Ok(bytes.slice(..whole));
+    let mut out = memory.try_take(inflated_bytes(page, stored.len(), bits, limits)?)?;
+    match stored.len() == out.len() {
+        true => out.copy_from_slice(stored),
+        false => inflate(stored, &mut out, scratch)?,
     }
-    let mut out = vec![0; whole];
-    inflate(stored, &mut out, scratch)?;
-    Ok(Bytes::from(out))
+    Ok(memory.lend(out))
 }
 
 /// Where the bytes of a page come from, with its checksum; `known` ones are there already.

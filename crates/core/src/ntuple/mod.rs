@@ -52,10 +52,12 @@ pub use read::{columns, columns_with};
 pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
+use bytes::Bytes;
+
 use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
-use crate::tree::TreeCache;
+use crate::tree::{Carried, Stepping, TreeCache};
 use page_list::ClusterPages;
 
 /// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].
@@ -120,6 +122,7 @@ pub struct NTuple {
     models: Vec<OnceLock<Result<Arc<Model>, Error>>>,
     registry: OnceLock<Arc<Registry>>,
     cache: TreeCache,
+    carried: Arc<Carried<Bytes>>,
 }
 
 /// The page lists of all groups, and the clusters in the order of entries.
@@ -157,6 +160,15 @@ impl NTuple {
     /// The top-level fields: an entry has one value of each.
     pub fn top(&self) -> &[FieldId] {
         &self.top
+    }
+
+    /// Begins an iteration: as long as the answer lives, reads carry over pages that they cut.
+    ///
+    /// # Example
+    ///
+    /// See [`Stepping`].
+    pub fn stepping(&self) -> Stepping {
+        self.carried.begin()
     }
 
     /// The cache of its pages.

@@ -69,6 +69,7 @@ impl NTuple {
             lists: OnceLock::new(),
             registry: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
+            carried: Arc::default(),
         })
     }
 
@@ -99,6 +100,7 @@ impl NTuple {
             lists: OnceLock::new(),
             registry: OnceLock::new(),
             cache: TreeCache::new(self.file.options().cache_bytes),
+            carried: Arc::default(),
         })
     }
 

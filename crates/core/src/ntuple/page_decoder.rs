@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
+use super::PageLists;
 use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, checked, inflated_bytes};
+use super::fetch::{PageId, checked, inflated, inflated_bytes};
 use super::plan::Plan;
-use crate::codec::{LentScratch, inflate};
+use crate::codec::{LentScratch, Scratch, inflate};
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -36,11 +37,20 @@ pub(super) struct Job {
     pub(super) piece: usize,
     pub(super) slot: BytesMut,
     pub(super) stored: Bytes,
+    /// The page, where it is inflated already: it is not read then.
+    pub(super) inflated: Option<Bytes>,
 }
 
 impl Job {
+    /// Bytes that are read.
     pub(super) fn stored_bytes(&self) -> u64 {
-        self.id.place().map_or(0, |(_, bytes)| bytes)
+        if self.inflated.is_some() { 0 } else { self.id.place().map_or(0, |(_, bytes)| bytes) }
+    }
+
+    /// Whether the next step, which begins with an entry, goes on in the page, or needs its last end.
+    fn is_cut(&self, lists: &PageLists, next: u64) -> bool {
+        let is_open = self.want.end < self.id.page.elements as usize || matches!(self.target, Target::Ends { .. });
+        is_open && lists.clusters.get(self.id.cluster).is_some_and(|found| found.entries.contains(&next))
     }
 }
 
@@ -190,10 +200,11 @@ impl PageDecoder<'_, '_, '_> {
         }
     }
 
-    fn settle(&mut self, job: Job, outcome: Result<()>) -> Result<()> {
+    fn settle(&mut self, mut job: Job, outcome: Result<()>) -> Result<()> {
         let id = &job.id;
         outcome.map_err(|error| self.plan.place(id.node, id.cluster, id.name_within(error)))?;
         self.done_bytes = self.done_bytes.saturating_add(job.stored_bytes());
+        job.inflated = None;
         self.done.push(job);
         Ok(())
     }
@@ -219,8 +230,6 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
     let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
     let perf = ntuple.file.perf();
     let from = perf.now();
-    let stored = checked(page, &bytes)?;
-    let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
     let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
     // Characters are taken as they are, whatever their column calls them.
     let to = match job.target {
@@ -231,7 +240,15 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
     let to = to.filter(|to| !job.is_bytes || to.bytes() == 1);
     let to = to.ok_or_else(|| Error::malformed("the characters of a string have a column of another type"))?;
     let is_plain = column.kind.is_some_and(|kind| is_verbatim(kind, to)) && matches!(job.target, Target::Numbers(_));
-    let inflated: &[u8] = if stored.len() == whole {
+    let there = carry(plan, job, &bytes, column.bits, &mut workspace.scratch)?;
+    let stored = if there.is_some() { &[][..] } else { checked(page, &bytes)? };
+    let whole = match &there {
+        Some(page) => page.len(),
+        None => inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?,
+    };
+    let whole_page: &[u8] = if let Some(page) = &there {
+        page
+    } else if stored.len() == whole {
         stored
     } else if is_plain && is_all {
         inflate(stored, &mut job.slot, &mut workspace.scratch)?;
@@ -243,34 +260,64 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
         &workspace.page[..whole]
     };
-    if !inflated.is_empty() {
+    if !whole_page.is_empty() {
         match job.target {
-            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Numbers(_) => decode(column, whole_page, elements, job.want.clone(), to, &mut job.slot)?,
             Target::Ends { base, items } => {
-                workspace.ends.resize(job.want.len() * 8, 0);
-                decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
-                place_ends(&workspace.ends, base, items, &mut job.slot)?;
+                let verbatim = column.kind.filter(|kind| is_verbatim(*kind, to));
+                let ends = match verbatim.and_then(|_| whole_page.get(8 * job.want.start..8 * job.want.end)) {
+                    Some(ends) => ends,
+                    None => {
+                        workspace.ends.resize(job.want.len() * 8, 0);
+                        decode(column, whole_page, elements, job.want.clone(), to, &mut workspace.ends)?;
+                        &workspace.ends
+                    }
+                };
+                place_ends(ends, base, items, &mut job.slot)?;
             }
         }
     }
-    if let Some(from) = from {
+    if let (Some(from), None) = (from, &job.inflated) {
         let (at, bytes) = job.id.place()?;
         perf.note_basket(at, bytes, whole as u64, from);
     }
     Ok(())
 }
 
+/// The page of a job, where it is inflated already, or has to be in memory of its own: carried over to the next step if
+/// this one cuts it, and dropped if it is read to its end.
+fn carry(plan: &Plan<'_>, job: &Job, stored: &Bytes, bits: u16, scratch: &mut Scratch) -> Result<Option<Bytes>> {
+    let there = job.inflated.clone();
+    let Some(next) = plan.carries_to else { return Ok(there) };
+    let (ntuple, (at, _)) = (plan.ntuple, job.id.place()?);
+    if !job.is_cut(plan.lists, next) {
+        if there.is_some() {
+            ntuple.carried.finish(at);
+        }
+        return Ok(there);
+    }
+    let options = ntuple.file.options();
+    let page = match there {
+        Some(page) => page,
+        None => inflated(&job.id.page, stored, bits, &options.limits, options.session.memory(), scratch)?,
+    };
+    let entries = plan.lists.clusters.get(job.id.cluster).map_or(0..0, |cluster| cluster.entries.clone());
+    ntuple.carried.carry(at, page.clone(), page.len() as u64, entries, next, ntuple.cache.budget());
+    Ok(Some(page))
+}
+
 /// Turns ends of a cluster into offsets of a column.
 fn place_ends(ends: &[u8], base: u64, (first, last): (u64, u64), slot: &mut [u8]) -> Result<()> {
-    let mut before = first;
-    let mut is_bad = false;
+    let (mut before, shift) = (first, base.wrapping_sub(first));
+    // The sign of a difference says that ends fall: without a comparison, the compiler makes vector instructions of it.
+    let mut signs = 0;
     for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(ends.as_chunks::<8>().0) {
         let end = u64::from_ne_bytes(*end);
-        is_bad |= end < before;
+        signs |= end | end.wrapping_sub(before);
         before = end;
-        *out = base.wrapping_add(end.wrapping_sub(first)).to_ne_bytes();
+        *out = end.wrapping_add(shift).to_ne_bytes();
     }
-    if is_bad {
+    if signs > i64::MAX as u64 {
         return Err(falls());
     }
     if before > last {

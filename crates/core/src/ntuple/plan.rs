@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::elements::{decode, switches};
+use super::elements::{decode, page_bytes, switches};
 use super::fetch::{PageId, fetch, inflated};
 use super::node::{Model, Node, Shape};
 use super::pages::Live;
@@ -47,6 +47,11 @@ pub(super) struct Plan<'m> {
     live: HashMap<(usize, usize), Live>,
     /// Pages that were read to make the plan.
     pub(super) known: HashMap<u64, Bytes>,
+    /// Inflated ones: of those that were read to make the plan, and those that the step before carried over.
+    inflated: HashMap<u64, Bytes>,
+    inflated_bytes: usize,
+    /// The first entry that is not read, if pages that are cut there are carried over to the next step.
+    pub(super) carries_to: Option<u64>,
 }
 
 /// An end that must be known: of row `row` of a node in a segment.
@@ -63,8 +68,18 @@ impl<'m> Plan<'m> {
         fields: &'m [std::sync::Arc<Model>],
         entries: &[Range<u64>],
     ) -> Result<Self> {
-        let segments = segments(lists, entries);
-        let mut plan = Self { ntuple, lists, segments, nodes: Vec::new(), live: HashMap::new(), known: HashMap::new() };
+        let next = entries.last().map(|last| last.end);
+        let mut plan = Self {
+            ntuple,
+            lists,
+            segments: segments(lists, entries),
+            nodes: Vec::new(),
+            live: HashMap::new(),
+            known: HashMap::new(),
+            inflated: HashMap::new(),
+            inflated_bytes: 0,
+            carries_to: next.filter(|_| ntuple.carried.is_wanted()),
+        };
         let mut todo = Vec::new();
         for field in fields {
             let root = plan.add(&field.node, Some(1));
@@ -261,7 +276,14 @@ impl<'m> Plan<'m> {
             });
             wanted.extend(pages);
         }
-        wanted.retain(|id| !id.page.locator.in_file().is_ok_and(|(at, _)| self.known.contains_key(&at)));
+        wanted.retain(|id| {
+            let Ok((at, _)) = id.page.locator.in_file() else { return true };
+            let carried = self.inflated(id);
+            let is_known = self.known.contains_key(&at) || carried.is_some();
+            // It stays, whatever other reads carry over meanwhile.
+            self.inflated.extend(carried.map(|page| (at, page)));
+            !is_known
+        });
         fetch(self.ntuple, &wanted, |id, error| self.place(id.node, id.cluster, id.name(error)))?
             .into_iter()
             .for_each(|(at, bytes)| drop(self.known.insert(at, bytes)));
@@ -310,6 +332,11 @@ impl<'m> Plan<'m> {
         let page = PageId { node, cluster, column: column.column, number: piece.number, page: piece.page };
         let bytes = self.page(&page, described.bits)?;
         let mut end = [0; 8];
+        if self.carries_to.is_some() && piece.want.end == piece.page.elements as usize {
+            // Where it is the one before the first list, nothing else of its page is needed; where it is the last, the
+            // page is carried over when it is decoded.
+            self.ntuple.carried.finish(page.page.locator.in_file()?.0);
+        }
         let decoded = decode(described, &bytes, piece.page.elements as usize, piece.want, Number::U64, &mut end);
         decoded.map_err(|error| page.name(error))?;
         Ok(u64::from_ne_bytes(end))
@@ -366,17 +393,40 @@ impl<'m> Plan<'m> {
         Ok(ready)
     }
 
+    /// A page that need not be inflated any more: it was for the plan, or the step before carried it over.
+    pub(super) fn inflated(&self, id: &PageId) -> Option<Bytes> {
+        let (at, _) = id.page.locator.in_file().ok()?;
+        let carried = || self.carries_to.and_then(|_| self.ntuple.carried.get(at));
+        let found = self.inflated.get(&at).cloned().or_else(carried)?;
+        // A page list may name one place for pages of different sizes.
+        let bits = self.ntuple.column(id.column).ok()?.bits;
+        (found.len() as u64 == page_bytes(bits, u64::from(id.page.elements))).then_some(found)
+    }
+
+    /// Keeps an inflated page for decoding, as far as these are few: of many ranges of entries each has its own.
+    fn keep_inflated(&mut self, at: u64, page: &Bytes) {
+        const MOST_BYTES: usize = 64 << 20;
+        if self.inflated_bytes + page.len() <= MOST_BYTES && self.inflated.insert(at, page.clone()).is_none() {
+            self.inflated_bytes += page.len();
+        }
+    }
+
     /// A page that was fetched for the plan, inflated.
-    fn page(&self, id: &PageId, bits: u16) -> Result<Bytes> {
+    fn page(&mut self, id: &PageId, bits: u16) -> Result<Bytes> {
         let (at, _) = id.page.locator.in_file()?;
+        if let Some(page) = self.inflated(id) {
+            return Ok(page);
+        }
         let stored = self.known.get(&at).ok_or_else(|| Error::internal("a page was not fetched"))?;
-        let (limits, perf) = (&self.ntuple.file.options().limits, self.ntuple.file.perf());
+        let (options, perf) = (self.ntuple.file.options(), self.ntuple.file.perf());
         let from = perf.now();
-        let page = inflated(&id.page, stored, bits, limits, &mut Scratch::default());
+        let (memory, scratch) = (options.session.memory(), &mut Scratch::default());
+        let page = inflated(&id.page, stored, bits, &options.limits, memory, scratch);
         let page = page.map_err(|error| id.name_within(error))?;
         if let Some(from) = from {
             perf.note_basket(at, stored.len() as u64, page.len() as u64, from);
         }
+        self.keep_inflated(at, &page);
         Ok(page)
     }
 }

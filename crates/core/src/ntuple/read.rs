@@ -17,7 +17,7 @@ use super::{NTuple, streamed};
 use crate::column::{BufferId, Number};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::read::{Column, Progress, Selection, Windows};
+use crate::read::{Column, Origin, Progress, Selection, Windows};
 use crate::schema::Objects;
 
 /// Reads fields of an RNTuple, for the entries of a range or of a [`Selection`].
@@ -233,6 +233,7 @@ impl<'m> Reading<'m> {
                     is_bytes,
                     piece: position,
                     stored: Bytes::new(),
+                    inflated: None,
                 });
             }
             row += (wanted.end - wanted.start) as usize;
@@ -263,14 +264,18 @@ impl<'m> Reading<'m> {
         jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
-        let pages: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();
+        jobs.iter_mut().for_each(|job| job.inflated = plan.inflated(&job.id));
+        let pages: Vec<_> = jobs.iter().map(|job| (job.id, first_entry(&job.id), job.inflated.is_some())).collect();
         let total_bytes = jobs.iter().map(Job::stored_bytes).sum::<u64>();
         let unpacked_bytes = jobs.iter().map(|job| job.slot.len() as u64).sum();
         let borders: Vec<u64> = plan.lists.clusters.iter().skip(1).map(|found| found.entries.start).collect();
-        let pieces = jobs.iter().zip(&pages).map(|(job, (_, entry))| (job.stored_bytes(), *entry));
+        let pieces = jobs.iter().zip(&pages).map(|(job, (_, entry, _))| (job.stored_bytes(), *entry));
         let mut windows = Windows::new(&ntuple.file, &ntuple.cache, pieces, &borders);
         let origin = |index: usize| {
-            let (id, entry) = &pages[index];
+            let (id, entry, is_inflated) = &pages[index];
+            if *is_inflated {
+                return Ok(Origin::Here(Bytes::new()));
+            }
             let origin = origin(ntuple, id, *entry, &plan.known);
             origin.map_err(|error| plan.place(id.node, id.cluster, id.name(error)))
         };

@@ -295,6 +295,11 @@ impl Friend {
         Ok((wanted, runs))
     }
 
+    /// Its trees, one after another.
+    pub(super) fn parts(&self) -> &[Source] {
+        &self.parts
+    }
+
     /// Columns of some of its entries, for each of its trees that has any; of the first one where none has.
     fn read(
         &self,

@@ -82,6 +82,7 @@ impl LumiMask {
         let [run, section] = columns;
         let pair = Pair::new(source.clone(), run, section)?;
         let mut passing = Vec::new();
+        let _stepping = source.stepping();
         for step in source.steps(&pair.needed(), &entries, STEP_BYTES, source.threads() == 1)? {
             let mut keys = pair.read(&step)?.into_iter();
             for range in step.ranges() {

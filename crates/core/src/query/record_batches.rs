@@ -9,6 +9,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use super::select::Query;
 use crate::error::{Error, Result, caught};
 use crate::read::Steps;
+use crate::tree::Stepping;
 
 /// Record batches of a query's columns, each read when it is asked for. Created by [`Query::record_batches`].
 ///
@@ -35,6 +36,7 @@ pub struct RecordBatches {
     schema: SchemaRef,
     steps: Steps,
     has_failed: bool,
+    _stepping: Vec<Stepping>,
 }
 
 impl Query {
@@ -109,7 +111,8 @@ impl Query {
     /// ```
     pub fn record_batches(self, names: &[impl AsRef<str>], steps: Steps) -> Result<RecordBatches> {
         let schema = Arc::new(self.arrow_schema(names)?);
-        Ok(RecordBatches { query: self, schema, steps, has_failed: false })
+        let _stepping = self.source.stepping();
+        Ok(RecordBatches { query: self, schema, steps, has_failed: false, _stepping })
     }
 }
 

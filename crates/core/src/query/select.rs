@@ -278,6 +278,7 @@ impl Query {
         let Some(cut) = &self.cut else { return Ok(entries) };
         let ids = self.ids_of([&cut.bound]);
         let mut ranges = Vec::new();
+        let _stepping = self.source.stepping();
         for part in self.source.steps(&ids, &entries, STEP_BYTES, self.source.threads() == 1)? {
             let mut step = Step::new(&self.source, part);
             step.read(&ids, progress)?;

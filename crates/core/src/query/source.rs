@@ -11,7 +11,7 @@ use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
 use crate::read::{Column, Progress, Selection};
-use crate::tree::Tree;
+use crate::tree::{Stepping, Tree};
 
 /// What an expression is about: a [`Tree`], an [`NTuple`], or columns in memory. Cheap to clone.
 ///
@@ -176,6 +176,12 @@ impl Source {
             done = end;
         }
         Ok(steps)
+    }
+
+    /// Begins an iteration of its own table and those of its friends: steps carry over what they cut.
+    pub fn stepping(&self) -> Vec<Stepping> {
+        let of_friends = self.friends.iter().flat_map(Friend::parts).flat_map(Self::stepping);
+        self.table.stepping().into_iter().chain(of_friends).collect()
     }
 
     /// Whether its own table and those of its friends are in local files.

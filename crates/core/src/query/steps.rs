@@ -44,6 +44,7 @@ pub(super) fn each_step<T: Waits>(
 ) -> Result<()> {
     let Some(steps) = Steps::new(queries)? else { return Ok(()) };
     let source = &steps.first.source;
+    let _stepping = source.stepping();
     let threads = source.threads();
     if threads > 1 && source.is_near() {
         // Each thread reads, computes and forgets steps that fit its processor's cache.

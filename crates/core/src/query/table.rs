@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ntuple::{FieldId, NTuple};
 use crate::read::{Column, Progress, Selection, declared};
 use crate::schema::Target;
-use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
+use crate::tree::{Branch, BranchId, ElementBranch, Stepping, Tree, element_kind};
 
 /// What has columns.
 #[derive(Clone, Debug)]
@@ -182,6 +182,15 @@ impl Table {
                 all / ntuple.entries.max(1) + ids.len() as u64
             }
             Self::Columns(_) => 16 * ids.len() as u64,
+        }
+    }
+
+    /// Begins an iteration of what is in a file.
+    pub(super) fn stepping(&self) -> Option<Stepping> {
+        match self {
+            Self::Tree(tree) => Some(tree.stepping()),
+            Self::NTuple(ntuple) => Some(ntuple.stepping()),
+            Self::Columns(_) => None,
         }
     }
 

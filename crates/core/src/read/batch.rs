@@ -9,7 +9,7 @@ use super::reader::needed;
 use super::{Column, Selection, columns, is_ahead};
 use crate::column::Native;
 use crate::error::{Error, Result};
-use crate::tree::{BranchId, Needed, Tree};
+use crate::tree::{BranchId, Needed, Stepping, Tree};
 
 /// Default inflated bytes of a step.
 const STEP_BYTES: u64 = 100_000_000;
@@ -68,6 +68,7 @@ pub struct Batches {
     done: u64,
     step_bytes: u64,
     borders: Vec<u64>,
+    _stepping: Arc<Stepping>,
 }
 
 /// An iterator over the rows of [`Batches`].
@@ -141,6 +142,7 @@ impl Tree {
             done: 0,
             step_bytes: STEP_BYTES,
             borders: self.clusters().iter().map(|cluster| cluster.end).collect(),
+            _stepping: Arc::new(self.stepping()),
         })
     }
 }
@@ -170,8 +172,8 @@ impl Batches {
         Ok(self)
     }
 
-    /// Sets the approximate inflated bytes of a step. Steps end at a cluster boundary if one fits, so that no basket is
-    /// read twice, and have at least one entry.
+    /// Sets the approximate inflated bytes of a step, which has at least one entry. Steps end at a cluster boundary if
+    /// one fits; a basket that is cut is [carried over](Stepping).
     #[must_use]
     pub fn step_bytes(mut self, bytes: u64) -> Self {
         self.step_bytes = bytes.max(1);
@@ -195,6 +197,7 @@ impl Batches {
             return;
         }
         let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();
+        coming.retain(|basket| !self.tree.carried().holds(basket.seek));
         coming.sort_by_key(|basket| basket.entries.start);
         let mut left = cache.budget() / 2;
         let fits = coming.iter().take_while(|basket| {

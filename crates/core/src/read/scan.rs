@@ -12,7 +12,7 @@ use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim, ends};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::schema::Objects;
-use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Interpretation, Tree};
+use crate::tree::{Basket, BasketBytes, BasketPlace, Branch, BranchId, Form, Interpretation, Tree};
 
 /// What a scan does with one branch.
 pub(super) struct Scan<'t> {
@@ -28,6 +28,10 @@ pub(super) struct Scan<'t> {
     pub(super) counted_by: Option<(BranchId, Selection)>,
     /// The counts, once they were read.
     pub(super) counts: Option<Arc<Counts>>,
+    /// The first of the baskets, if a step before this one carried it over.
+    carried: Option<Basket>,
+    /// Whether a basket that is cut is carried over to the next step.
+    carries: bool,
 }
 
 /// What a basket's header alone determines about the sizes of its values.
@@ -84,7 +88,24 @@ impl<'t> Scan<'t> {
             shape = Shape::Grown;
         }
         let selection = selection.clone();
-        Ok(Self { tree, branch, interpretation, selection, pieces, shape, counted_by, counts: None })
+        let carries = tree.carried().is_wanted();
+        let stored_at = |piece: &Piece| branch.baskets()[piece.basket].stored_at();
+        let first = if carries { pieces.first().and_then(stored_at) } else { None };
+        let carried = first.and_then(|seek| tree.carried().get(seek));
+        Ok(Self { tree, branch, interpretation, selection, pieces, shape, counted_by, counts: None, carried, carries })
+    }
+
+    /// A basket that the step before carried over.
+    pub(super) fn carried(&self, basket: usize) -> Option<&Basket> {
+        let is_first = || self.pieces.first().is_some_and(|first| first.basket == basket);
+        self.carried.as_ref().filter(|_| is_first())
+    }
+
+    /// Whether a basket reaches beyond the last entry that is read, and is carried over.
+    pub(super) fn carries(&self, basket: usize) -> bool {
+        self.carries
+            && self.pieces.last().is_some_and(|last| last.basket == basket)
+            && self.selection.span().end < self.place(basket).entries.end
     }
 
     /// What is wanted of a basket: ascending ranges, counted from its first entry.
@@ -101,10 +122,11 @@ impl<'t> Scan<'t> {
         &self.branch.baskets()[basket]
     }
 
+    /// Bytes of a basket that are read.
     pub(super) fn stored_bytes(&self, basket: usize) -> u64 {
         match self.place(basket).bytes {
-            BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
-            BasketBytes::Embedded(_) => 0,
+            BasketBytes::Stored { nbytes, .. } if self.carried(basket).is_none() => u64::from(nbytes),
+            _ => 0,
         }
     }
 

@@ -33,6 +33,9 @@ pub(super) fn origin(scans: &[Scan<'_>], segment: &Segment) -> Result<Origin> {
     let scan = &scans[segment.scan];
     let place = scan.place(segment.basket);
     let BasketBytes::Stored { seek, nbytes } = place.bytes else { return Ok(Origin::Here(Bytes::new())) };
+    if scan.carried(segment.basket).is_some() {
+        return Ok(Origin::Here(Bytes::new()));
+    }
     let (range, len) = (seek..seek.saturating_add(u64::from(nbytes)), scan.file_end());
     if range.end > len {
         let error = Error::malformed("a basket reaches beyond the end of the file");
@@ -91,8 +94,8 @@ impl Task {
         workspace: &mut Workspace,
         alone: bool,
     ) -> Result<Self> {
-        let prepared = header(scan, segment, record).and_then(|basket| {
-            let work = position(scan, answer, segment, basket.as_ref(), workspace, alone)?;
+        let prepared = header(scan, segment, record).and_then(|mut basket| {
+            let work = position(scan, answer, segment, &mut basket, workspace, alone)?;
             let is_done = matches!(work, Work::Kept);
             Ok(Self { segment, basket, work, is_done, outcome: Ok(()) })
         });
@@ -109,7 +112,7 @@ impl Task {
         let outcome = run(scan, self, workspace);
         // Baskets of parts are already recorded.
         if !matches!(self.work, Work::Place(..)) {
-            note(scan, self.basket.as_ref(), from);
+            note(scan, self.segment, self.basket.as_ref(), from);
         }
         self.outcome = outcome.map_err(|error| scan.error(self.segment.basket, error));
         self.is_done = true;
@@ -187,9 +190,27 @@ impl Task {
     }
 }
 
-/// Records that a basket was decoded, if recording is on.
-fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
-    if let (Some(from), Some(Basket { key, .. })) = (from, basket) {
+/// Carries a basket over to the next step if this one cuts it, and drops it if it is read to its end. One of several
+/// blocks is left: each step inflates the blocks that it needs.
+fn carry(scan: &Scan<'_>, segment: Segment, basket: &mut Option<Basket>, workspace: &mut Workspace) -> Result<()> {
+    let (tree, place) = (scan.tree, scan.place(segment.basket));
+    let Some(at) = place.stored_at() else { return Ok(()) };
+    if scan.carries(segment.basket) {
+        if let Some(whole) = basket.take_if(|basket| !basket.is_divided()) {
+            let whole = whole.inflated(tree.file().options().session.memory(), &mut workspace.scratch)?;
+            let (bytes, next) = (u64::from(whole.key.objlen), scan.selection.span().end);
+            tree.carried().carry(at, whole.clone(), bytes, place.entries.clone(), next, tree.cache().budget());
+            *basket = Some(whole);
+        }
+    } else if scan.carried(segment.basket).is_some() {
+        tree.carried().finish(at);
+    }
+    Ok(())
+}
+
+/// Records that a basket was inflated and decoded, if recording is on. One that was carried over is recorded already.
+fn note(scan: &Scan<'_>, segment: Segment, basket: Option<&Basket>, from: Option<Instant>) {
+    if let (Some(from), Some(Basket { key, .. }), None) = (from, basket, scan.carried(segment.basket)) {
         let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
         scan.tree.file().perf().note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
     }
@@ -198,13 +219,19 @@ fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
 /// Reads a basket's header. None for a basket in the tree's own record.
 fn header(scan: &Scan<'_>, segment: Segment, record: Bytes) -> Result<Option<Basket>> {
     let BasketBytes::Stored { seek, .. } = scan.place(segment.basket).bytes else { return Ok(None) };
-    let basket = Basket::read(record, &scan.tree.file().options().limits)?;
-    // ROOT checks this word, too: the record may be something else.
-    let seek = own_offset(seek);
-    if basket.key.seek_key != seek {
-        let error = Error::malformed("a basket's key names another offset");
-        return Err(error.at(seek).wanted(seek, basket.key.seek_key));
-    }
+    let basket = match scan.carried(segment.basket) {
+        Some(carried) => carried.clone(),
+        None => {
+            let basket = Basket::read(record, &scan.tree.file().options().limits)?;
+            // ROOT checks this word, too: the record may be something else.
+            let seek = own_offset(seek);
+            if basket.key.seek_key != seek {
+                let error = Error::malformed("a basket's key names another offset");
+                return Err(error.at(seek).wanted(seek, basket.key.seek_key));
+            }
+            basket
+        }
+    };
     let end = scan.wanted(&scan.pieces[segment.position]).next_back().map_or(0, |wanted| wanted.end);
     if end > basket.entries as usize {
         return Err(Error::malformed("a basket has fewer entries than its branch says")
@@ -218,13 +245,13 @@ fn position(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
-    basket: Option<&Basket>,
+    basket: &mut Option<Basket>,
     workspace: &mut Workspace,
     alone: bool,
 ) -> Result<Work> {
     let rows = scan.pieces[segment.position].rows;
-    let stored = stored_bytes(basket, rows);
-    Ok(match (scan.shape, basket) {
+    let stored = stored_bytes(basket.as_ref(), rows);
+    Ok(match (scan.shape, basket.as_ref()) {
         (Shape::Fixed { prim, count }, _) => {
             let bytes = rows.checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
@@ -234,7 +261,8 @@ fn position(
                     Work::Fixed(answer.slot(0, bytes, rows, stored)?)
                 }
                 (_, basket) => {
-                    let (entries, found) = basket.map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
+                    let (entries, found) =
+                        basket.as_ref().map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
                     if found == 0 && entries > 0 {
                         // ROOT 6.40 writes nothing for split `std::array` and arrays of enums.
                         return Err(Error::unsupported("ROOT wrote entries without a byte: their values are lost"));
@@ -261,7 +289,7 @@ fn position(
             let kinds = &scan.interpretation.buffers;
             let (mut part, mut places) = answer.part(kinds);
             in_order(scan, answer, segment, basket, workspace, &mut part)?;
-            let stored = stored_bytes(basket, part.rows);
+            let stored = stored_bytes(basket.as_ref(), part.rows);
             answer.places(kinds, &part, &mut places, stored)?;
             Work::Place(part, places)
         }
@@ -270,7 +298,7 @@ fn position(
             let kinds = &scan.interpretation.buffers;
             let mut part = answer.growing(kinds);
             in_order(scan, answer, segment, basket, workspace, &mut part)?;
-            let stored = stored_bytes(basket, part.rows);
+            let stored = stored_bytes(basket.as_ref(), part.rows);
             answer.keep(kinds, part, stored)?;
             Work::Kept
         }
@@ -297,18 +325,22 @@ fn in_order(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
-    basket: Option<&Basket>,
+    basket: &mut Option<Basket>,
     workspace: &mut Workspace,
     part: &mut Part,
 ) -> Result<()> {
     let from = scan.tree.file().perf().now();
-    grow(scan, segment, basket, workspace, part, &mut answer.objects)?;
-    note(scan, basket, from);
+    carry(scan, segment, basket, workspace)?;
+    grow(scan, segment, basket.as_ref(), workspace, part, &mut answer.objects)?;
+    note(scan, segment, basket.as_ref(), from);
     Ok(())
 }
 
 /// Decodes one basket to the target of its task.
 fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()> {
+    if !matches!(task.work, Work::Place(..)) {
+        carry(scan, task.segment, &mut task.basket, workspace)?;
+    }
     match (&mut task.work, scan.shape) {
         (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
             let wanted = scan.wanted(&scan.pieces[task.segment.position]);

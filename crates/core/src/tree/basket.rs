@@ -10,6 +10,7 @@ use super::basket_header::{BasketHeader, GENERATE_OFFSETS};
 use crate::codec::{self, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::wire::{Limits, Reader};
 
 /// A basket as stored: key, header and sealed payload.
@@ -28,6 +29,8 @@ pub struct Basket {
     /// Whether offsets were left out, to be computed from the counts.
     pub offsets_left_out: bool,
     payload: Bytes,
+    /// Whether the payload is inflated already.
+    is_inflated: bool,
 }
 
 impl Basket {
@@ -85,6 +88,7 @@ impl Basket {
             last: last as u32,
             offsets_left_out: flag >= 80,
             payload: Bytes::new(),
+            is_inflated: false,
             key,
         })
     }
@@ -104,6 +108,34 @@ impl Basket {
         self.payload = Bytes::new();
     }
 
+    /// The same basket with its payload inflated, in memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of inflating; [`Limit`](crate::ErrorKind::Limit) where the system has no such memory.
+    pub(crate) fn inflated(mut self, memory: &Memory, scratch: &mut Scratch) -> Result<Self> {
+        if self.is_inflated {
+            return Ok(self);
+        }
+        let mut payload = memory.try_take(self.key.objlen as usize)?;
+        match self.key.is_compressed() {
+            true => {
+                let at = self.key.payload_at();
+                codec::inflate(&self.payload, &mut payload, scratch).map_err(|error| error.behind(at))?;
+            }
+            // A copy: the record lies among others that were read with it.
+            false => payload.copy_from_slice(self.inflate(&mut Vec::new(), scratch)?),
+        }
+        self.payload = memory.lend(payload);
+        self.is_inflated = true;
+        Ok(self)
+    }
+
+    /// Whether its payload is compressed, and has to be inflated.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.key.is_compressed() && !self.is_inflated
+    }
+
     /// The sealed payload.
     pub fn sealed(&self) -> &Bytes {
         &self.payload
@@ -120,7 +152,7 @@ impl Basket {
     pub(crate) fn inflate<'m>(&'m self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
         let at = self.key.payload_at();
         let bytes = self.key.objlen as usize;
-        if !self.key.is_compressed() {
+        if !self.is_sealed() {
             let too_short = || Error::malformed("a raw basket is too short");
             return self
                 .payload

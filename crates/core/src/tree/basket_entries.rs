@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 impl Basket {
     /// Whether it has several blocks, as far as its first one tells.
     pub(crate) fn is_divided(&self) -> bool {
-        self.key.is_compressed()
+        self.is_sealed()
             && BlockHeader::read(self.sealed()).is_ok_and(|first| first.unsealed_bytes() < self.key.objlen as usize)
     }
 

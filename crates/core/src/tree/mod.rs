@@ -6,6 +6,7 @@ mod basket_header;
 mod basket_lists;
 mod branch;
 mod cache;
+mod carried;
 mod interpret;
 mod interpretation;
 mod record_view;
@@ -21,6 +22,8 @@ pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};
+pub(crate) use carried::Carried;
+pub use carried::Stepping;
 pub(crate) use interpretation::{Form, Interpretation};
 
 use crate::column::Kind;
@@ -87,6 +90,7 @@ pub struct Tree {
     registry: Arc<Registry>,
     cluster_borders: OnceLock<Vec<u64>>,
     cache: TreeCache,
+    carried: Arc<Carried<Basket>>,
 }
 
 /// `TFriendElement`: where a friend of a tree is.
@@ -176,6 +180,7 @@ impl Tree {
             registry: file.registry()?,
             cluster_borders: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
+            carried: Arc::default(),
             object,
         };
         view.check()?;
@@ -195,6 +200,20 @@ impl Tree {
     /// The cache of its baskets.
     pub fn cache(&self) -> &TreeCache {
         &self.cache
+    }
+
+    /// Begins an iteration: as long as the answer lives, reads carry over baskets that they cut.
+    ///
+    /// # Example
+    ///
+    /// See [`Stepping`].
+    pub fn stepping(&self) -> Stepping {
+        self.carried.begin()
+    }
+
+    /// Baskets that a step cut, inflated.
+    pub(crate) fn carried(&self) -> &Carried<Basket> {
+        &self.carried
     }
 
     /// All branches, depth first.
