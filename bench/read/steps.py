@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps smaller than clusters: a tree and an RNTuple read whole and in steps, beside uproot; draws docs/benchmarks/steps.md.
+"""Steps smaller than clusters: a tree and an RNTuple, whole and in steps, beside uproot: docs/benchmarks/steps.md.
 
     python -m bench.read.steps [--entries 1000000] [--rounds 5]
 
@@ -87,7 +87,8 @@ def main() -> None:
         for step in STEPS:
             took = {}
             for reader in READERS:
-                command = [sys.executable, "-c", MEASURE, str(path), reader, json.dumps(step), str(said.rounds)]
+                said_of = [str(path), reader, json.dumps(step), str(said.rounds)]
+                command = [sys.executable, "-c", MEASURE, *said_of]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 answer, took[reader] = json.loads(done.stdout)
                 answers.add(answer)

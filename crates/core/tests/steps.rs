@@ -25,6 +25,8 @@ struct Hit {
 struct Event {
     number: i64,
     weights: Vec<f32>,
+    /// Its pages of ends are those of the weights, and stored once.
+    twins: Vec<f32>,
     name: String,
     nested: Vec<Vec<u16>>,
     hits: Vec<Hit>,
@@ -44,6 +46,7 @@ fn event(row: u64) -> Event {
     Event {
         number: (row * row) as i64,
         weights: (0..length(row, 4)).map(|item| (row + item) as f32).collect(),
+        twins: (0..length(row, 4)).map(|item| (row * item) as f32).collect(),
         name: row.to_string().repeat(length(row, 3) as usize),
         nested: (0..length(row, 3)).map(|list| vec![row as u16; length(row + list, 5) as usize]).collect(),
         hits: (0..length(row, 5)).map(|item| hit(row + item)).collect(),
@@ -95,10 +98,13 @@ fn opened(compression: Compression, threads: usize) -> (File, Arc<Recorded<Memor
     (File::from_store(watched, options).unwrap(), store)
 }
 
+type Read = Box<dyn Fn(Selection) -> Vec<Column>>;
+type Step = Box<dyn Fn() -> Stepping>;
+
 /// What has columns: how it is read, and how an iteration of it begins.
 struct Table {
-    read: Box<dyn Fn(Selection) -> Vec<Column>>,
-    step: Box<dyn Fn() -> Stepping>,
+    read: Read,
+    step: Step,
     /// Bytes that reading all of it asks for.
     bytes: u64,
     /// How many baskets or pages are inflated.
@@ -114,7 +120,7 @@ fn inflated(file: &File) -> u32 {
 }
 
 fn table(file: &File, store: &Arc<Recorded<MemoryStore>>, name: &str) -> Table {
-    let (read, step): (Box<dyn Fn(Selection) -> Vec<Column>>, Box<dyn Fn() -> Stepping>) = if name == "ntuple" {
+    let (read, step): (Read, Step) = if name == "ntuple" {
         let ntuple = file.ntuple(name).unwrap();
         let (of, ids) = (Arc::clone(&ntuple), ntuple.top().to_vec());
         (Box::new(move |entries| ntuple::columns(&of, &ids, entries).unwrap()), Box::new(move || ntuple.stepping()))

@@ -1,4 +1,4 @@
-//! Pages: where their bytes come from, checked, inflated.
+//! Pages: where their bytes come from, and what is checked of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,9 @@ use super::NTuple;
 use super::elements::page_bytes;
 use super::page_list::Page;
 use super::payload::{in_file, is_spread, read_payloads};
-use crate::codec::{Scratch, inflate};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Memory;
 use crate::read::{InFlight, Origin};
+use crate::tree::PayloadKey;
 use crate::wire::Limits;
 
 /// A page, and what it belongs to.
@@ -45,6 +44,11 @@ impl PageId {
             Ok((at, _)) => self.name(error.behind(at)),
             Err(_) => self.name(error),
         }
+    }
+
+    /// What it is found by among inflated pages.
+    pub(super) fn key(&self) -> Result<PayloadKey> {
+        Ok((self.page.locator.in_file()?.0, self.column))
     }
 
     /// Position and bytes, with the checksum behind it.
@@ -83,24 +87,6 @@ pub(super) fn inflated_bytes(page: &Page, stored: usize, bits: u16, limits: &Lim
         return Err(Error::limit("a page inflates too far", most, whole));
     }
     Ok(whole as usize)
-}
-
-/// A page, checked and inflated, in memory of its own.
-pub(super) fn inflated(
-    page: &Page,
-    bytes: &[u8],
-    bits: u16,
-    limits: &Limits,
-    memory: &Memory,
-    scratch: &mut Scratch,
-) -> Result<Bytes> {
-    let stored = checked(page, bytes)?;
-    let mut out = memory.try_take(inflated_bytes(page, stored.len(), bits, limits)?)?;
-    match stored.len() == out.len() {
-        true => out.copy_from_slice(stored),
-        false => inflate(stored, &mut out, scratch)?,
-    }
-    Ok(memory.lend(out))
 }
 
 /// Where the bytes of a page come from, with its checksum; `known` ones are there already.

@@ -29,6 +29,7 @@ mod rows;
 mod sealed;
 mod sizes;
 mod streamed;
+mod whole_page;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -52,13 +53,12 @@ pub use read::{columns, columns_with};
 pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
-use bytes::Bytes;
-
 use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
 use crate::tree::{Carried, Stepping, TreeCache};
 use page_list::ClusterPages;
+use whole_page::WholePage;
 
 /// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].
 ///
@@ -122,7 +122,7 @@ pub struct NTuple {
     models: Vec<OnceLock<Result<Arc<Model>, Error>>>,
     registry: OnceLock<Arc<Registry>>,
     cache: TreeCache,
-    carried: Arc<Carried<Bytes>>,
+    carried: Arc<Carried<WholePage>>,
 }
 
 /// The page lists of all groups, and the clusters in the order of entries.

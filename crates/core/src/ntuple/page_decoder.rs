@@ -4,13 +4,15 @@
 //! one another without a pause: while the last pages of one are decoded, those of the next are begun.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
 use super::PageLists;
 use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, checked, inflated, inflated_bytes};
+use super::fetch::{PageId, checked, inflated_bytes};
 use super::plan::Plan;
+use super::whole_page::WholePage;
 use crate::codec::{LentScratch, Scratch, inflate};
 use crate::column::Number;
 use crate::error::{Error, Result};
@@ -28,6 +30,13 @@ pub(super) enum Target {
     },
 }
 
+impl Target {
+    /// Whether the elements are the ends of lists.
+    pub(super) fn is_ends(self) -> bool {
+        matches!(self, Self::Ends { .. })
+    }
+}
+
 /// A page to decode.
 pub(super) struct Job {
     pub(super) id: PageId,
@@ -38,7 +47,7 @@ pub(super) struct Job {
     pub(super) slot: BytesMut,
     pub(super) stored: Bytes,
     /// The page, where it is inflated already: it is not read then.
-    pub(super) inflated: Option<Bytes>,
+    pub(super) inflated: Option<WholePage>,
 }
 
 impl Job {
@@ -49,7 +58,7 @@ impl Job {
 
     /// Whether the next step, which begins with an entry, goes on in the page, or needs its last end.
     fn is_cut(&self, lists: &PageLists, next: u64) -> bool {
-        let is_open = self.want.end < self.id.page.elements as usize || matches!(self.target, Target::Ends { .. });
+        let is_open = self.want.end < self.id.page.elements as usize || self.target.is_ends();
         is_open && lists.clusters.get(self.id.cluster).is_some_and(|found| found.entries.contains(&next))
     }
 }
@@ -228,8 +237,7 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
     let bytes = std::mem::take(&mut job.stored);
     let ntuple = plan.ntuple;
     let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
-    let perf = ntuple.file.perf();
-    let from = perf.now();
+    let from = ntuple.file.perf().now();
     let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
     // Characters are taken as they are, whatever their column calls them.
     let to = match job.target {
@@ -240,15 +248,16 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
     let to = to.filter(|to| !job.is_bytes || to.bytes() == 1);
     let to = to.ok_or_else(|| Error::malformed("the characters of a string have a column of another type"))?;
     let is_plain = column.kind.is_some_and(|kind| is_verbatim(kind, to)) && matches!(job.target, Target::Numbers(_));
-    let there = carry(plan, job, &bytes, column.bits, &mut workspace.scratch)?;
-    let stored = if there.is_some() { &[][..] } else { checked(page, &bytes)? };
-    let whole = match &there {
-        Some(page) => page.len(),
-        None => inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?,
-    };
-    let whole_page: &[u8] = if let Some(page) = &there {
-        page
-    } else if stored.len() == whole {
+    if let Some(page) = carry(plan, job, &bytes, &mut workspace.scratch)? {
+        match job.target {
+            Target::Numbers(_) => decode(column, page.elements(), elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Ends { base, items } => place_ends(page.ends(job.want.clone()), base, items, &mut job.slot)?,
+        }
+        return note(plan, job, page.memory_bytes(), from);
+    }
+    let stored = checked(page, &bytes)?;
+    let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
+    let inflated: &[u8] = if stored.len() == whole {
         stored
     } else if is_plain && is_all {
         inflate(stored, &mut job.slot, &mut workspace.scratch)?;
@@ -260,16 +269,16 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
         &workspace.page[..whole]
     };
-    if !whole_page.is_empty() {
+    if !inflated.is_empty() {
         match job.target {
-            Target::Numbers(_) => decode(column, whole_page, elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
             Target::Ends { base, items } => {
                 let verbatim = column.kind.filter(|kind| is_verbatim(*kind, to));
-                let ends = match verbatim.and_then(|_| whole_page.get(8 * job.want.start..8 * job.want.end)) {
+                let ends = match verbatim.and_then(|_| inflated.get(8 * job.want.start..8 * job.want.end)) {
                     Some(ends) => ends,
                     None => {
                         workspace.ends.resize(job.want.len() * 8, 0);
-                        decode(column, whole_page, elements, job.want.clone(), to, &mut workspace.ends)?;
+                        decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
                         &workspace.ends
                     }
                 };
@@ -277,32 +286,36 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
             }
         }
     }
+    note(plan, job, whole, from)
+}
+
+/// Records that a page was inflated and decoded, if recording is on. One that was inflated before is recorded already.
+fn note(plan: &Plan<'_>, job: &Job, whole: usize, from: Option<Instant>) -> Result<()> {
     if let (Some(from), None) = (from, &job.inflated) {
         let (at, bytes) = job.id.place()?;
-        perf.note_basket(at, bytes, whole as u64, from);
+        plan.ntuple.file.perf().note_basket(at, bytes, whole as u64, from);
     }
     Ok(())
 }
 
 /// The page of a job, where it is inflated already, or has to be in memory of its own: carried over to the next step if
 /// this one cuts it, and dropped if it is read to its end.
-fn carry(plan: &Plan<'_>, job: &Job, stored: &Bytes, bits: u16, scratch: &mut Scratch) -> Result<Option<Bytes>> {
+fn carry(plan: &Plan<'_>, job: &Job, stored: &[u8], scratch: &mut Scratch) -> Result<Option<WholePage>> {
     let there = job.inflated.clone();
     let Some(next) = plan.carries_to else { return Ok(there) };
-    let (ntuple, (at, _)) = (plan.ntuple, job.id.place()?);
+    let (ntuple, key) = (plan.ntuple, job.id.key()?);
     if !job.is_cut(plan.lists, next) {
         if there.is_some() {
-            ntuple.carried.finish(at);
+            ntuple.carried.finish(key);
         }
         return Ok(there);
     }
-    let options = ntuple.file.options();
     let page = match there {
         Some(page) => page,
-        None => inflated(&job.id.page, stored, bits, &options.limits, options.session.memory(), scratch)?,
+        None => WholePage::new(ntuple, &job.id, job.target.is_ends(), stored, scratch)?,
     };
     let entries = plan.lists.clusters.get(job.id.cluster).map_or(0..0, |cluster| cluster.entries.clone());
-    ntuple.carried.carry(at, page.clone(), page.len() as u64, entries, next, ntuple.cache.budget());
+    ntuple.carried.carry(key, page.clone(), page.memory_bytes() as u64, entries, next, ntuple.cache.budget());
     Ok(Some(page))
 }
 

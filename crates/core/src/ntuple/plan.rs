@@ -8,14 +8,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::elements::{decode, page_bytes, switches};
-use super::fetch::{PageId, fetch, inflated};
+use super::elements::switches;
+use super::fetch::{PageId, fetch};
 use super::node::{Model, Node, Shape};
 use super::pages::Live;
+use super::whole_page::WholePage;
 use super::{NTuple, PageLists};
 use crate::codec::Scratch;
-use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::tree::PayloadKey;
 
 /// Wanted entries of one cluster, counted from its first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(super) struct Plan<'m> {
     /// Pages that were read to make the plan.
     pub(super) known: HashMap<u64, Bytes>,
     /// Inflated ones: of those that were read to make the plan, and those that the step before carried over.
-    inflated: HashMap<u64, Bytes>,
+    inflated: HashMap<PayloadKey, WholePage>,
     inflated_bytes: usize,
     /// The first entry that is not read, if pages that are cut there are carried over to the next step.
     pub(super) carries_to: Option<u64>,
@@ -277,11 +278,12 @@ impl<'m> Plan<'m> {
             wanted.extend(pages);
         }
         wanted.retain(|id| {
-            let Ok((at, _)) = id.page.locator.in_file() else { return true };
-            let carried = self.inflated(id);
-            let is_known = self.known.contains_key(&at) || carried.is_some();
+            let Ok(key) = id.key() else { return true };
+            let is_ends = !matches!(self.nodes[id.node].node.shape, Shape::Variant { .. });
+            let carried = self.inflated(id, is_ends);
+            let is_known = self.known.contains_key(&key.0) || carried.is_some();
             // It stays, whatever other reads carry over meanwhile.
-            self.inflated.extend(carried.map(|page| (at, page)));
+            self.inflated.extend(carried.map(|page| (key, page)));
             !is_known
         });
         fetch(self.ntuple, &wanted, |id, error| self.place(id.node, id.cluster, id.name(error)))?
@@ -328,18 +330,16 @@ impl<'m> Plan<'m> {
         let live = self.live.get(&(node, cluster)).and_then(|live| live.columns.first());
         let column = live.ok_or_else(|| Error::internal("a list has no index column"))?;
         let Some(piece) = column.pages_of(row..row + 1).next() else { return Ok(0) };
-        let described = self.ntuple.column(column.column)?;
-        let page = PageId { node, cluster, column: column.column, number: piece.number, page: piece.page };
-        let bytes = self.page(&page, described.bits)?;
-        let mut end = [0; 8];
+        let id = PageId { node, cluster, column: column.column, number: piece.number, page: piece.page };
+        let page = self.page(&id, true)?;
         if self.carries_to.is_some() && piece.want.end == piece.page.elements as usize {
             // Where it is the one before the first list, nothing else of its page is needed; where it is the last, the
             // page is carried over when it is decoded.
-            self.ntuple.carried.finish(page.page.locator.in_file()?.0);
+            self.ntuple.carried.finish(id.key()?);
         }
-        let decoded = decode(described, &bytes, piece.page.elements as usize, piece.want, Number::U64, &mut end);
-        decoded.map_err(|error| page.name(error))?;
-        Ok(u64::from_ne_bytes(end))
+        let end = page.ends(piece.want).first_chunk();
+        let end = end.ok_or_else(|| Error::internal("a page has fewer ends than elements"))?;
+        Ok(u64::from_ne_bytes(*end))
     }
 
     /// The types of the wanted values of a variant, and the rows of each type.
@@ -360,8 +360,8 @@ impl<'m> Plan<'m> {
         let mut ranges: Vec<Option<Range<u64>>> = vec![None; below.len()];
         for piece in pieces {
             let page = PageId { node, cluster, column: number, number: piece.number, page: piece.page };
-            let bytes = self.page(&page, SWITCH_BITS)?;
-            for (place, tag) in switches(&bytes).skip(piece.want.start).take(piece.want.len()) {
+            let whole = self.page(&page, false)?;
+            for (place, tag) in switches(whole.elements()).skip(piece.want.start).take(piece.want.len()) {
                 let Some(tag) = (tag as usize).checked_sub(1) else {
                     tags.push(-1);
                     continue;
@@ -393,46 +393,38 @@ impl<'m> Plan<'m> {
         Ok(ready)
     }
 
-    /// A page that need not be inflated any more: it was for the plan, or the step before carried it over.
-    pub(super) fn inflated(&self, id: &PageId) -> Option<Bytes> {
-        let (at, _) = id.page.locator.in_file().ok()?;
-        let carried = || self.carries_to.and_then(|_| self.ntuple.carried.get(at));
-        let found = self.inflated.get(&at).cloned().or_else(carried)?;
-        // A page list may name one place for pages of different sizes.
-        let bits = self.ntuple.column(id.column).ok()?.bits;
-        (found.len() as u64 == page_bytes(bits, u64::from(id.page.elements))).then_some(found)
+    /// A page that need not be inflated any more: it was for the plan, or the step before carried it over. `is_ends`
+    /// says that its elements are the ends of lists.
+    pub(super) fn inflated(&self, id: &PageId, is_ends: bool) -> Option<WholePage> {
+        let key = id.key().ok()?;
+        let carried = || self.carries_to.and_then(|_| self.ntuple.carried.get(key));
+        let found = self.inflated.get(&key).cloned().or_else(carried)?;
+        found.is(self.ntuple, id, is_ends).then_some(found)
     }
 
-    /// Keeps an inflated page for decoding, as far as these are few: of many ranges of entries each has its own.
-    fn keep_inflated(&mut self, at: u64, page: &Bytes) {
+    /// A page that was fetched for the plan, inflated. It is kept for the answer, as far as these are few: of many
+    /// ranges of entries each has its own.
+    fn page(&mut self, id: &PageId, is_ends: bool) -> Result<WholePage> {
         const MOST_BYTES: usize = 64 << 20;
-        if self.inflated_bytes + page.len() <= MOST_BYTES && self.inflated.insert(at, page.clone()).is_none() {
-            self.inflated_bytes += page.len();
-        }
-    }
-
-    /// A page that was fetched for the plan, inflated.
-    fn page(&mut self, id: &PageId, bits: u16) -> Result<Bytes> {
-        let (at, _) = id.page.locator.in_file()?;
-        if let Some(page) = self.inflated(id) {
+        if let Some(page) = self.inflated(id, is_ends) {
             return Ok(page);
         }
-        let stored = self.known.get(&at).ok_or_else(|| Error::internal("a page was not fetched"))?;
-        let (options, perf) = (self.ntuple.file.options(), self.ntuple.file.perf());
+        let key = id.key()?;
+        let stored = self.known.get(&key.0).ok_or_else(|| Error::internal("a page was not fetched"))?;
+        let perf = self.ntuple.file.perf();
         let from = perf.now();
-        let (memory, scratch) = (options.session.memory(), &mut Scratch::default());
-        let page = inflated(&id.page, stored, bits, &options.limits, memory, scratch);
+        let page = WholePage::new(self.ntuple, id, is_ends, stored, &mut Scratch::default());
         let page = page.map_err(|error| id.name_within(error))?;
         if let Some(from) = from {
-            perf.note_basket(at, stored.len() as u64, page.len() as u64, from);
+            perf.note_basket(key.0, stored.len() as u64, page.memory_bytes() as u64, from);
         }
-        self.keep_inflated(at, &page);
+        let bytes = page.memory_bytes();
+        if self.inflated_bytes + bytes <= MOST_BYTES && self.inflated.insert(key, page.clone()).is_none() {
+            self.inflated_bytes += bytes;
+        }
         Ok(page)
     }
 }
-
-/// Bits of an element of a switch: where a value is, and its type.
-const SWITCH_BITS: u16 = 96;
 
 /// Cuts ranges of entries where clusters end.
 fn segments(lists: &PageLists, entries: &[Range<u64>]) -> Vec<Segment> {

@@ -264,7 +264,7 @@ impl<'m> Reading<'m> {
         jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
-        jobs.iter_mut().for_each(|job| job.inflated = plan.inflated(&job.id));
+        jobs.iter_mut().for_each(|job| job.inflated = plan.inflated(&job.id, job.target.is_ends()));
         let pages: Vec<_> = jobs.iter().map(|job| (job.id, first_entry(&job.id), job.inflated.is_some())).collect();
         let total_bytes = jobs.iter().map(Job::stored_bytes).sum::<u64>();
         let unpacked_bytes = jobs.iter().map(|job| job.slot.len() as u64).sum();

@@ -197,7 +197,7 @@ impl Batches {
             return;
         }
         let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();
-        coming.retain(|basket| !self.tree.carried().holds(basket.seek));
+        coming.retain(|basket| !self.tree.carried().holds((basket.seek, 0)));
         coming.sort_by_key(|basket| basket.entries.start);
         let mut left = cache.budget() / 2;
         let fits = coming.iter().take_while(|basket| {

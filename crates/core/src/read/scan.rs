@@ -91,7 +91,7 @@ impl<'t> Scan<'t> {
         let carries = tree.carried().is_wanted();
         let stored_at = |piece: &Piece| branch.baskets()[piece.basket].stored_at();
         let first = if carries { pieces.first().and_then(stored_at) } else { None };
-        let carried = first.and_then(|seek| tree.carried().get(seek));
+        let carried = first.and_then(|seek| tree.carried().get((seek, 0)));
         Ok(Self { tree, branch, interpretation, selection, pieces, shape, counted_by, counts: None, carried, carries })
     }
 

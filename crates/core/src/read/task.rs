@@ -194,7 +194,7 @@ impl Task {
 /// blocks is left: each step inflates the blocks that it needs.
 fn carry(scan: &Scan<'_>, segment: Segment, basket: &mut Option<Basket>, workspace: &mut Workspace) -> Result<()> {
     let (tree, place) = (scan.tree, scan.place(segment.basket));
-    let Some(at) = place.stored_at() else { return Ok(()) };
+    let Some(at) = place.stored_at().map(|seek| (seek, 0)) else { return Ok(()) };
     if scan.carries(segment.basket) {
         if let Some(whole) = basket.take_if(|basket| !basket.is_divided()) {
             let whole = whole.inflated(tree.file().options().session.memory(), &mut workspace.scratch)?;

@@ -11,13 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many times the budget of its cache a tree or RNTuple may carry over: payloads are larger once inflated.
 const TIMES_BUDGET: u64 = 8;
 
-/// Inflated payloads by the offsets of their records: baskets of a tree, or pages of an RNTuple.
+/// What a payload is found by: the offset of its record, and for pages the column, since equal pages of several columns
+/// may be stored once.
+pub(crate) type PayloadKey = (u64, usize);
+
+/// Inflated payloads: baskets of a tree, or pages of an RNTuple.
 pub(crate) struct Carried<T>(Mutex<Held<T>>);
 
 struct Held<T> {
     /// How many iterations there are: without one, nothing is carried over.
     iterations: usize,
-    payloads: HashMap<u64, Payload<T>>,
+    payloads: HashMap<PayloadKey, Payload<T>>,
     bytes: u64,
 }
 
@@ -65,7 +69,7 @@ impl<T> Carried<T> {
     }
 
     /// A payload that was carried over.
-    pub(crate) fn get(&self, at: u64) -> Option<T>
+    pub(crate) fn get(&self, at: PayloadKey) -> Option<T>
     where
         T: Clone,
     {
@@ -73,14 +77,14 @@ impl<T> Carried<T> {
     }
 
     /// Whether a payload was carried over.
-    pub(crate) fn holds(&self, at: u64) -> bool {
+    pub(crate) fn holds(&self, at: PayloadKey) -> bool {
         self.held().payloads.contains_key(&at)
     }
 
     /// Carries over a payload that has values of these entries, of which entry `next` is the first that was not read.
     /// Where it is more than `budget` of a cache allows, those that nothing goes on with are dropped; if that is not
     /// enough, this one is.
-    pub(crate) fn carry(&self, at: u64, of: T, bytes: u64, entries: Range<u64>, next: u64, budget: u64) {
+    pub(crate) fn carry(&self, at: PayloadKey, of: T, bytes: u64, entries: Range<u64>, next: u64, budget: u64) {
         let most = budget.saturating_mul(TIMES_BUDGET);
         let mut held = self.held();
         if held.iterations == 0 {
@@ -98,7 +102,7 @@ impl<T> Carried<T> {
     }
 
     /// Drops a payload that was read to its end.
-    pub(crate) fn finish(&self, at: u64) {
+    pub(crate) fn finish(&self, at: PayloadKey) {
         self.held().remove(at);
     }
 
@@ -117,7 +121,7 @@ impl<T: Send + 'static> Carried<T> {
 }
 
 impl<T> Held<T> {
-    fn remove(&mut self, at: u64) {
+    fn remove(&mut self, at: PayloadKey) {
         if let Some(gone) = self.payloads.remove(&at) {
             self.bytes -= gone.bytes;
         }
@@ -160,21 +164,21 @@ mod tests {
     #[test]
     fn what_nothing_goes_on_with_makes_room_and_all_is_dropped_at_the_end() {
         let carried = Arc::new(Carried::default());
-        carried.carry(1, 'a', 10, 0..10, 5, 10);
-        assert_eq!(carried.get(1), None, "without an iteration nothing is carried over");
+        carried.carry((1, 0), 'a', 10, 0..10, 5, 10);
+        assert_eq!(carried.get((1, 0)), None, "without an iteration nothing is carried over");
         let (first, second) = (carried.begin(), carried.begin());
-        carried.carry(1, 'a', 50, 0..10, 5, 10);
-        carried.carry(1, 'b', 40, 0..10, 5, 10);
-        carried.carry(2, 'c', 40, 5..15, 9, 10);
-        assert_eq!((carried.get(1), carried.get(2)), (Some('b'), Some('c')), "80 bytes in a budget of 10");
-        carried.carry(3, 'd', 1, 5..15, 9, 10);
-        assert_eq!(carried.get(3), None, "the others are needed next, too");
-        carried.carry(3, 'd', 1, 10..20, 12, 10);
-        assert_eq!((carried.get(1), carried.get(2), carried.get(3)), (None, Some('c'), Some('d')));
-        carried.finish(2);
+        carried.carry((1, 0), 'a', 50, 0..10, 5, 10);
+        carried.carry((1, 0), 'b', 40, 0..10, 5, 10);
+        carried.carry((2, 0), 'c', 40, 5..15, 9, 10);
+        assert_eq!((carried.get((1, 0)), carried.get((2, 0))), (Some('b'), Some('c')), "80 bytes in a budget of 10");
+        carried.carry((3, 0), 'd', 1, 5..15, 9, 10);
+        assert_eq!(carried.get((3, 0)), None, "the others are needed next, too");
+        carried.carry((3, 0), 'd', 1, 10..20, 12, 10);
+        assert_eq!((carried.get((1, 0)), carried.get((2, 0)), carried.get((3, 0))), (None, Some('c'), Some('d')));
+        carried.finish((2, 0));
         drop(second);
-        assert_eq!((carried.get(2), carried.get(3)), (None, Some('d')));
+        assert_eq!((carried.get((2, 0)), carried.get((3, 0))), (None, Some('d')));
         drop(first);
-        assert!(carried.get(3).is_none() && !carried.is_wanted());
+        assert!(carried.get((3, 0)).is_none() && !carried.is_wanted());
     }
 }

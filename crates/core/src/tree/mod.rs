@@ -22,8 +22,8 @@ pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};
-pub(crate) use carried::Carried;
 pub use carried::Stepping;
+pub(crate) use carried::{Carried, PayloadKey};
 pub(crate) use interpretation::{Form, Interpretation};
 
 use crate::column::Kind;
