@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -394,3 +395,31 @@ def test_values_of_friends_that_may_be_absent_stay_so(tmp_path: Path) -> None:
             assert find(names).tolist() == wanted
             passing = [row["x"] for row in wanted if (row["w.o"] or 0) > 3]
             assert find(["x"], "w.o > 3")["x"].tolist() == passing and 2 < len(passing) < 9
+
+
+def test_what_a_step_cuts_is_inflated_once_in_friends_and_lazy_frames(tmp_path: Path) -> None:
+    entries = 20_000
+    numbers = np.arange(entries, dtype="f4")
+    for name in ("tree", "friend"):
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            made = file.mktree("t", {name[0]: "float32"}, auto_flush=entries)
+            made.extend({name[0]: numbers})
+    tree = sapwood.open(tmp_path / "tree.root", threads=1)["t"]
+    friend = sapwood.open(tmp_path / "friend.root", threads=1)["t"]
+    tree.add_friend(friend, "friend")
+
+    def inflated(of: Any, iterate: Callable[[], Any]) -> float:
+        with of.perf as perf:
+            iterate()
+        return float(perf.figures["ReadUnZip"].value)
+
+    def read() -> None:
+        steps = tree.iterate(["t", "friend.f"], step_size=100, library="np")
+        found = [np.concatenate(columns) for columns in zip(*(step.values() for step in steps))]
+        assert all(np.array_equal(column, numbers) for column in found) and len(found) == 2
+
+    once = inflated(tree, lambda: tree["t"].array())
+    assert once > 0.07
+    assert (inflated(tree, read), inflated(friend, read)) == (once, once)
+    pytest.importorskip("polars")
+    assert inflated(tree, lambda: tree.lazy(step_size=100).collect()) == once

@@ -3,8 +3,8 @@
 
     python -m bench.read.steps [--entries 1000000] [--rounds 5]
 
-Each number is the median of the CPU seconds of all threads of a process that has read the file once before. Each
-round opens the file anew, since uproot keeps arrays of what it read.
+Each number is the median of the CPU seconds of all threads of a process that has read the file once before.
+Each round opens the file anew, since uproot keeps arrays of what it read.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sapwood::codec::Compression;
 use sapwood::column::Number;
 use sapwood::io::{Call, MemorySink, MemoryStore, Recorded, Store};
-use sapwood::query::{Query, Source};
+use sapwood::query::{Friend, Query, Source};
 use sapwood::read::{Column, Selection, Steps};
 use sapwood::tree::Stepping;
 use sapwood::write::{BranchSpec, Every, FileWriter, NTupleOptions, TreeOptions, Values, WriteOptions};
@@ -105,6 +105,7 @@ type Step = Box<dyn Fn() -> Stepping>;
 struct Table {
     read: Read,
     step: Step,
+    budget: Box<dyn Fn(u64)>,
     /// Bytes that reading all of it asks for.
     bytes: u64,
     /// How many baskets or pages are inflated.
@@ -120,15 +121,24 @@ fn inflated(file: &File) -> u32 {
 }
 
 fn table(file: &File, store: &Arc<Recorded<MemoryStore>>, name: &str) -> Table {
-    let (read, step): (Read, Step) = if name == "ntuple" {
+    let (read, step, budget): (Read, Step, Box<dyn Fn(u64)>) = if name == "ntuple" {
         let ntuple = file.ntuple(name).unwrap();
-        let (of, ids) = (Arc::clone(&ntuple), ntuple.top().to_vec());
-        (Box::new(move |entries| ntuple::columns(&of, &ids, entries).unwrap()), Box::new(move || ntuple.stepping()))
+        let (of, ids, cached) = (Arc::clone(&ntuple), ntuple.top().to_vec(), Arc::clone(&ntuple));
+        (
+            Box::new(move |entries| ntuple::columns(&of, &ids, entries).unwrap()),
+            Box::new(move || ntuple.stepping()),
+            Box::new(move |bytes| cached.cache().set_budget(bytes)),
+        )
     } else {
         let tree = file.tree(name).unwrap();
+        let cached = Arc::clone(&tree);
         let with_data = tree.branches().iter().filter(|branch| branch.has_data());
         let (of, ids) = (Arc::clone(&tree), with_data.map(|branch| branch.id).collect::<Vec<_>>());
-        (Box::new(move |entries| read::columns(&of, &ids, entries).unwrap()), Box::new(move || tree.stepping()))
+        (
+            Box::new(move |entries| read::columns(&of, &ids, entries).unwrap()),
+            Box::new(move || tree.stepping()),
+            Box::new(move |bytes| cached.cache().set_budget(bytes)),
+        )
     };
     read(Selection::try_from(0..ROWS).unwrap());
     store.take_calls();
@@ -136,7 +146,7 @@ fn table(file: &File, store: &Arc<Recorded<MemoryStore>>, name: &str) -> Table {
     read(Selection::try_from(0..ROWS).unwrap());
     let payloads = inflated(file);
     file.perf().stop();
-    Table { read, step, bytes: bytes(&store.take_calls()), payloads }
+    Table { read, step, budget, bytes: bytes(&store.take_calls()), payloads }
 }
 
 fn same(steps: &[Vec<Column>], whole: &[Column]) {
@@ -228,25 +238,76 @@ fn scans_streams_and_queries_carry_over_what_they_cut() {
     };
     assert_eq!(times(&mut { stream }), 1);
     let ntuple = file.ntuple("ntuple").unwrap();
-    let source = Source::from(&ntuple);
+    let query = Query::new(&ntuple).value("event.number").unwrap();
     let of_ntuple = |step: u64| {
-        let _stepping = source.stepping();
+        let _stepping = query.stepping();
         for range in Steps::new(0..ROWS, step, Vec::new()) {
-            Query::new(source.clone()).value("event.number").unwrap().read(range).unwrap();
+            query.read(range).unwrap();
         }
     };
     let whole = times(&mut || of_ntuple(ROWS));
     assert_eq!(times(&mut || of_ntuple(33)), whole);
+    // The friend has one basket, and the tree another.
+    let source = Source::from(&tree).with_friend(Friend::new("f", &file.tree("split").unwrap())).unwrap();
+    let joined = Query::new(source).value("number + f.event.number").unwrap();
+    let of_friend = || {
+        let _stepping = joined.stepping();
+        for range in Steps::new(0..ROWS, 33, Vec::new()) {
+            joined.read(range).unwrap();
+        }
+    };
+    assert_eq!(times(&mut { of_friend }), 2);
+}
+
+#[test]
+fn no_more_is_carried_over_than_what_is_cut() {
+    let (file, store) = opened("zlib:1".parse().unwrap(), 1);
+    let table = table(&file, &store, "ntuple");
+    let read = |range: std::ops::Range<u64>| (table.read)(Selection::try_from(range).unwrap());
+    let stepping = (table.step)();
+    // A page of each column, and as many ends as a page has differences.
+    let most = 15 * 700 * 2;
+    for step in Steps::new(0..ROWS, 37, Vec::new()) {
+        read(step);
+        assert!(stepping.bytes() <= most, "{} bytes", stepping.bytes());
+    }
+    assert_eq!(stepping.bytes(), 0);
+    // What a selection leaves out makes room for what follows, and no more than the budget allows is carried over.
+    (table.budget)(most / 8);
+    let all = || Steps::new(0..ROWS, 37, Vec::new()).enumerate();
+    all().filter(|(number, _)| number % 3 == 0).for_each(|(_, step)| drop(read(step)));
+    assert!((1..=most).contains(&stepping.bytes()));
+    file.perf().start();
+    all().for_each(|(_, step)| drop(read(step)));
+    assert!(inflated(&file) <= table.payloads, "some were there from before");
+    file.perf().stop();
+}
+
+#[test]
+fn two_iterations_of_one_tree_do_not_disturb_each_other() {
+    let (file, _) = opened("zlib:1".parse().unwrap(), 1);
+    let tree = file.tree("flat").unwrap();
+    file.perf().start();
+    let scan = |step| tree.scan(&["number", "text"]).unwrap().step_bytes(step);
+    let (mut one, mut other) = (scan(700), scan(1_100));
+    let mut rows = [0, 0];
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => break,
+            steps => {
+                rows[0] += steps.0.map_or(0, |step| step.unwrap().entries.len());
+                rows[1] += steps.1.map_or(0, |step| step.unwrap().entries.len());
+            }
+        }
+    }
+    assert_eq!((rows, inflated(&file)), ([ROWS, ROWS], 4), "each basket once for each iteration at most");
 }
 
 #[test]
 fn reads_in_any_order_are_right_while_an_iteration_goes_on() {
-    let (file, _) = opened("zstd:5".parse().unwrap(), 2);
+    let (file, store) = opened("zstd:5".parse().unwrap(), 2);
     for name in NAMES {
-        let (read, step) = {
-            let table = table(&file, &Arc::new(Recorded::new(MemoryStore::new("", Vec::new()))), name);
-            (table.read, table.step)
-        };
+        let Table { read, step, .. } = table(&file, &store, name);
         let whole = read(Selection::try_from(0..ROWS).unwrap());
         let _stepping = step();
         let mut state = 12345_u64;

@@ -10,6 +10,7 @@ use crate::errors::{raise, run};
 use crate::hist::{Axis, Histogram};
 use crate::ntuple::NTuple;
 use crate::reading::{Wanted, followed, watched};
+use crate::steps::Steps;
 use crate::tree::Tree;
 
 /// A friend of a tree.
@@ -167,6 +168,11 @@ impl Query {
     fn passing(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<Vec<(u64, u64)>> {
         let found = run(py, || self.engine.passing(start..stop))?;
         Ok(found.ranges().map(|range| (range.start, range.end)).collect())
+    }
+
+    /// Says that the query is read in these steps: its friends carry over what is cut, too.
+    fn read_in(&self, mut steps: PyRefMut<'_, Steps>) {
+        steps.and(self.engine.stepping());
     }
 
     /// Reads entries `start..stop`, or ascending `entries`: the numbers of those that passed (`None` if all did),

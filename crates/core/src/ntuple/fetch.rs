@@ -6,9 +6,12 @@ use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
 use super::NTuple;
-use super::elements::page_bytes;
+use super::elements::{decode, is_verbatim, page_bytes};
 use super::page_list::Page;
 use super::payload::{in_file, is_spread, read_payloads};
+use super::whole_page::WholePage;
+use crate::codec::{Scratch, inflate};
+use crate::column::Number;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{InFlight, Origin};
 use crate::tree::PayloadKey;
@@ -87,6 +90,40 @@ pub(super) fn inflated_bytes(page: &Page, stored: usize, bits: u16, limits: &Lim
         return Err(Error::limit("a page inflates too far", most, whole));
     }
     Ok(whole as usize)
+}
+
+/// Checks and inflates a page; `is_ends` says that its elements are the ends of lists. With `is_kept` it is in memory
+/// of its own: others were read with it, and would stay.
+pub(super) fn inflated(
+    ntuple: &NTuple,
+    id: &PageId,
+    is_ends: bool,
+    stored: &Bytes,
+    is_kept: bool,
+    scratch: &mut Scratch,
+) -> Result<WholePage> {
+    let (column, options) = (ntuple.column(id.column)?, ntuple.file.options());
+    let memory = options.session.memory();
+    let sealed = checked(&id.page, stored)?;
+    let bytes = inflated_bytes(&id.page, sealed.len(), column.bits, &options.limits)?;
+    let is_raw = sealed.len() == bytes;
+    let mut page = stored.slice(..sealed.len());
+    if !is_raw {
+        let mut inflated = memory.try_take(bytes)?;
+        inflate(sealed, &mut inflated, scratch)?;
+        page = memory.lend(inflated);
+    }
+    if is_ends && !column.kind.is_some_and(|kind| is_verbatim(kind, Number::U64)) {
+        let elements = id.page.elements as usize;
+        let mut ends = memory.try_take(8 * elements)?;
+        decode(column, &page, elements, 0..elements, Number::U64, &mut ends)?;
+        page = memory.lend(ends);
+    } else if is_raw && is_kept {
+        let mut own = memory.try_take(bytes)?;
+        own.copy_from_slice(&page);
+        page = memory.lend(own);
+    }
+    Ok(WholePage::new(is_ends, page))
 }
 
 /// Where the bytes of a page come from, with its checksum; `known` ones are there already.

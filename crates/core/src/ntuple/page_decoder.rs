@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::PageLists;
 use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, checked, inflated_bytes};
+use super::fetch::{PageId, checked, inflated, inflated_bytes};
 use super::plan::Plan;
 use super::whole_page::WholePage;
 use crate::codec::{LentScratch, Scratch, inflate};
@@ -44,6 +44,8 @@ pub(super) struct Job {
     pub(super) target: Target,
     pub(super) is_bytes: bool,
     pub(super) piece: usize,
+    /// Whether it has the last elements that are wanted of its column.
+    pub(super) is_last: bool,
     pub(super) slot: BytesMut,
     pub(super) stored: Bytes,
     /// The page, where it is inflated already: it is not read then.
@@ -59,7 +61,9 @@ impl Job {
     /// Whether the next step, which begins with an entry, goes on in the page, or needs its last end.
     fn is_cut(&self, lists: &PageLists, next: u64) -> bool {
         let is_open = self.want.end < self.id.page.elements as usize || self.target.is_ends();
-        is_open && lists.clusters.get(self.id.cluster).is_some_and(|found| found.entries.contains(&next))
+        is_open
+            && self.is_last
+            && lists.clusters.get(self.id.cluster).is_some_and(|found| found.entries.contains(&next))
     }
 }
 
@@ -257,7 +261,7 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
     }
     let stored = checked(page, &bytes)?;
     let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
-    let inflated: &[u8] = if stored.len() == whole {
+    let whole_page: &[u8] = if stored.len() == whole {
         stored
     } else if is_plain && is_all {
         inflate(stored, &mut job.slot, &mut workspace.scratch)?;
@@ -269,16 +273,16 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
         &workspace.page[..whole]
     };
-    if !inflated.is_empty() {
+    if !whole_page.is_empty() {
         match job.target {
-            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Numbers(_) => decode(column, whole_page, elements, job.want.clone(), to, &mut job.slot)?,
             Target::Ends { base, items } => {
                 let verbatim = column.kind.filter(|kind| is_verbatim(*kind, to));
-                let ends = match verbatim.and_then(|_| inflated.get(8 * job.want.start..8 * job.want.end)) {
+                let ends = match verbatim.and_then(|_| whole_page.get(8 * job.want.start..8 * job.want.end)) {
                     Some(ends) => ends,
                     None => {
                         workspace.ends.resize(job.want.len() * 8, 0);
-                        decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
+                        decode(column, whole_page, elements, job.want.clone(), to, &mut workspace.ends)?;
                         &workspace.ends
                     }
                 };
@@ -300,7 +304,7 @@ fn note(plan: &Plan<'_>, job: &Job, whole: usize, from: Option<Instant>) -> Resu
 
 /// The page of a job, where it is inflated already, or has to be in memory of its own: carried over to the next step if
 /// this one cuts it, and dropped if it is read to its end.
-fn carry(plan: &Plan<'_>, job: &Job, stored: &[u8], scratch: &mut Scratch) -> Result<Option<WholePage>> {
+fn carry(plan: &Plan<'_>, job: &Job, stored: &Bytes, scratch: &mut Scratch) -> Result<Option<WholePage>> {
     let there = job.inflated.clone();
     let Some(next) = plan.carries_to else { return Ok(there) };
     let (ntuple, key) = (plan.ntuple, job.id.key()?);
@@ -312,10 +316,18 @@ fn carry(plan: &Plan<'_>, job: &Job, stored: &[u8], scratch: &mut Scratch) -> Re
     }
     let page = match there {
         Some(page) => page,
-        None => WholePage::new(ntuple, &job.id, job.target.is_ends(), stored, scratch)?,
+        None => {
+            let bits = ntuple.column(job.id.column)?.bits;
+            let bytes = WholePage::bytes_of(&job.id.page, bits, job.target.is_ends());
+            if !ntuple.carried.has_room(key, bytes, next, ntuple.cache.budget()) {
+                return Ok(None);
+            }
+            inflated(ntuple, &job.id, job.target.is_ends(), stored, true, scratch)?
+        }
     };
-    let entries = plan.lists.clusters.get(job.id.cluster).map_or(0..0, |cluster| cluster.entries.clone());
-    ntuple.carried.carry(key, page.clone(), page.memory_bytes() as u64, entries, next, ntuple.cache.budget());
+    if ntuple.carried.has_room(key, page.memory_bytes() as u64, next, ntuple.cache.budget()) {
+        ntuple.carried.carry(key, page.clone(), page.memory_bytes() as u64, next);
+    }
     Ok(Some(page))
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::elements::switches;
-use super::fetch::{PageId, fetch};
+use super::fetch::{PageId, fetch, inflated};
 use super::node::{Model, Node, Shape};
 use super::pages::Live;
 use super::whole_page::WholePage;
@@ -399,7 +399,8 @@ impl<'m> Plan<'m> {
         let key = id.key().ok()?;
         let carried = || self.carries_to.and_then(|_| self.ntuple.carried.get(key));
         let found = self.inflated.get(&key).cloned().or_else(carried)?;
-        found.is(self.ntuple, id, is_ends).then_some(found)
+        let bits = self.ntuple.column(id.column).ok()?.bits;
+        found.is(&id.page, bits, is_ends).then_some(found)
     }
 
     /// A page that was fetched for the plan, inflated. It is kept for the answer, as far as these are few: of many
@@ -413,7 +414,7 @@ impl<'m> Plan<'m> {
         let stored = self.known.get(&key.0).ok_or_else(|| Error::internal("a page was not fetched"))?;
         let perf = self.ntuple.file.perf();
         let from = perf.now();
-        let page = WholePage::new(self.ntuple, id, is_ends, stored, &mut Scratch::default());
+        let page = inflated(self.ntuple, id, is_ends, stored, self.carries_to.is_some(), &mut Scratch::default());
         let page = page.map_err(|error| id.name_within(error))?;
         if let Some(from) = from {
             perf.note_basket(key.0, stored.len() as u64, page.memory_bytes() as u64, from);

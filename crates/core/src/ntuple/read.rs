@@ -211,6 +211,7 @@ impl<'m> Reading<'m> {
             let absent = wanted.end.min(column.missing).saturating_sub(wanted.start);
             let number = column.column;
             let pieces: Vec<_> = column.pages_of(wanted.clone()).collect();
+            let (last, is_last_segment) = (pieces.len(), segment + 1 == self.plan.segments.len());
             if absent > 0 {
                 let mut zeros = free.split_to(absent as usize * wide);
                 match target {
@@ -221,7 +222,7 @@ impl<'m> Reading<'m> {
                 }
                 self.filling(node, is_bytes).pieces.push(Some(zeros));
             }
-            for piece in pieces {
+            for (index, piece) in pieces.into_iter().enumerate() {
                 let filling = self.filling(node, is_bytes);
                 filling.pieces.push(None);
                 let position = filling.pieces.len() - 1;
@@ -232,6 +233,7 @@ impl<'m> Reading<'m> {
                     target,
                     is_bytes,
                     piece: position,
+                    is_last: is_last_segment && index + 1 == last,
                     stored: Bytes::new(),
                     inflated: None,
                 });

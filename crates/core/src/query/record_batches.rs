@@ -36,7 +36,7 @@ pub struct RecordBatches {
     schema: SchemaRef,
     steps: Steps,
     has_failed: bool,
-    _stepping: Vec<Stepping>,
+    _stepping: Stepping,
 }
 
 impl Query {

@@ -12,6 +12,7 @@ use super::value::{Data, Value};
 use crate::column::Number;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::read::{Column, Progress, Selection};
+use crate::tree::Stepping;
 
 /// Memory that the columns of a step take, about, where a source is read in steps.
 pub(super) const STEP_BYTES: u64 = 32 << 20;
@@ -272,6 +273,26 @@ impl Query {
     /// ```
     pub fn passing(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Selection> {
         self.passing_with(entries.try_into().map_err(Into::into)?, &mut |_| Ok(()))
+    }
+
+    /// Begins an iteration of its tree or RNTuple and of their friends: as long as the answer lives, reads carry over
+    /// what they cut.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let query = Query::new(&tree).value("nJet")?;
+    /// let stepping = query.stepping();
+    /// let rows = [0..4, 4..10].map(|step| query.read(step).map(|read| read.columns[0].len));
+    /// drop(stepping);
+    /// assert_eq!(rows.into_iter().sum::<sapwood::Result<usize>>()?, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn stepping(&self) -> Stepping {
+        self.source.stepping()
     }
 
     fn passing_with(&self, entries: Selection, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Selection> {

@@ -179,9 +179,9 @@ impl Source {
     }
 
     /// Begins an iteration of its own table and those of its friends: steps carry over what they cut.
-    pub fn stepping(&self) -> Vec<Stepping> {
-        let of_friends = self.friends.iter().flat_map(Friend::parts).flat_map(Self::stepping);
-        self.table.stepping().into_iter().chain(of_friends).collect()
+    pub(super) fn stepping(&self) -> Stepping {
+        let of_friends = self.friends.iter().flat_map(Friend::parts).map(Self::stepping);
+        Stepping::joined(self.table.stepping().into_iter().chain(of_friends))
     }
 
     /// Whether its own table and those of its friends are in local files.

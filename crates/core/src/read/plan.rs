@@ -204,7 +204,8 @@ impl<'t> Plan<'t> {
         });
         let mut windows = Windows::new(tree.file(), tree.cache(), pieces, tree.cluster_borders());
         let origin = |index: usize| task::origin(scans, &self.segments[index]);
-        let all_bytes = self.segments.iter().map(|segment| self.bytes(segment)).fold(0, u64::saturating_add);
+        let of = |segment: &Segment| scans[segment.scan].all_bytes(segment.basket);
+        let all_bytes = self.segments.iter().map(of).fold(0, u64::saturating_add);
         let answers = pipelined(session, scans, all_bytes, |mut pipeline| {
             loop {
                 let next = windows.next(origin, |error| tree.place(error));

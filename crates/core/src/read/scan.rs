@@ -122,12 +122,17 @@ impl<'t> Scan<'t> {
         &self.branch.baskets()[basket]
     }
 
+    /// Bytes of a basket as stored, also where it is carried over and not read.
+    pub(super) fn all_bytes(&self, basket: usize) -> u64 {
+        match self.place(basket).bytes {
+            BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
+            BasketBytes::Embedded(_) => 0,
+        }
+    }
+
     /// Bytes of a basket that are read.
     pub(super) fn stored_bytes(&self, basket: usize) -> u64 {
-        match self.place(basket).bytes {
-            BasketBytes::Stored { nbytes, .. } if self.carried(basket).is_none() => u64::from(nbytes),
-            _ => 0,
-        }
+        if self.carried(basket).is_some() { 0 } else { self.all_bytes(basket) }
     }
 
     /// The most bytes that a basket can hold once inflated.

@@ -191,15 +191,20 @@ impl Task {
 }
 
 /// Carries a basket over to the next step if this one cuts it, and drops it if it is read to its end. One of several
-/// blocks is left: each step inflates the blocks that it needs.
+/// blocks of which single entries are wanted is left: each step inflates the blocks that it needs.
 fn carry(scan: &Scan<'_>, segment: Segment, basket: &mut Option<Basket>, workspace: &mut Workspace) -> Result<()> {
     let (tree, place) = (scan.tree, scan.place(segment.basket));
     let Some(at) = place.stored_at().map(|seek| (seek, 0)) else { return Ok(()) };
     if scan.carries(segment.basket) {
-        if let Some(whole) = basket.take_if(|basket| !basket.is_divided()) {
+        let (next, budget) = (scan.selection.span().end, tree.cache().budget());
+        let is_one_range = || scan.wanted(&scan.pieces[segment.position]).nth(1).is_none();
+        let fits = |whole: &mut Basket| {
+            (is_one_range() || !whole.is_divided())
+                && tree.carried().has_room(at, whole.key.objlen.into(), next, budget)
+        };
+        if let Some(whole) = basket.take_if(fits) {
             let whole = whole.inflated(tree.file().options().session.memory(), &mut workspace.scratch)?;
-            let (bytes, next) = (u64::from(whole.key.objlen), scan.selection.span().end);
-            tree.carried().carry(at, whole.clone(), bytes, place.entries.clone(), next, tree.cache().budget());
+            tree.carried().carry(at, whole.clone(), whole.key.objlen.into(), next);
             *basket = Some(whole);
         }
     } else if scan.carried(segment.basket).is_some() {

@@ -3,9 +3,8 @@
 //! A step of so many entries ends within baskets or pages, unless a cluster ends there. Without this, each of them is
 //! read and inflated again for every step that it reaches into: all of them, where steps are smaller than clusters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many times the budget of its cache a tree or RNTuple may carry over: payloads are larger once inflated.
@@ -23,19 +22,26 @@ struct Held<T> {
     iterations: usize,
     payloads: HashMap<PayloadKey, Payload<T>>,
     bytes: u64,
+    /// The first entries of the last steps for which something was carried over: one more than there are iterations, as
+    /// the payloads of a step wait until the next one was planned.
+    nexts: VecDeque<u64>,
+    /// The last of these for which room was made.
+    swept: Option<u64>,
 }
 
 struct Payload<T> {
     of: T,
     bytes: u64,
-    entries: Range<u64>,
+    /// The first entry of the step for which it waits.
+    next: u64,
 }
 
 /// While it lives, reads of its tree or RNTuple carry over what they cut: a basket or page that reaches beyond the last
 /// entry that was read stays inflated for the read that goes on there.
 ///
 /// [`Tree::scan`](super::Tree::scan) and other iterations of the engine have one; it is for loops that read step after
-/// step by themselves. At most eight times the budget of the cache is carried over, and nothing where that is 0.
+/// step by themselves. Each tree and RNTuple carries over at most eight times the budget of its cache (240 MB by
+/// default), and nothing where that is 0; what does not fit is read again.
 ///
 /// # Example
 ///
@@ -50,15 +56,17 @@ struct Payload<T> {
 ///     let columns = sapwood::read::columns(&tree, &[id], start..tree.entries.min(start + 4))?;
 ///     jets += columns[0].as_slice::<u32>()?.iter().sum::<u32>();
 /// }
+/// assert_eq!(stepping.bytes(), 0, "it was read to its end");
 /// drop(stepping);
 /// assert_eq!(jets, 32);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[must_use = "what is cut is carried over as long as it lives"]
-pub struct Stepping(Arc<dyn Carries>);
+pub struct Stepping(Vec<Arc<dyn Carries>>);
 
 /// What a [`Stepping`] ends.
 trait Carries: Send + Sync {
+    fn bytes(&self) -> u64;
     fn end(&self);
 }
 
@@ -69,41 +77,58 @@ impl<T> Carried<T> {
     }
 
     /// A payload that was carried over.
-    pub(crate) fn get(&self, at: PayloadKey) -> Option<T>
+    pub(crate) fn get(&self, key: PayloadKey) -> Option<T>
     where
         T: Clone,
     {
-        self.held().payloads.get(&at).map(|payload| payload.of.clone())
+        self.held().payloads.get(&key).map(|payload| payload.of.clone())
     }
 
     /// Whether a payload was carried over.
-    pub(crate) fn holds(&self, at: PayloadKey) -> bool {
-        self.held().payloads.contains_key(&at)
+    pub(crate) fn holds(&self, key: PayloadKey) -> bool {
+        self.held().payloads.contains_key(&key)
     }
 
-    /// Carries over a payload that has values of these entries, of which entry `next` is the first that was not read.
-    /// Where it is more than `budget` of a cache allows, those that nothing goes on with are dropped; if that is not
-    /// enough, this one is.
-    pub(crate) fn carry(&self, at: PayloadKey, of: T, bytes: u64, entries: Range<u64>, next: u64, budget: u64) {
-        let most = budget.saturating_mul(TIMES_BUDGET);
+    /// Whether a payload of so many bytes fits, by the `budget` of the cache. `next` is the first entry of the step
+    /// that needs it. Where there is no room, what waited for steps before is dropped: they left it out.
+    pub(crate) fn has_room(&self, key: PayloadKey, bytes: u64, next: u64, budget: u64) -> bool {
         let mut held = self.held();
         if held.iterations == 0 {
-            return;
+            return false;
         }
-        held.remove(at);
-        if held.bytes.saturating_add(bytes) > most {
-            held.payloads.retain(|_, payload| payload.entries.contains(&next));
-            held.bytes = held.payloads.values().map(|payload| payload.bytes).sum();
+        held.turn_to(next);
+        let most = budget.saturating_mul(TIMES_BUDGET);
+        let mut passed = Vec::new();
+        let mut fits = held.bytes_with(key, bytes) <= most;
+        if !fits && held.swept.replace(next) != Some(next) {
+            passed = held.sweep();
+            fits = held.bytes_with(key, bytes) <= most;
         }
-        if held.bytes.saturating_add(bytes) <= most {
+        drop(held);
+        // Memory is given back outside of the lock.
+        drop(passed);
+        fits
+    }
+
+    /// Carries over a payload for which there [is room](Self::has_room).
+    pub(crate) fn carry(&self, key: PayloadKey, of: T, bytes: u64, next: u64) {
+        let mut held = self.held();
+        let before = if held.iterations > 0 {
+            let before = held.remove(key);
             held.bytes += bytes;
-            held.payloads.insert(at, Payload { of, bytes, entries });
-        }
+            held.payloads.insert(key, Payload { of, bytes, next });
+            before
+        } else {
+            None
+        };
+        drop(held);
+        drop(before);
     }
 
     /// Drops a payload that was read to its end.
-    pub(crate) fn finish(&self, at: PayloadKey) {
-        self.held().remove(at);
+    pub(crate) fn finish(&self, key: PayloadKey) {
+        let gone = self.held().remove(key);
+        drop(gone);
     }
 
     fn held(&self) -> MutexGuard<'_, Held<T>> {
@@ -116,38 +141,87 @@ impl<T: Send + 'static> Carried<T> {
     /// Begins an iteration.
     pub(crate) fn begin(self: &Arc<Self>) -> Stepping {
         self.held().iterations += 1;
-        Stepping(Arc::clone(self) as Arc<dyn Carries>)
+        Stepping(vec![Arc::clone(self) as Arc<dyn Carries>])
     }
 }
 
 impl<T> Held<T> {
-    fn remove(&mut self, at: PayloadKey) {
-        if let Some(gone) = self.payloads.remove(&at) {
-            self.bytes -= gone.bytes;
+    fn remove(&mut self, key: PayloadKey) -> Option<Payload<T>> {
+        let gone = self.payloads.remove(&key)?;
+        self.bytes -= gone.bytes;
+        Some(gone)
+    }
+
+    /// Bytes of all payloads with another one of a key.
+    fn bytes_with(&self, key: PayloadKey, bytes: u64) -> u64 {
+        let known = self.payloads.get(&key).map_or(0, |payload| payload.bytes);
+        (self.bytes - known).saturating_add(bytes)
+    }
+
+    /// Notes for which step payloads are carried over now.
+    fn turn_to(&mut self, next: u64) {
+        if self.nexts.contains(&next) {
+            return;
         }
+        self.nexts.push_back(next);
+        while self.nexts.len() > self.iterations + 1 {
+            self.nexts.pop_front();
+        }
+    }
+
+    /// Takes out the payloads whose steps are over.
+    fn sweep(&mut self) -> Vec<Payload<T>> {
+        let nexts = &self.nexts;
+        let passed: Vec<_> = self.payloads.extract_if(|_, payload| !nexts.contains(&payload.next)).collect();
+        let passed: Vec<_> = passed.into_iter().map(|(_, payload)| payload).collect();
+        self.bytes -= passed.iter().map(|payload| payload.bytes).sum::<u64>();
+        passed
     }
 }
 
 impl<T: Send> Carries for Carried<T> {
+    fn bytes(&self) -> u64 {
+        self.held().bytes
+    }
+
     fn end(&self) {
         let mut held = self.held();
         held.iterations -= 1;
-        if held.iterations == 0 {
-            held.payloads = HashMap::new();
+        let gone = if held.iterations == 0 {
             held.bytes = 0;
-        }
+            held.nexts.clear();
+            held.swept = None;
+            std::mem::take(&mut held.payloads)
+        } else {
+            HashMap::new()
+        };
+        drop(held);
+        drop(gone);
     }
 }
 
 impl<T> Default for Carried<T> {
     fn default() -> Self {
-        Self(Mutex::new(Held { iterations: 0, payloads: HashMap::new(), bytes: 0 }))
+        let (payloads, nexts) = (HashMap::new(), VecDeque::new());
+        Self(Mutex::new(Held { iterations: 0, payloads, bytes: 0, nexts, swept: None }))
+    }
+}
+
+impl Stepping {
+    /// Bytes of memory that are carried over now.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|of| of.bytes()).sum()
+    }
+
+    /// One for all of several trees and RNTuples.
+    pub(crate) fn joined(several: impl IntoIterator<Item = Self>) -> Self {
+        Self(several.into_iter().flat_map(|mut one| std::mem::take(&mut one.0)).collect())
     }
 }
 
 impl Drop for Stepping {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.iter().for_each(|of| of.end());
     }
 }
 
@@ -162,23 +236,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nothing_goes_on_with_makes_room_and_all_is_dropped_at_the_end() {
+    fn what_waits_for_a_step_that_is_over_is_dropped_and_all_at_the_end() {
         let carried = Arc::new(Carried::default());
-        carried.carry((1, 0), 'a', 10, 0..10, 5, 10);
-        assert_eq!(carried.get((1, 0)), None, "without an iteration nothing is carried over");
+        let carry = |at, of, bytes, next| {
+            let fits = carried.has_room((at, 0), bytes, next, 10);
+            if fits {
+                carried.carry((at, 0), of, bytes, next);
+            }
+            fits
+        };
+        assert!(!carry(1, 'a', 10, 5), "without an iteration nothing is carried over");
         let (first, second) = (carried.begin(), carried.begin());
-        carried.carry((1, 0), 'a', 50, 0..10, 5, 10);
-        carried.carry((1, 0), 'b', 40, 0..10, 5, 10);
-        carried.carry((2, 0), 'c', 40, 5..15, 9, 10);
-        assert_eq!((carried.get((1, 0)), carried.get((2, 0))), (Some('b'), Some('c')), "80 bytes in a budget of 10");
-        carried.carry((3, 0), 'd', 1, 5..15, 9, 10);
-        assert_eq!(carried.get((3, 0)), None, "the others are needed next, too");
-        carried.carry((3, 0), 'd', 1, 10..20, 12, 10);
-        assert_eq!((carried.get((1, 0)), carried.get((2, 0)), carried.get((3, 0))), (None, Some('c'), Some('d')));
+        assert!(carry(1, 'a', 50, 5) && carry(1, 'b', 40, 5) && carry(2, 'c', 40, 5), "80 bytes in a budget of 10");
+        assert!(!carry(3, 'd', 1, 5), "the others are needed next, too");
         carried.finish((2, 0));
+        assert!(carry(3, 'd', 1, 10) && carry(4, 'e', 1, 100));
+        assert!(!carry(5, 'f', 60, 10), "two iterations, and one step: none is over");
+        assert!(carry(5, 'f', 60, 15) && !carry(6, 'g', 60, 15));
+        assert_eq!((carried.get((1, 0)), carried.get((3, 0)), carried.get((4, 0))), (None, Some('d'), Some('e')));
         drop(second);
-        assert_eq!((carried.get((2, 0)), carried.get((3, 0))), (None, Some('d')));
-        drop(first);
-        assert!(carried.get((3, 0)).is_none() && !carried.is_wanted());
+        assert!(carried.holds((5, 0)) && carried.is_wanted());
+        drop(Stepping::joined([first]));
+        assert!(!carried.holds((5, 0)) && !carried.is_wanted());
     }
 }

@@ -39,7 +39,8 @@ class Source:
         plan = cuts.plan(tree, names, cut, columns)
         total = tree.num_entries
         entries = (0, total if n_rows is None else min(n_rows, total))
-        steps = list(iteration.steps(plan, *entries, self.step_size))
+        ranges = iteration.steps(plan, *entries, self.step_size)  # it lives until all are read
+        steps = list(ranges)
 
         def read(step: tuple[int, int]) -> Any:
             return reading.read(plan, Selection(step), "pl", None, False)

@@ -101,12 +101,14 @@ def step_entries(step_size: int | str) -> int:
 
 def steps(plan: reading.Plan, start: int, stop: int, step_size: int | str) -> Iterator[Range]:
     """Entry ranges of steps: of so many entries, or of so many bytes and then ending with clusters where one
-    fits."""
+    fits. While the answer lives, what a step cuts stays inflated for the next one."""
     size = step_entries(step_size)
     by_bytes = isinstance(step_size, str)
     if by_bytes:
         size = entries_for(plan.branches(), size, start, stop)
-    found: Iterator[Range] = plan.tree._core.steps(start, stop, min(size, MOST), by_bytes)
+    found = plan.tree._core.steps(start, stop, min(size, MOST), by_bytes)
+    if plan._query is not None:
+        plan._query.read_in(found)
     return found
 
 
