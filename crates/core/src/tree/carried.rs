@@ -58,7 +58,7 @@ struct Payload<T> {
 /// }
 /// assert_eq!(stepping.bytes(), 0, "it was read to its end");
 /// drop(stepping);
-/// assert_eq!(jets, 32);
+/// assert_eq!(jets, 31);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[must_use = "what is cut is carried over as long as it lives"]
