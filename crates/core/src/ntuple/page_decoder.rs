@@ -314,20 +314,16 @@ fn carry(plan: &Plan<'_>, job: &Job, stored: &Bytes, scratch: &mut Scratch) -> R
         }
         return Ok(there);
     }
+    let (is_ends, budget) = (job.target.is_ends(), ntuple.cache.budget());
+    let bytes = WholePage::bytes_of(&job.id.page, ntuple.column(job.id.column)?.bits, is_ends);
+    if !ntuple.carried.has_room(key, bytes, next, budget) {
+        return Ok(there);
+    }
     let page = match there {
         Some(page) => page,
-        None => {
-            let bits = ntuple.column(job.id.column)?.bits;
-            let bytes = WholePage::bytes_of(&job.id.page, bits, job.target.is_ends());
-            if !ntuple.carried.has_room(key, bytes, next, ntuple.cache.budget()) {
-                return Ok(None);
-            }
-            inflated(ntuple, &job.id, job.target.is_ends(), stored, true, scratch)?
-        }
+        None => inflated(ntuple, &job.id, is_ends, stored, true, scratch)?,
     };
-    if ntuple.carried.has_room(key, page.memory_bytes() as u64, next, ntuple.cache.budget()) {
-        ntuple.carried.carry(key, page.clone(), page.memory_bytes() as u64, next);
-    }
+    ntuple.carried.carry(key, page.clone(), bytes, next, budget);
     Ok(Some(page))
 }
 

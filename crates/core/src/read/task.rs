@@ -204,7 +204,7 @@ fn carry(scan: &Scan<'_>, segment: Segment, basket: &mut Option<Basket>, workspa
         };
         if let Some(whole) = basket.take_if(fits) {
             let whole = whole.inflated(tree.file().options().session.memory(), &mut workspace.scratch)?;
-            tree.carried().carry(at, whole.clone(), whole.key.objlen.into(), next);
+            tree.carried().carry(at, whole.clone(), whole.key.objlen.into(), next, budget);
             *basket = Some(whole);
         }
     } else if scan.carried(segment.basket).is_some() {

@@ -97,12 +97,11 @@ impl<T> Carried<T> {
             return false;
         }
         held.turn_to(next);
-        let most = budget.saturating_mul(TIMES_BUDGET);
         let mut passed = Vec::new();
-        let mut fits = held.bytes_with(key, bytes) <= most;
+        let mut fits = held.fits(key, bytes, budget);
         if !fits && held.swept.replace(next) != Some(next) {
             passed = held.sweep();
-            fits = held.bytes_with(key, bytes) <= most;
+            fits = held.fits(key, bytes, budget);
         }
         drop(held);
         // Memory is given back outside of the lock.
@@ -110,17 +109,15 @@ impl<T> Carried<T> {
         fits
     }
 
-    /// Carries over a payload for which there [is room](Self::has_room).
-    pub(crate) fn carry(&self, key: PayloadKey, of: T, bytes: u64, next: u64) {
+    /// Carries over a payload for which there [is room](Self::has_room), unless other threads took it meanwhile.
+    pub(crate) fn carry(&self, key: PayloadKey, of: T, bytes: u64, next: u64, budget: u64) {
         let mut held = self.held();
-        let before = if held.iterations > 0 {
-            let before = held.remove(key);
-            held.bytes += bytes;
-            held.payloads.insert(key, Payload { of, bytes, next });
-            before
-        } else {
-            None
-        };
+        if held.iterations == 0 || !held.fits(key, bytes, budget) {
+            return;
+        }
+        let before = held.remove(key);
+        held.bytes += bytes;
+        held.payloads.insert(key, Payload { of, bytes, next });
         drop(held);
         drop(before);
     }
@@ -152,10 +149,10 @@ impl<T> Held<T> {
         Some(gone)
     }
 
-    /// Bytes of all payloads with another one of a key.
-    fn bytes_with(&self, key: PayloadKey, bytes: u64) -> u64 {
+    /// Whether a payload of so many bytes fits, in place of what is there for its key.
+    fn fits(&self, key: PayloadKey, bytes: u64, budget: u64) -> bool {
         let known = self.payloads.get(&key).map_or(0, |payload| payload.bytes);
-        (self.bytes - known).saturating_add(bytes)
+        (self.bytes - known).saturating_add(bytes) <= budget.saturating_mul(TIMES_BUDGET)
     }
 
     /// Notes for which step payloads are carried over now.
@@ -241,7 +238,7 @@ mod tests {
         let carry = |at, of, bytes, next| {
             let fits = carried.has_room((at, 0), bytes, next, 10);
             if fits {
-                carried.carry((at, 0), of, bytes, next);
+                carried.carry((at, 0), of, bytes, next, 10);
             }
             fits
         };
