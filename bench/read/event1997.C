@@ -5,6 +5,7 @@
 #include "TObject.h"
 #include "TRef.h"
 #include "TRefArray.h"
+#include <vector>
 
 class OldTrack : public TObject {
 public:
@@ -42,6 +43,7 @@ public:
 void old_make(long entries);
 void old_write(const char *path, int compression, int split);
 double old_read(const char *path);
+double old_rows(const char *path, const std::vector<long> &entries);
 double old_sample(const char *path);
 
 #ifdef __ROOTCLING__
@@ -68,9 +70,9 @@ namespace {
 std::vector<std::unique_ptr<OldEvent>> gOlds;
 std::unique_ptr<TH1F> gHistogram;
 
-// `wanted` says of each entry whether the whole of it is read.
+// `wanted` says of each entry whether the whole of it is read. Without a list, these are all entries in their order.
 template <class W>
-double read(const char *path, W wanted)
+double read(const char *path, W wanted, const std::vector<long> *entries = nullptr)
 {
    TH1::AddDirectory(false);
    std::unique_ptr<TFile> file(TFile::Open(path));
@@ -78,12 +80,15 @@ double read(const char *path, W wanted)
    OldEvent *event = nullptr;
    tree->SetBranchAddress("event", &event);
    double total = 0;
-   for (Long64_t e = 0; e < tree->GetEntries(); ++e)
-      if (wanted(tree, e, event)) {
-         tree->GetEntry(e);
-         for (int i = 0; i < event->fTracks->GetEntriesFast(); ++i)
-            total += static_cast<OldTrack *>(event->fTracks->UncheckedAt(i))->fPz;
-      }
+   const Long64_t count = entries ? entries->size() : tree->GetEntries();
+   for (Long64_t k = 0; k < count; ++k) {
+      const Long64_t e = entries ? (*entries)[k] : k;
+      if (!wanted(tree, e, event))
+         continue;
+      tree->GetEntry(e);
+      for (int i = 0; i < event->fTracks->GetEntriesFast(); ++i)
+         total += static_cast<OldTrack *>(event->fTracks->UncheckedAt(i))->fPz;
+   }
    tree->ResetBranchAddresses();
    delete event->fH;
    delete event;
@@ -141,6 +146,11 @@ void old_write(const char *path, int compression, int split)
 double old_read(const char *path)
 {
    return read(path, [](auto...) { return true; });
+}
+
+double old_rows(const char *path, const std::vector<long> &entries)
+{
+   return read(path, [](auto...) { return true; }, &entries);
 }
 
 double old_sample(const char *path)

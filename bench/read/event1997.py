@@ -7,6 +7,7 @@ compresses ROOT's plain file anew (`sapwood.rewrite`), and adds as many entries 
 
 from __future__ import annotations
 
+import random
 import resource
 import shutil
 from collections.abc import Callable
@@ -40,6 +41,13 @@ def timed(work: Callable[[], Any]) -> tuple[float, int]:
     return cpu_seconds() - cpu, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - pages
 
 
+def shuffled(entries: int) -> list[int]:
+    """All entries, in another order."""
+    order = list(range(entries))
+    random.Random(1).shuffle(order)
+    return order
+
+
 def path_of(who: str, split: int, level: int) -> Path:
     return FOLDER / f"old_{split}_{level}_{who}.root"
 
@@ -62,6 +70,8 @@ def root_rows(entries: int) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"split": split, "level": level, "size": path.stat().st_size}
             row |= {"made": made, "write": write}
             row["all"], row["pages"] = timed(lambda: root.old_read(place))  # noqa: B023
+            order = root.std.vector["long"](shuffled(entries))
+            row["rows"], _ = timed(lambda: root.old_rows(place, order))  # noqa: B023
             if split:
                 row["cut"], _ = timed(lambda: root.old_sample(place))  # noqa: B023
             rows.append(row)
@@ -83,9 +93,16 @@ def sapwood_reads(path: Path, split: int) -> dict[str, float]:
         for batch in tree().iterate(None, cut, library="arrow"):
             len(batch)
 
+    def rows() -> None:
+        opened = tree()
+        for row in opened.rows(shuffled(opened.num_entries)):
+            for name in row:
+                row[name]
+
     calls: dict[str, Callable[[], Any]] = {
         "all": lambda: tree().arrays(library="arrow"),
         "iterate": lambda: iterated(None),
+        "rows": rows,
     }
     if split:
         calls["cut"] = lambda: tree().arrays(None, SAMPLE, library="arrow")
@@ -185,13 +202,13 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
             for who in ("Sapwood", "ROOT"):
                 row = by[who][split, level]
                 total = row["made"] + row["write"] if "made" in row else None
-                names = ("write", "again", "append", "values", "all", "cut")
+                names = ("write", "again", "append", "values", "all", "cut", "rows")
                 seconds = (total, *(row.get(name) for name in names))
                 cells = ["" if x is None else f"{x:.3f}" for x in seconds]
                 cells.append(f"{row['pages']:,.0f}")
                 body.append([f"{who}, comp {level}, {word}", f"{row['size'] / 1e6:.2f}", *cells])
     head = ["CPU seconds", "MB", "total write", "effective write", "compress anew", "append as many"]
-    head += ["append from values", "read all", "read sample", "new pages, all"]
+    head += ["append from values", "read all", "read sample", "rows at random", "new pages, all"]
     firsts = [
         [str(row["first"]), f"{row['tracks']:,.0f}", f"{row['pages']:,.0f}", f"{row['cpu']:.3f}"]
         for row in found["first"]
@@ -211,7 +228,8 @@ def section(found: dict[str, list[dict[str, Any]]], entries: int) -> str:
         "*append* adds all of the row's file to a copy of it (`sapwood.merge(append=True)`), and *append from values* adds "
         "all events of the Awkward Array (`extend`). Each reads its own file. *Sample* "
         f"reads the track counts, and the whole event where `{SAMPLE}`; Sapwood's is `arrays(cut=...)`. In one branch, the "
-        "whole event has to be read for its count.\n\n"
+        "whole event has to be read for its count. *Rows at random* are all events in another order: ROOT's `GetEntry` of its "
+        "compiled classes, and Sapwood's `rows(entries=...)` in Python, with all members as Awkward records.\n\n"
         + table(head, body)
         + "\n### The sample, call by call\n\n"
         + "CPU seconds of Sapwood, as Arrow tables.\n\n"

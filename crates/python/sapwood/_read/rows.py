@@ -12,6 +12,7 @@ from sapwood import errors
 from sapwood._file import session
 from sapwood._read import layout, reading
 from sapwood._read.libraries import as_library
+from sapwood._remote import urls
 from sapwood._write import lossless
 from sapwood.interpretation import Unknown
 from sapwood.models.entry_list import as_numbers
@@ -20,19 +21,24 @@ if TYPE_CHECKING:
     from sapwood._tree.tree import Tree
 
 
+AHEAD_BYTES = 1 << 20
+"""Of rows that are read together, once inflated."""
+
+
 class Row(Mapping[str, Any]):
     """One entry of a tree: a mapping from names of branches to values, which are read when they are looked
     at."""
 
-    __slots__ = ("_rows", "entry")
+    __slots__ = ("_index", "_rows", "entry")
 
-    def __init__(self, rows: Rows, entry: int) -> None:
+    def __init__(self, rows: Rows, index: int) -> None:
         self._rows = rows
-        self.entry = entry
+        self._index = index
+        self.entry = rows._entries[index]
         """Number of the entry in its tree."""
 
     def __getitem__(self, name: str) -> Any:
-        return self._rows._value(name, self.entry)
+        return self._rows._value(name, self._index)
 
     def __iter__(self) -> Iterator[str]:
         return (branch.name for branch in self._rows.tree.branches)
@@ -93,17 +99,21 @@ class Rows(Sequence[Row]):
         self._reader = self.tree._reader(self._entries if self._listed else None)
         # A child process that was forked has a tree of its own.
         self._generation = session.generation()
-        #: By name: first entry, one past the last, and the values of a basket.
-        self._values: dict[str, tuple[int, int, Any]] = {}
+        #: By name: the values of a basket or of some rows, and where those of an entry are.
+        self._values: dict[str, tuple[range | dict[int, int], Any]] = {}
         self._branches: dict[str, tuple[Any, list[int]]] = {}
+        #: By name: the row with which reading goes on if rows are read in order, and how many were read at once.
+        self._runs: dict[str, tuple[int, int]] = {}
 
-    def _value(self, name: str, entry: int) -> Any:
-        start, stop, values = self._values.get(name, (0, 0, None))
-        if not start <= entry < stop or self._generation != session.generation():
-            start, stop, values = self._read(name, entry)
-        return values[entry - start]
+    def _value(self, name: str, index: int) -> Any:
+        entry = self._entries[index]
+        places, values = self._values.get(name, (range(0), None))
+        if entry not in places or self._generation != session.generation():
+            places, values = self._read(name, index)
+        return values[entry - places.start if isinstance(places, range) else places[entry]]
 
-    def _read(self, name: str, entry: int) -> tuple[int, int, Any]:
+    def _read(self, name: str, index: int) -> tuple[range | dict[int, int], Any]:
+        entry = self._entries[index]
         if self._generation != session.generation():
             self._begin()
         if name not in self._branches:
@@ -116,12 +126,52 @@ class Rows(Sequence[Row]):
                 self._reader.touch(self._together, entry)
         if ids == [branch._id] and layout.has_items(branch.interpretation.kind):
             start, column = self._reader.read(ids[0], entry)
-            stop, array = start + len(column), layout.items(column)
+            self._values[name] = range(start, start + len(column)), layout.items(column)
         else:
-            start, stop = self._reader.touch(ids, entry)
-            array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
-        self._values[name] = start, stop, array
+            basket = range(*self._reader.touch(ids, entry))
+            self._values[name] = self._arrays(index, basket, name)
         return self._values[name]
+
+    def _arrays(self, index: int, basket: range, name: str) -> tuple[range | dict[int, int], Any]:
+        """The values of a basket, or of more rows where those before were read in order."""
+        branch, ids = self._branches[name]
+        rows = self._together_with(index, basket, name, ids)
+        try:
+            if self._listed and len(rows) > 1:
+                wanted = sorted(set(self._entries[rows.start : rows.stop]))
+                array = branch.array(entries=wanted, library=as_library("ak"))
+                return {entry: place for place, entry in enumerate(wanted)}, array
+            places = basket if self._listed else range(basket.start, max(basket.stop, rows.stop))
+            array = branch.array(entry_start=places.start, entry_stop=places.stop, library=as_library("ak"))
+            return places, array
+        except errors.SapwoodError:
+            del self._runs[name]
+        # What is broken is the error of the row that has it.
+        entry = self._entries[index]
+        array = branch.array(entry_start=entry, entry_stop=entry + 1, library=as_library("ak"))
+        return range(entry, entry + 1), array
+
+    def _together_with(self, index: int, basket: range, name: str, ids: list[int]) -> range:
+        """The rows to read with one that is wanted, as far as rows were read in order before.
+
+        An Awkward Array of one entry takes as long to make as one of many: where a basket has few entries,
+        that is most of the time.
+        """
+        expected, count = self._runs.get(name, (-len(basket) - 1, 1))
+        # In a list, rows may have been in the basket of the one before.
+        count = 2 * count if 0 <= index - expected <= (len(basket) if self._listed else 0) else 1
+        core, last = self.tree._core, len(self._entries)
+        if urls.is_url(self.tree.file_path):
+            count = 1  # the next entries may need a request that nothing was fetched ahead for
+        elif count > 1:
+            stored = sum(self.tree._branch(id)._row["tot_bytes"] for id in ids)
+            count = min(count, max(AHEAD_BYTES * self.tree.num_entries // max(stored, 1), 1))
+            if not self._listed:
+                ranges = [core.entry_range(id) for id in ids]
+                last = min([last, *(found[1] for found in ranges if found is not None)])
+        rows = range(index, max(min(index + count, last), index + 1))
+        self._runs[name] = rows.stop if self._listed else max(rows.stop, basket.stop), count
+        return rows
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -132,8 +182,8 @@ class Rows(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
         if isinstance(index, slice):
-            return [Row(self, entry) for entry in self._entries[index]]
-        return Row(self, self._entries[index])
+            return [Row(self, one) for one in range(len(self))[index]]
+        return Row(self, range(len(self))[index])
 
     def __repr__(self) -> str:
         return f"<Rows: {len(self)} of {self.tree.object_path!r}>"
