@@ -166,7 +166,25 @@ impl NTuple {
     ///
     /// # Example
     ///
-    /// See [`Stepping`].
+    /// ```
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # use sapwood::column::{Kind, Number};
+    /// # let path = sapwood_testkit::scratch("stepping.root");
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I64 });
+    /// # let mut ntuple = file.ntuple("events", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", sapwood::read::Column::from_numbers(&[1_i64; 10]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("events")?;
+    /// let id = ntuple.field("x")?.id;
+    /// let stepping = ntuple.stepping();
+    /// let read = |step| sapwood::ntuple::columns(&ntuple, &[id], step).map(|columns| columns[0].len);
+    /// let rows = [0..4, 4..10].map(read);
+    /// drop(stepping);
+    /// assert_eq!(rows.into_iter().sum::<sapwood::Result<usize>>()?, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn stepping(&self) -> Stepping {
         self.carried.begin()
     }

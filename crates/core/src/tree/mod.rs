@@ -206,7 +206,16 @@ impl Tree {
     ///
     /// # Example
     ///
-    /// See [`Stepping`].
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let id = tree.branch("nJet")?.id;
+    /// let stepping = tree.stepping();
+    /// let rows = [0..4, 4..10].map(|step| sapwood::read::columns(&tree, &[id], step).map(|columns| columns[0].len));
+    /// drop(stepping);
+    /// assert_eq!(rows.into_iter().sum::<sapwood::Result<usize>>()?, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn stepping(&self) -> Stepping {
         self.carried.begin()
     }

@@ -102,7 +102,7 @@ class Rows(Sequence[Row]):
         #: By name: the values of a basket or of some rows, and where those of an entry are.
         self._values: dict[str, tuple[range | dict[int, int], Any]] = {}
         self._branches: dict[str, tuple[Any, list[int]]] = {}
-        #: By name: the row with which reading goes on if rows are read in order, and how many were read at once.
+        #: By name: the row that follows those that were read, and how many these were.
         self._runs: dict[str, tuple[int, int]] = {}
 
     def _value(self, name: str, index: int) -> Any:
