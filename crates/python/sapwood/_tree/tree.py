@@ -219,7 +219,8 @@ class Tree(HasBranches):
         with a truth value for each entry, or a ``TEntryList``, what is fetched follows that list: only
         baskets that hold one of them. Branches that ``columns`` names, by patterns if need be, are fetched
         together from the first entry on, so that over a slow link the first look at each costs no request of
-        its own. Whole columns are much faster: :meth:`arrays` and :meth:`iterate`.
+        its own. Objects of local files are read several rows at once as long as rows come in order. Whole
+        columns are much faster: :meth:`arrays` and :meth:`iterate`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
