@@ -87,8 +87,8 @@ def main() -> None:
         for step in STEPS:
             took = {}
             for reader in READERS:
-                said_of = [str(path), reader, json.dumps(step), str(said.rounds)]
-                command = [sys.executable, "-c", MEASURE, *said_of]
+                arguments = [str(path), reader, json.dumps(step), str(said.rounds)]
+                command = [sys.executable, "-c", MEASURE, *arguments]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 answer, took[reader] = json.loads(done.stdout)
                 answers.add(answer)
