@@ -31,6 +31,10 @@ def no_filter(name: Any) -> bool:
     return True
 
 
+def _is_name(filter: str) -> bool:
+    return not any(mark in filter for mark in "*?[") and _REGEX.match(filter) is None
+
+
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 
@@ -51,14 +55,16 @@ def as_match(filter: Filter) -> Match | None:
             except (re.error, ValueError) as error:
                 raise ValueError(f"the filter {filter!r} is no regular expression: {error}") from None
             return lambda name: pattern.match(name) is not None
-        if any(mark in filter for mark in "*?["):
-            glob = filter
-            return lambda name: fnmatch.fnmatchcase(name, glob)
-        exact = filter
-        return lambda name: name == exact
+        wanted = filter
+        if _is_name(wanted):
+            return lambda name: name == wanted
+        return lambda name: fnmatch.fnmatchcase(name, wanted)
     if isinstance(filter, Iterable) and not isinstance(filter, (bytes, bytearray)):
-        several = [as_match(one) for one in filter]
-        return lambda name: any(one is None or one(name) for one in several)
+        given = list(filter)
+        # Names as they are, often thousands, are looked up; the others are tried one after another.
+        names = frozenset(one for one in given if isinstance(one, str) and _is_name(one))
+        several = [as_match(one) for one in given if not isinstance(one, str) or one not in names]
+        return lambda name: name in names or any(one is None or one(name) for one in several)
     raise TypeError(
         f"a filter is None, a function, a name, a glob, a /regular expression/ or several of these, not {filter!r}"
     )
