@@ -5,7 +5,7 @@ pub(crate) mod parallel;
 pub(crate) mod units;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -454,9 +454,10 @@ impl NTupleWriter {
     /// For each field the column of its values, checked before anything is buffered; and the number of rows.
     fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<Source<'v>>, usize)> {
         let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
+        let known: HashSet<&str> = self.layout.fields.iter().map(|field| &*field.name).collect();
         let mut rows: Option<(usize, &str)> = None;
         for (name, column) in values {
-            if !self.layout.fields.iter().any(|field| *field.name == **name) {
+            if !known.contains(name) {
                 return Err(self.unknown(name));
             }
             match rows {
