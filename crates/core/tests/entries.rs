@@ -132,6 +132,45 @@ fn every_member_comes_back_at_every_split_level() {
     }
 }
 
+#[test]
+fn entries_of_a_large_cluster_come_in_their_order() {
+    let events: Vec<Event> = (0..1500).map(event).collect();
+    for (split, member_wise) in FORMS {
+        let options = TreeOptions { auto_flush: Every::Entries(2000), member_wise, ..options() };
+        let (file, _) = written("event.", split, options, &events);
+        let tree = file.tree("t").expect("a tree");
+        assert_eq!(tree.clusters().len(), 1);
+        assert!(tree.tot_bytes > 1 << 18, "several times what is converted at a time");
+        let found = tree.iter_entries::<Event>("event").expect("entries").collect::<Result<Vec<_>, _>>();
+        assert!(found.expect("entries") == events, "split {split}");
+    }
+}
+
+#[test]
+fn entries_before_one_that_does_not_fit_are_read_and_none_after_it() {
+    #[derive(Entry, Clone, Debug, PartialEq)]
+    #[entry(class = "Number")]
+    struct Wide {
+        n: i64,
+    }
+    #[derive(Entry, Clone, Debug, PartialEq)]
+    #[entry(class = "Number")]
+    struct Narrow {
+        n: i16,
+    }
+    let entries: Vec<Wide> =
+        (0..60_000).map(|row| Wide { n: if row == 50_000 { 1 << 40 } else { row % 99 } }).collect();
+    let (file, _) = written("number", 99, TreeOptions::default(), &entries);
+    let tree = file.tree("t").expect("a tree");
+    let mut narrow = tree.iter_entries::<Narrow>("number").expect("entries");
+    let before = narrow.by_ref().map_while(Result::ok).enumerate();
+    let before: usize = before.inspect(|(row, entry)| assert_eq!(i64::from(entry.n), *row as i64 % 99)).count();
+    assert!((16_384..=50_000).contains(&before), "{before} entries");
+    assert!(narrow.next().is_none(), "an error is the last");
+    let error = tree.read_entries::<Narrow>("number", 0..60_000).expect_err("a number that does not fit");
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+}
+
 #[derive(Entry, Clone, Debug, PartialEq)]
 struct Containers {
     layers: BTreeSet<i32>,

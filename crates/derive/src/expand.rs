@@ -79,31 +79,17 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
     let kinds: Vec<&Type> = stored.iter().map(|member| member.kind).collect();
     let skips: Vec<&Ident> = skipped.iter().map(|member| member.ident).collect();
     let indices = 0..stored.len();
-    let (first, values, absent) = if of_class.default {
-        let values = idents.iter().zip(&kinds).zip(indices).map(|((ident, kind), index)| {
-            quote! {
-                #ident: if ::sapwood::entry::has_member(columns, #index) {
-                    ::sapwood::entry::member::<#kind>(columns, #index, row)?
-                } else {
-                    default.#ident
-                }
-            }
-        });
+    let (first, lacking, skipped, absent) = if of_class.default {
         let first = quote!(let default = <Self as ::core::default::Default>::default(););
+        let lacking: Vec<TokenStream> = idents.iter().map(|ident| quote!(default.#ident)).collect();
         let skipped = quote!(#(#skips: default.#skips,)*);
-        (first, quote!(#(#values,)* #skipped), quote!(<Self as ::core::default::Default>::default()))
+        (first, lacking, skipped, quote!(<Self as ::core::default::Default>::default()))
     } else {
-        let values = quote! {
-            #(#idents: ::sapwood::entry::member::<#kinds>(columns, #indices, row)?,)*
-            #(#skips: ::core::default::Default::default(),)*
-        };
-        let absent = quote! {
-            Self {
-                #(#idents: <#kinds as ::sapwood::entry::Entry>::absent(),)*
-                #(#skips: ::core::default::Default::default(),)*
-            }
-        };
-        (quote!(), values, absent)
+        let lacking: Vec<TokenStream> =
+            kinds.iter().map(|kind| quote!(<#kind as ::sapwood::entry::Entry>::absent())).collect();
+        let skipped = quote!(#(#skips: ::core::default::Default::default(),)*);
+        let absent = quote!(Self { #(#idents: #lacking,)* #skipped });
+        (quote!(), lacking, skipped, absent)
     };
     quote! {
         #[automatically_derived]
@@ -128,13 +114,43 @@ fn implementations(name: &Ident, of_class: &OfClass, stored: &[Member<'_>], skip
                 }
             }
 
-            fn from_row(column: &::sapwood::write::Column, row: usize) -> ::sapwood::Result<Self> {
-                match column {
-                    ::sapwood::write::Column::Record(len, columns) if row < *len => {
-                        #first
-                        ::core::result::Result::Ok(Self { #values })
+            fn push_each<'e>(
+                values: impl ::core::iter::ExactSizeIterator<Item = &'e Self> + ::core::clone::Clone,
+                column: &mut ::sapwood::write::Column,
+            ) {
+                if let ::sapwood::write::Column::Record(len, columns) = column {
+                    if let [#(#columns),*] = columns.as_mut_slice() {
+                        *len += ::core::iter::ExactSizeIterator::len(&values);
+                        #(<#kinds as ::sapwood::entry::Entry>::push_each(
+                            ::core::iter::Iterator::map(::core::clone::Clone::clone(&values), |value| &value.#idents),
+                            #columns,
+                        );)*
                     }
-                    _ => ::core::result::Result::Err(::sapwood::entry::no_row::<Self>(column, row)),
+                }
+            }
+
+            fn from_row(column: &::sapwood::write::Column, row: usize) -> ::sapwood::Result<Self> {
+                <Self as ::sapwood::entry::Entry>::by_row(column)(row)
+            }
+
+            fn by_row(column: &::sapwood::write::Column) -> impl ::core::ops::Fn(usize) -> ::sapwood::Result<Self> {
+                let (len, columns) = match column {
+                    ::sapwood::write::Column::Record(len, columns) => (*len, columns.as_slice()),
+                    _ => (0, ::core::default::Default::default()),
+                };
+                #(let #columns = ::sapwood::entry::member_by_row::<#kinds>(columns, #indices);)*
+                move |row| {
+                    if row >= len {
+                        return ::core::result::Result::Err(::sapwood::entry::no_row::<Self>(column, row));
+                    }
+                    #first
+                    ::core::result::Result::Ok(Self {
+                        #(#idents: match &#columns {
+                            ::core::option::Option::Some(value) => value(row)?,
+                            ::core::option::Option::None => #lacking,
+                        },)*
+                        #skipped
+                    })
                 }
             }
 

@@ -130,9 +130,26 @@ pub trait Entry: Sized {
     /// The value of what is not there: zero, empty, null, and of a class all members so.
     fn absent() -> Self;
 
-    /// Appends values one after another, each as a row.
+    /// Appends values one after another, each as a row: of a class, member after member.
+    fn push_each<'e>(values: impl ExactSizeIterator<Item = &'e Self> + Clone, column: &mut Column)
+    where
+        Self: 'e,
+    {
+        values.for_each(|value| value.push_to(column));
+    }
+
+    /// Appends the values of a slice, as [`push_each`](Self::push_each) does.
     fn push_all(values: &[Self], column: &mut Column) {
-        values.iter().for_each(|value| value.push_to(column));
+        /// What is looked at again for the next member is in the nearest cache still.
+        const NEAR_BYTES: usize = 16 << 10;
+        let near = (NEAR_BYTES / size_of::<Self>().max(1)).max(1);
+        values.chunks(near).for_each(|values| Self::push_each(values.iter(), column));
+    }
+
+    /// A function that does what [`from_row`](Self::from_row) does, for many rows of a column: what is the same for all
+    /// of them is looked up once.
+    fn by_row(column: &Column) -> impl Fn(usize) -> Result<Self> {
+        move |row| Self::from_row(column, row)
     }
 
     /// The values of consecutive rows.
@@ -141,7 +158,12 @@ pub trait Entry: Sized {
     ///
     /// Those of [`from_row`](Self::from_row).
     fn from_rows(column: &Column, rows: Range<usize>) -> Result<Vec<Self>> {
-        rows.map(|row| Self::from_row(column, row)).collect()
+        let value = Self::by_row(column);
+        let mut values = Vec::with_capacity(rows.len().min(column.len()));
+        for row in rows {
+            values.push(value(row)?);
+        }
+        Ok(values)
     }
 }
 
@@ -165,20 +187,19 @@ pub trait EntryClass: Entry {
     fn class() -> Arc<Class>;
 }
 
-/// Whether a record has values of member `index`, for derived code: a class that was stored without the member leaves
-/// its column empty.
-#[doc(hidden)]
-pub fn has_member(columns: &[Column], index: usize) -> bool {
-    columns.get(index).is_some_and(|column| !column.is_empty())
-}
-
-/// The value of member `index` of a class, for derived code.
-#[doc(hidden)]
-pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> Result<T> {
+/// The value of member `index` of a class, or what stands for one that it was stored without.
+fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> Result<T> {
     match columns.get(index) {
         Some(column) if !column.is_empty() => T::from_row(column, row),
         _ => Ok(T::absent()),
     }
+}
+
+/// What gives the values of member `index` of a class, for derived code: none where the class was stored without the
+/// member, which leaves its column empty.
+#[doc(hidden)]
+pub fn member_by_row<T: Entry>(columns: &[Column], index: usize) -> Option<impl Fn(usize) -> Result<T>> {
+    columns.get(index).filter(|column| !column.is_empty()).map(T::by_row)
 }
 
 /// The error of a column that has no such row of a type, also for derived code.

@@ -34,13 +34,25 @@ macro_rules! numbers {
             }
 
             #[inline]
-            fn push_all(values: &[Self], column: &mut Column) {
+            fn push_each<'e>(values: impl ExactSizeIterator<Item = &'e Self> + Clone, column: &mut Column) {
                 if let Column::Numbers(_, bytes) = column {
                     let old = bytes.len();
-                    bytes.resize(old + size_of_val(values), 0);
+                    bytes.resize(old + values.len() * size_of::<Self>(), 0);
                     let (_, new) = bytes.split_at_mut(old);
                     let (into, _) = new.as_chunks_mut();
                     into.iter_mut().zip(values).for_each(|(into, value)| *into = value.to_ne_bytes());
+                }
+            }
+
+            #[inline]
+            fn by_row(column: &Column) -> impl Fn(usize) -> Result<Self> {
+                let values = match column {
+                    Column::Numbers(_, bytes) => bytes.as_chunks().0,
+                    _ => &[],
+                };
+                move |row| match values.get(row) {
+                    Some(value) => Ok(Self::from_ne_bytes(*value)),
+                    None => Err(no_row::<Self>(column, row)),
                 }
             }
 
@@ -73,6 +85,12 @@ impl Entry for bool {
     #[inline]
     fn from_row(column: &Column, row: usize) -> Result<Self> {
         Ok(u8::from_row(column, row)? != 0)
+    }
+
+    #[inline]
+    fn by_row(column: &Column) -> impl Fn(usize) -> Result<Self> {
+        let value = u8::by_row(column);
+        move |row| Ok(value(row)? != 0)
     }
 
     fn absent() -> Self {
@@ -111,11 +129,19 @@ impl<T: ArrayItem, const N: usize> Entry for [T; N] {
 
     #[inline]
     fn from_row(column: &Column, row: usize) -> Result<Self> {
-        let mut items = Self::absent();
-        for (index, item) in items.iter_mut().enumerate() {
-            *item = T::from_row(column, row * N + index)?;
+        Self::by_row(column)(row)
+    }
+
+    #[inline]
+    fn by_row(column: &Column) -> impl Fn(usize) -> Result<Self> {
+        let value = T::by_row(column);
+        move |row| {
+            let mut items = Self::absent();
+            for (index, item) in items.iter_mut().enumerate() {
+                *item = value(row * N + index)?;
+            }
+            Ok(items)
         }
-        Ok(items)
     }
 
     fn absent() -> Self {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use super::Entry;
@@ -14,7 +14,7 @@ use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
 use crate::read::Joined;
-use crate::tree::Tree;
+use crate::tree::{Stepping, Tree};
 use crate::write::{Column, Type};
 
 /// Entries one after another, read cluster by cluster. Created by [`Tree::iter_entries`].
@@ -45,7 +45,10 @@ use crate::write::{Column, Type};
 /// ```
 pub struct Entries<T> {
     steps: Columns,
-    /// What was read, and the next row of it.
+    /// What was read, and its rows that are not in `column` yet.
+    step: Option<Step>,
+    left: Range<usize>,
+    /// Some rows of it, and the next of them.
     column: Column,
     row: usize,
     entry: PhantomData<fn() -> T>,
@@ -78,10 +81,100 @@ pub struct Entries<T> {
 /// ```
 pub struct Columns {
     kind: Type,
-    read: Box<dyn Fn(Range<u64>) -> Result<Column> + Send + Sync>,
-    /// Clusters that are left, the next one last, and the most entries of a step.
+    source: Box<dyn StepSource>,
+    /// Clusters that are left, the next one last.
     clusters: Vec<Range<u64>>,
-    most: u64,
+    /// Bytes of an entry, about.
+    row_bytes: u64,
+    /// Baskets and pages that a step cuts stay inflated.
+    _stepping: Stepping,
+}
+
+/// What entries are read from.
+trait StepSource: Send + Sync {
+    /// Reads consecutive entries.
+    fn read(&self, entries: Range<u64>) -> Result<Step>;
+
+    /// Adds to an error of values what they are of.
+    fn place(&self, error: Error) -> Error;
+
+    /// Some rows of a step as a column of a type.
+    fn column(&self, kind: &Type, step: &Step, rows: Range<usize>) -> Result<Column> {
+        step.column(kind, rows).map_err(|error| self.place(error))
+    }
+
+    /// Entries as a column of a type.
+    fn whole(&self, kind: &Type, entries: Range<u64>) -> Result<Column> {
+        let step = self.read(entries)?;
+        self.column(kind, &step, 0..step.rows)
+    }
+}
+
+/// Entries as they are stored.
+struct Step {
+    kind: Kind,
+    values: Joined,
+    rows: usize,
+}
+
+impl Step {
+    /// Some rows as a column of a type.
+    fn column(&self, kind: &Type, rows: Range<usize>) -> Result<Column> {
+        let (mut column, count) = (Column::of(kind), rows.len());
+        let source = Source::Columns(&self.values.buffers, &self.values.objects);
+        Adapter::default().append(&mut column, kind, &self.kind, source, rows)?;
+        // Values are taken without a look at lengths: what lacks would be zero.
+        if column.len() != count || !is_complete(&column) {
+            return Err(Error::internal("columns of a class have different lengths"));
+        }
+        Ok(column)
+    }
+}
+
+/// A branch of a tree; all of it where `branch` is empty.
+struct OfTree<T> {
+    tree: T,
+    layout: Layout,
+    branch: String,
+}
+
+/// A field of an RNTuple; all of it where `field` is empty.
+struct OfNTuple<N> {
+    ntuple: N,
+    fields: Fields,
+    field: String,
+}
+
+impl<T: Deref<Target = Tree> + Send + Sync> StepSource for OfTree<T> {
+    fn read(&self, entries: Range<u64>) -> Result<Step> {
+        let (tree, rows) = (&*self.tree, rows(&entries)?);
+        if entries.end > tree.entries {
+            let words = "the tree has fewer entries";
+            let error = Error::mismatch(words).wanted(entries.end, tree.entries);
+            return Err(tree.place(error).in_object(&tree.name));
+        }
+        let (kind, values) = self.layout.read(tree, entries)?;
+        Ok(Step { kind, values, rows })
+    }
+
+    fn place(&self, error: Error) -> Error {
+        self.tree.place(error).in_object(&self.branch).in_object(&self.tree.name)
+    }
+}
+
+impl<N: Deref<Target = NTuple> + Send + Sync> StepSource for OfNTuple<N> {
+    fn read(&self, entries: Range<u64>) -> Result<Step> {
+        let rows = rows(&entries)?;
+        let (kind, values) = self.fields.read(&self.ntuple, entries)?;
+        Ok(Step { kind, values, rows })
+    }
+
+    fn place(&self, error: Error) -> Error {
+        match &*self.field {
+            "" => self.ntuple.place(error),
+            field => self.ntuple.place(error.in_object(field)),
+        }
+    }
 }
 
 impl Columns {
@@ -91,11 +184,38 @@ impl Columns {
         clusters: Vec<Range<u64>>,
         entries: &Range<u64>,
         row_bytes: u64,
-        read: impl Fn(Range<u64>) -> Result<Column> + Send + Sync + 'static,
+        source: impl StepSource + 'static,
+        stepping: Stepping,
     ) -> Self {
         let within = |cluster: Range<u64>| cluster.start.max(entries.start)..cluster.end.min(entries.end);
         let clusters = clusters.into_iter().rev().map(within).filter(|cluster| !cluster.is_empty()).collect();
-        Self { kind, read: Box::new(read), clusters, most: (STEP_BYTES / row_bytes.max(1)).max(1) }
+        Self { kind, source: Box::new(source), clusters, row_bytes: row_bytes.max(1), _stepping: stepping }
+    }
+
+    /// Reads the next step.
+    fn step(&mut self) -> Option<Result<Step>> {
+        let cluster = self.clusters.pop()?;
+        let most = (STEP_BYTES / self.row_bytes).max(1);
+        let end = cluster.end.min(cluster.start.saturating_add(most));
+        if end < cluster.end {
+            self.clusters.push(end..cluster.end);
+        }
+        let step = self.source.read(cluster.start..end);
+        Some(self.heed(step))
+    }
+
+    /// Some rows of a step.
+    fn column(&mut self, step: &Step, rows: Range<usize>) -> Result<Column> {
+        let column = self.source.column(&self.kind, step, rows);
+        self.heed(column)
+    }
+
+    /// Nothing is read after an error.
+    fn heed<T>(&mut self, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.clusters.clear();
+        }
+        done
     }
 }
 
@@ -107,6 +227,9 @@ impl fmt::Debug for Columns {
 
 /// Clusters that take more once inflated are read in several steps.
 const STEP_BYTES: u64 = 64 << 20;
+
+/// [`Entries`] converts so many bytes at a time: the columns in between stay in the cache.
+const NEAR_BYTES: u64 = 128 << 10;
 
 impl Tree {
     /// Reads entries of a branch of objects, split or not, into values of a Rust type; of the tree's own branches where
@@ -155,7 +278,7 @@ impl Tree {
     pub fn read_entries<T: Entry>(&self, branch: &str, entries: Range<u64>) -> Result<Vec<T>> {
         let kind = T::kind();
         let layout = Layout::new(self, branch, &kind)?;
-        let column = of_tree(self, &layout, &kind, branch, entries)?;
+        let column = OfTree { tree: self, layout, branch: branch.to_owned() }.whole(&kind, entries)?;
         T::from_rows(&column, 0..column.len())
     }
 
@@ -216,9 +339,8 @@ impl Tree {
         let layout = Layout::new(self, branch, &kind)?;
         let branches = layout.ids.iter().filter_map(|&id| self.branches().get(id));
         let row_bytes: u64 = branches.map(|branch| branch.tot_bytes / branch.entries.max(1) + 1).sum();
-        let (tree, branch, wanted) = (Arc::clone(self), branch.to_owned(), kind.clone());
-        let read = move |entries| of_tree(&tree, &layout, &wanted, &branch, entries);
-        Ok(Columns::new(kind, self.clusters(), &entries, row_bytes, read))
+        let source = OfTree { tree: Arc::clone(self), layout, branch: branch.to_owned() };
+        Ok(Columns::new(kind, self.clusters(), &entries, row_bytes, source, self.stepping()))
     }
 }
 
@@ -263,7 +385,7 @@ impl NTuple {
     pub fn read_entries<T: Entry>(&self, field: &str, entries: Range<u64>) -> Result<Vec<T>> {
         let kind = T::kind();
         let fields = Fields::new(self, field, &kind)?;
-        let column = of_ntuple(self, &fields, &kind, field, entries)?;
+        let column = OfNTuple { ntuple: self, fields, field: field.to_owned() }.whole(&kind, entries)?;
         T::from_rows(&column, 0..column.len())
     }
 
@@ -329,46 +451,14 @@ impl NTuple {
         kind.check()?;
         let fields = Fields::new(self, field, &kind)?;
         let (clusters, row_bytes) = (self.clusters()?, fields.row_bytes(self)?);
-        let (ntuple, field, wanted) = (Arc::clone(self), field.to_owned(), kind.clone());
-        let read = move |entries| of_ntuple(&ntuple, &fields, &wanted, &field, entries);
-        Ok(Columns::new(kind, clusters, &entries, row_bytes, read))
+        let source = OfNTuple { ntuple: Arc::clone(self), fields, field: field.to_owned() };
+        Ok(Columns::new(kind, clusters, &entries, row_bytes, source, self.stepping()))
     }
-}
-
-fn of_tree(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<u64>) -> Result<Column> {
-    let rows = rows(&entries)?;
-    if entries.end > tree.entries {
-        let words = "the tree has fewer entries";
-        return Err(tree.place(Error::mismatch(words).wanted(entries.end, tree.entries)).in_object(&tree.name));
-    }
-    let (stored, whole) = layout.read(tree, entries)?;
-    adapted(kind, &stored, &whole, rows).map_err(|error| tree.place(error).in_object(branch).in_object(&tree.name))
-}
-
-fn of_ntuple(ntuple: &NTuple, fields: &Fields, kind: &Type, field: &str, entries: Range<u64>) -> Result<Column> {
-    let rows = rows(&entries)?;
-    let (stored, whole) = fields.read(ntuple, entries)?;
-    adapted(kind, &stored, &whole, rows).map_err(|error| match field {
-        "" => ntuple.place(error),
-        field => ntuple.place(error.in_object(field)),
-    })
 }
 
 fn rows(entries: &Range<u64>) -> Result<usize> {
     usize::try_from(entries.end.saturating_sub(entries.start))
         .map_err(|_| Error::mismatch("more entries than memory has addresses"))
-}
-
-/// What is stored as a column of a type.
-fn adapted(kind: &Type, stored: &Kind, whole: &Joined, rows: usize) -> Result<Column> {
-    let mut column = Column::of(kind);
-    let source = Source::Columns(&whole.buffers, &whole.objects);
-    Adapter::default().append(&mut column, kind, stored, source, 0..rows)?;
-    // Values are taken without a look at lengths: what lacks would be zero.
-    if column.len() != rows || !is_complete(&column) {
-        return Err(Error::internal("columns of a class have different lengths"));
-    }
-    Ok(column)
 }
 
 /// Whether lists end with what they hold, and members have a value for each object, or none at all where the file lacks
@@ -389,23 +479,35 @@ impl Iterator for Columns {
     type Item = Result<Column>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let cluster = self.clusters.pop()?;
-        let end = cluster.end.min(cluster.start.saturating_add(self.most));
-        if end < cluster.end {
-            self.clusters.push(end..cluster.end);
-        }
-        let column = (self.read)(cluster.start..end);
-        if column.is_err() {
-            self.clusters.clear();
-        }
-        Some(column)
+        let step = self.step()?;
+        Some(step.and_then(|step| self.column(&step, 0..step.rows)))
     }
 }
 
 impl<T: Entry> Entries<T> {
     fn new(steps: Columns) -> Self {
         let column = Column::of(&steps.kind);
-        Self { steps, column, row: 0, entry: PhantomData }
+        Self { steps, step: None, left: 0..0, column, row: 0, entry: PhantomData }
+    }
+
+    /// Makes columns of the next rows; nothing after the last one.
+    fn advance(&mut self) -> Result<Option<()>> {
+        (self.column, self.row) = (Column::of(&self.steps.kind), 0);
+        while self.left.is_empty() {
+            // Before the next step is read, which may take the memory.
+            self.step = None;
+            let Some(step) = self.steps.step().transpose()? else { return Ok(None) };
+            self.left = 0..step.rows;
+            self.step = Some(step);
+        }
+        let Some(step) = &self.step else { return Ok(None) };
+        let near = usize::try_from(NEAR_BYTES / self.steps.row_bytes).unwrap_or(usize::MAX).max(1);
+        let rows = self.left.start..self.left.end.min(self.left.start.saturating_add(near));
+        // After an error nothing is left.
+        let left = std::mem::take(&mut self.left);
+        self.column = self.steps.column(step, rows.clone())?;
+        self.left = rows.end..left.end;
+        Ok(Some(()))
     }
 }
 
@@ -413,13 +515,10 @@ impl<T: Entry> Iterator for Entries<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.row >= self.column.len() {
-            match self.steps.next()? {
-                Ok(column) => (self.column, self.row) = (column, 0),
-                Err(error) => {
-                    self.column = Column::of(&self.steps.kind);
-                    return Some(Err(error));
-                }
+        if self.row >= self.column.len() {
+            match self.advance().transpose()? {
+                Ok(()) => {}
+                Err(error) => return Some(Err(error)),
             }
         }
         self.row += 1;
