@@ -250,6 +250,21 @@ def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:
     assert out.getvalue() == expected.getvalue()
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [
+        ["x", "Muon_pt"],
+        ["Muon_pt", "x", "nothing"],
+        ["Muon_*", "/N.*/i", "x", "x"],
+        [lambda branch: branch == "x", "Muon_pt"],
+        [],
+    ],
+)
+def test_several_filters_pass_what_one_of_them_does(tree: Any, theirs: Any, filters: list[Any]) -> None:
+    assert tree.keys(filter_name=filters) == theirs.keys(filter_name=filters)
+    assert tree.keys(filter_name=iter(filters)) == theirs.keys(filter_name=filters)
+
+
 @pytest.mark.parametrize("filter", ["/(/", "/x/L", "/x(?au)/", "/[/i"])
 def test_a_bad_regular_expression_is_named(tree: Any, filter: str) -> None:
     with pytest.raises(ValueError, match="filter") as caught:
