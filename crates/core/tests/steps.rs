@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use sapwood::codec::Compression;
+use sapwood::codec::{Compression, RandomAccess};
 use sapwood::column::Number;
 use sapwood::io::{Call, MemorySink, MemoryStore, Recorded, Store};
 use sapwood::query::{Friend, Query, Source};
@@ -61,8 +61,9 @@ fn opened(compression: Compression, threads: usize) -> (File, Arc<Recorded<Memor
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "steps.root", how).unwrap();
     let options = || TreeOptions { auto_flush: Every::Entries(ROWS), ..TreeOptions::default() };
     let events: Vec<Event> = (0..ROWS).map(event).collect();
-    for (name, split) in [("split", 99), ("whole", 0)] {
-        let mut tree = file.entries(name, "event", split, options()).unwrap();
+    for (name, split, blocks) in [("split", 99, None), ("whole", 0, None), ("blocks", 99, Some(64))] {
+        let random_access = blocks.map(|entries| RandomAccess::entries(entries).unwrap());
+        let mut tree = file.entries(name, "event", split, TreeOptions { random_access, ..options() }).unwrap();
         tree.extend(&events).unwrap();
         tree.close().unwrap();
     }
@@ -162,7 +163,7 @@ fn same(steps: &[Vec<Column>], whole: &[Column]) {
     }
 }
 
-const NAMES: [&str; 4] = ["split", "whole", "flat", "ntuple"];
+const NAMES: [&str; 5] = ["split", "whole", "blocks", "flat", "ntuple"];
 
 #[test]
 fn each_basket_and_page_is_read_and_inflated_once_for_all_steps() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -221,14 +222,22 @@ def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
     return len(buffers) - 1
 
 
+@functools.cache
+def _native(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], str]:
+    """Numbers of the same type in the byte order of this machine, and the name of that type: NumPy takes longer
+    to tell it than a small column to be written."""
+    native = dtype.newbyteorder("=")
+    return native, native.name
+
+
 def _numpy(array: np.ndarray[Any, Any], buffers: Buffers) -> Kind:
     is_held = array.dtype.kind in "biuf" and array.dtype.itemsize in (1, 2, 4, 8)
     if not is_held or array.dtype == np.float16:
         to = "float32" if array.dtype == np.float16 else "another type"
         message = f"values of type {array.dtype} cannot be in RNTuples: convert them to {to} first (astype)"
         raise UnsupportedError(message)
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    kind: Kind = ("number", _add(buffers, native), native.dtype.name)
+    dtype, name = _native(array.dtype)
+    kind: Kind = ("number", _add(buffers, array.astype(dtype, copy=False)), name)
     for length in reversed(array.shape[1:]):
         kind = ("fixed", int(length), kind)
     return kind
