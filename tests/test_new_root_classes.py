@@ -535,6 +535,9 @@ def test_a_tree_is_like_one_that_can_be_added_to(tmp_path: Path) -> None:
             file.mktree("tree", {"x": "f8"}, like=object())
         with pytest.raises(TypeError, match="like a TTree that was opened"):
             file.mktree("tree", like=object())
+        for option in ({"split_level": 0}, {"member_wise": False}, {"counter_name": "n{}"}):
+            with pytest.raises(TypeError, match="split_level and member_wise from the tree"):
+                file.mktree("tree", like=object(), **option)
         file["plain"] = {"x": [1.5, 2.5], "s": ["a", "bc"], "v": ak.Array([[1, 2], []])}
     with sapwood.open(tmp_path / "like.root") as source, sapwood.recreate(tmp_path / "more.root") as file:
         tree = file.mktree("folder/again", like=source["plain"], title="other", compression="zstd:5")

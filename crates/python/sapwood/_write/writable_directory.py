@@ -291,6 +291,12 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         if (like is None) == (branch_types is None):
             raise TypeError("mktree() takes the types of branches, or data, or a tree to be like (like=)")
         if like is not None:
+            usual = (branch_schema.counter_name, branch_schema.field_name, 99, True)
+            if (counter_name, field_name, split_level, member_wise) != usual:
+                raise TypeError(
+                    "mktree(like=) takes counter_name, field_name, split_level and member_wise from the tree that it is "
+                    "like: leave them out"
+                )
             options = (every(auto_flush), every(auto_save), cluster_bytes, basket_bytes, random_access)
             core, schema = self.file._begin_like(full, like, title, compression, *options)
             tree = WritableTree(core, schema, full, self.file)
