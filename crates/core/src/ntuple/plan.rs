@@ -132,15 +132,25 @@ impl<'m> Plan<'m> {
         number
     }
 
-    /// The columns of a node that are in use in a cluster.
-    pub(super) fn live(&mut self, node: usize, cluster: usize) -> Result<&Live> {
+    /// The columns of a node that are in use in a cluster, and stay known.
+    fn live(&mut self, node: usize, cluster: usize) -> Result<&Live> {
         if !self.live.contains_key(&(node, cluster)) {
-            let planned = &self.nodes[node];
-            let live = self.lists.live(self.ntuple, &planned.node.columns, cluster, planned.per_entry);
-            let live = live.map_err(|error| self.place(node, cluster, error))?;
+            let live = self.find_live(node, cluster)?;
             self.live.insert((node, cluster), live);
         }
-        self.live.get(&(node, cluster)).ok_or_else(|| Error::internal("the columns of a cluster are not known"))
+        self.known_live(node, cluster).ok_or_else(|| Error::internal("the columns of a cluster are not known"))
+    }
+
+    /// The columns of a node that are in use in a cluster, where they were needed to make the plan.
+    pub(super) fn known_live(&self, node: usize, cluster: usize) -> Option<&Live> {
+        self.live.get(&(node, cluster))
+    }
+
+    /// Finds the columns of a node that are in use in a cluster.
+    pub(super) fn find_live(&self, node: usize, cluster: usize) -> Result<Live> {
+        let planned = &self.nodes[node];
+        let live = self.lists.live(self.ntuple, &planned.node.columns, cluster, planned.per_entry);
+        live.map_err(|error| self.place(node, cluster, error))
     }
 
     /// Adds to an error what it is about.

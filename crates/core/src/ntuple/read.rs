@@ -198,7 +198,15 @@ impl<'m> Reading<'m> {
                     (target, 8)
                 }
             };
-            let live = self.plan.live(node, cluster)?;
+            // Of most fields it is needed once: what is not kept is not freed later, when it has left the caches.
+            let found;
+            let live = match self.plan.known_live(node, cluster) {
+                Some(live) => live,
+                None => {
+                    found = self.plan.find_live(node, cluster)?;
+                    &found
+                }
+            };
             let Some(column) = live.columns.get(place) else {
                 return Err(Error::internal("a field has fewer columns than its type needs"));
             };
@@ -263,7 +271,7 @@ impl<'m> Reading<'m> {
     ) -> Result<Vec<Column>> {
         // In the order of the file, so that requests are few: a cluster's pages lie together.
         let mut jobs = std::mem::take(&mut self.jobs);
-        jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
+        jobs.sort_by_cached_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
         let (ntuple, plan) = (self.plan.ntuple, &self.plan);
         let first_entry = |id: &PageId| plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
         jobs.iter_mut().for_each(|job| job.inflated = plan.inflated(&job.id, job.target.is_ends()));
