@@ -12,7 +12,6 @@ import numpy as np
 
 from sapwood import errors
 from sapwood._write import branch_types, classes, lossless
-from sapwood._write.tables import is_awkward
 
 CounterName = Callable[[str], str] | str
 FieldName = Callable[[str, str], str] | str
@@ -223,7 +222,7 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
     """The branches that hold these columns."""
     types: dict[str, Any] = {}
     for name, column in columns.items():
-        if is_awkward(column):
+        if lossless.is_awkward(column):
             ak = lossless.awkward()
 
             types[name] = ak.type(column).content

@@ -10,7 +10,7 @@ import numpy as np
 from sapwood import errors
 from sapwood._write import classes, lossless, split_columns
 from sapwood._write.branch_schema import Schema, Spec, is_string
-from sapwood._write.tables import as_column, is_awkward
+from sapwood._write.tables import as_column
 
 Array = np.ndarray[Any, Any]
 NOTHING = np.empty(0, "u1")
@@ -128,7 +128,7 @@ def _check_fields(name: str, array: Any, parts: list[str]) -> None:
 
 
 def _has_items(array: Any) -> bool:
-    if not is_awkward(array):
+    if not lossless.is_awkward(array):
         return bool(array.size)
     ak = lossless.awkward()
 
@@ -152,7 +152,7 @@ def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[
 
 def _buffers(spec: Spec, array: Any, known: Ends) -> tuple[list[Array], Array]:
     if spec.kind == "numbers":
-        if is_awkward(array):
+        if lossless.is_awkward(array):
             ak = lossless.awkward()
 
             try:
@@ -173,12 +173,12 @@ def _buffers(spec: Spec, array: Any, known: Ends) -> tuple[list[Array], Array]:
         return errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {given}")
 
     levels: list[Array] = []
-    if not is_text and is_awkward(array):
+    if not is_text and lossless.is_awkward(array):
         numbers = _as_they_lie(getattr(array, "layout", array), depth, known, levels)
         if numbers is not None and numbers.ndim == 1 and (spec.kind == "vector" or not spec.dimensions):
             return levels, _native(spec, numbers, levels)
         levels.clear()
-    if not is_awkward(array):
+    if not lossless.is_awkward(array):
         array = ak.from_numpy(array.astype(array.dtype.newbyteorder("=")), regulararray=True)
     layout = ak.to_layout(ak.to_packed(array))
     for level in range(depth + is_text):
@@ -281,7 +281,7 @@ def _native(spec: Spec, array: Any, levels: list[Array]) -> Array:
 
 def _type_of(array: Any) -> str:
     """The type of the values of an array, in the words that :meth:`mktree` takes."""
-    if is_awkward(array):
+    if lossless.is_awkward(array):
         ak = lossless.awkward()
 
         return str(ak.type(array).content)

@@ -29,7 +29,7 @@ import numpy as np
 
 from sapwood import _core, errors
 from sapwood._write import short_forms
-from sapwood._write.lossless import as_array, awkward, encoded, fitted, shown, unmasked
+from sapwood._write.lossless import as_array, awkward, encoded, fitted, is_awkward, shown, unmasked
 from sapwood._write.root_classes import ROOT_CLASSES, TObject
 from sapwood.model import Model
 
@@ -268,7 +268,7 @@ def column_of(kind: Type, values: Any) -> Column:
 
     Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
     """
-    if type(values).__module__.startswith("awkward."):
+    if is_awkward(values):
         layout = awkward().to_layout(values)
         return _as_it_lies(kind, layout, 0, len(layout))
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood._read import layout
 from sapwood._write import branch_types, choices, classes, tables
-from sapwood._write.lossless import as_array, awkward, from_values, shown
+from sapwood._write.lossless import as_array, awkward, from_values, is_awkward, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
 Kind = tuple[Any, ...]
@@ -141,7 +141,7 @@ def _plain(data: Any) -> Any:
     """What a column holds as an Awkward Array, or as a list of Python's values."""
     ak = awkward()
 
-    if tables.is_awkward(data):
+    if is_awkward(data):
         return data
     if hasattr(data, "__arrow_c_array__") or type(data).__module__.startswith("pyarrow"):
         return tables.of_arrow(data)

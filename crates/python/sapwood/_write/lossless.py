@@ -53,6 +53,18 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     return numbers.astype(np.int64 if least < 0 else np.uint64)
 
 
+def is_awkward(data: Any, kind: str = "") -> bool:
+    """Whether it is of Awkward, and of the class of this name, without its import. Behaviors make classes of
+    their own, of other modules: those of ``vector``, of coffea, of users.
+
+    >>> import awkward as ak
+    >>> is_awkward(ak.Array([1])), is_awkward(ak.Array([{"x": 1}])[0], "Record"), is_awkward([1])
+    (True, True, False)
+    """
+    classes = (one for one in type(data).__mro__ if one.__module__.startswith("awkward."))
+    return any(kind in ("", one.__name__) for one in classes)
+
+
 def awkward() -> Any:
     """The package of lists, texts and records."""
     return need("awkward", "writing texts, lists, records, Arrow or RNTuples")

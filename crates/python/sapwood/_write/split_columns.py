@@ -11,8 +11,7 @@ from typing import Any
 
 from sapwood._write.branch_schema import Schema
 from sapwood._write.classes import Type, item_of, names_of
-from sapwood._write.lossless import awkward
-from sapwood._write.tables import is_awkward
+from sapwood._write.lossless import awkward, is_awkward
 
 Columns = dict[str, Any]
 
@@ -85,9 +84,7 @@ def _members(
     return found
 
 
-def _nested(
-    name: str, of: Type, fields: Columns, prefixes: list[str], depth: int, used: set[str]
-) -> Columns:
+def _nested(name: str, of: Type, fields: Columns, prefixes: list[str], depth: int, used: set[str]) -> Columns:
     """A member that is an object in the object, or a collection of them, if there is any of its members."""
     item = item_of(of) if of[0] != "object" else of
     if item is None or item[0] != "object":

@@ -29,9 +29,7 @@ def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, An
     return columns
 
 
-TABLES = (
-    "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
-)
+TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
 """What is a table, in words."""
 
 
@@ -70,8 +68,8 @@ def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | 
             **{name: level for name, level in index.items() if wanted is None or name in wanted},
             **columns,
         }
-    if is_awkward(data):
-        if type(data).__name__ == "Record":
+    if lossless.is_awkward(data):
+        if lossless.is_awkward(data, "Record"):
             raise errors.MismatchError(
                 "an ak.Record is one row of a table: give an ak.Array of records, or the record to fill"
             )
@@ -109,7 +107,7 @@ def batches(data: Any) -> Iterator[Any]:
     elif (
         not hasattr(data, "__arrow_c_stream__")
         or kind.startswith(("pandas.", "polars.", "pyarrow.lib.Table", "pyarrow.lib.ChunkedArray"))
-        or is_awkward(data)
+        or lossless.is_awkward(data)
     ):
         yield data
         return
@@ -168,11 +166,6 @@ def _once(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def is_awkward(data: Any) -> bool:
-    """Whether it is of Awkward, without its import."""
-    return type(data).__module__.startswith("awkward.")
-
-
 def _is_pandas(data: Any) -> bool:
     return type(data).__module__.startswith("pandas")
 
@@ -195,7 +188,7 @@ def as_column(name: str, data: Any) -> Any:
 def _column(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         data = lossless.unmasked(data)
-    if is_awkward(data) and type(data).__name__ != "Record":
+    if lossless.is_awkward(data) and not lossless.is_awkward(data, "Record"):
         ak = lossless.awkward()
 
         return _without_options(ak.Array(data))
@@ -213,7 +206,7 @@ def _column(data: Any) -> Any:
         isinstance(data, (str, bytes))
         or not hasattr(data, "__iter__")
         or getattr(data, "ndim", 1) == 0
-        or is_awkward(data)
+        or lossless.is_awkward(data)
     ):
         raise errors.MismatchError(
             f"a column is a list of values, one for each entry, and {lossless.shown(data)} was given"
@@ -302,9 +295,7 @@ def _of_pandas(data: Any) -> Any:
 
 
 def _missing(row: int) -> errors.MismatchError:
-    return errors.MismatchError(
-        f"missing values (the first in row {row}), which no branch can hold: {_HOW}"
-    )
+    return errors.MismatchError(f"missing values (the first in row {row}), which no branch can hold: {_HOW}")
 
 
 def _of_arrow(data: Any) -> Any:
