@@ -182,6 +182,15 @@ def test_files_that_are_not_opened_before_are_partitions(files: str, monkeypatch
         sapwood.dask(files, open_files=False, steps_per_file=0)
 
 
+def test_files_are_cut_into_equal_steps(files: str) -> None:
+    events = sapwood.dask(files, steps_per_file=7)
+    assert events.known_divisions and events.npartitions == 21
+    assert computed(events.x).to_list() == list(range(180))
+    assert sapwood.dask(files, library="np", steps_per_file=3)["x"].npartitions == 9
+    with pytest.raises(ValueError, match="steps_per_file"):
+        sapwood.dask(files, steps_per_file=0)
+
+
 def test_errors_go_into_reports_where_that_is_allowed(files: str, tmp_path: Path) -> None:
     listed = [files.replace("*", "0"), f"{tmp_path}/gone.root:t", files.replace("*", "2")]
     events, report = sapwood.dask(listed, open_files=False, allow_read_errors_with_report=True)

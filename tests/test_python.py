@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import struct
 import sys
@@ -9,7 +10,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -263,6 +264,29 @@ def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:
 def test_several_filters_pass_what_one_of_them_does(tree: Any, theirs: Any, filters: list[Any]) -> None:
     assert tree.keys(filter_name=filters) == theirs.keys(filter_name=filters)
     assert tree.keys(filter_name=iter(filters)) == theirs.keys(filter_name=filters)
+
+
+@dataclasses.dataclass
+class Hit:
+    """Its second member is a branch of the name ``at[3]``."""
+
+    charge: float
+    at: Annotated[float, 3]
+
+
+def test_a_name_with_brackets_is_its_own_filter(tmp_path: Path) -> None:
+    place = tmp_path / "brackets.root"
+    with sapwood.recreate(place) as file:
+        hits = file.mktree("t", {"hit": Hit})
+        hits.extend({"hit": [Hit(0.5, [1, 2, 3])]})
+    tree = sapwood.open(place)["t"]
+    name = "hit/at[3]"
+    assert name in tree.keys()
+    assert tree.keys(filter_name=name) == tree.keys(filter_name=[name, "hit/at[2]"]) == [name]
+    assert tree.keys(filter_name="hit/at[2]") == []
+    assert tree.rows(columns=[name])[0][name].tolist() == [1, 2, 3]
+    with pytest.raises(sapwood.errors.MismatchError, match="has a name that ROOT cannot hold"):
+        sapwood.skim(f"{place}:t", tmp_path / "out.root", filter_name=[name])
 
 
 @pytest.mark.parametrize("filter", ["/(/", "/x/L", "/x(?au)/", "/[/i"])

@@ -87,6 +87,12 @@ def test_new_columns_stand_beside_those_that_a_filter_lets_pass(source: str, tmp
         sapwood.skim(source, output, ["run"], filter_name="Muon_*")
 
 
+def test_a_filter_that_no_branch_passes_is_an_error(source: str, tmp_path: Path) -> None:
+    with pytest.raises(sapwood.errors.NotFoundError, match=r"no branch passes filter_name=\['runs'\]"):
+        sapwood.skim(source, tmp_path / "out.root", filter_name=["runs"])
+    assert not (tmp_path / "out.root").exists()
+
+
 def test_a_tree_without_entries_gives_one_without_entries(source: str, tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "empty.root") as file:
         file.mktree("Events", {"x": "f4", "v": "vector<int>", "l": "var * int16"})

@@ -58,7 +58,8 @@ def as_match(filter: Filter) -> Match | None:
         wanted = filter
         if _is_name(wanted):
             return lambda name: name == wanted
-        return lambda name: fnmatch.fnmatchcase(name, wanted)
+        # Brackets may be of the name itself: `fMeasures[10]`.
+        return lambda name: name == wanted or fnmatch.fnmatchcase(name, wanted)
     if isinstance(filter, Iterable) and not isinstance(filter, (bytes, bytearray)):
         given = list(filter)
         # Names as they are, often thousands, are looked up; the others are tried one after another.

@@ -30,7 +30,7 @@ def dask(
     library: str = "ak",
     step_size: int | str = "100 MB",
     open_files: bool = True,
-    steps_per_file: int = 1,
+    steps_per_file: int | None = None,
     allow_missing: bool = False,
     allow_read_errors_with_report: bool | tuple[type[BaseException], ...] = False,
     fill: Mapping[str, float] | None = None,
@@ -43,11 +43,11 @@ def dask(
     """A :class:`dask_awkward.Array` of many files: ``compute()`` reads the columns that its graph needs, and
     no others. With ``library="np"``, a dictionary of :class:`dask.array.Array`, one a column.
 
-    Each partition is a step of ``step_size`` that ends with a cluster, and is read by the worker that
-    computes it. The files are opened once before, one after another, for their clusters. With
-    ``open_files=False`` only the first one that is there is opened, for the types of the columns: each file
-    is ``steps_per_file`` partitions of unknown length, unless ``files`` says its steps. Where no
-    ``expressions`` are named, columns are those that the first file has. The rest is as in
+    Each partition is a step of ``step_size`` that ends with a cluster, or one of ``steps_per_file`` equal
+    parts of its file, and is read by the worker that computes it. The files are opened once before, one after
+    another, for their clusters. With ``open_files=False`` only the first one that is there is opened, for the
+    types of the columns: each file is ``steps_per_file`` partitions (1) of unknown length, unless ``files``
+    says its steps. Where no ``expressions`` are named, columns are those that the first file has. The rest is as in
     :func:`sapwood.iterate`; files have paths here, since workers open them.
 
     With ``allow_read_errors_with_report`` (``True`` for ``OSError``, or the classes of errors), the answer is
@@ -82,16 +82,18 @@ def dask(
         entries=entries,
     )
     iteration.step_entries(step_size)
+    if steps_per_file is not None and steps_per_file < 1:
+        raise ValueError(f"steps_per_file is 1 or more, not {steps_per_file!r}")
     columns = _Columns(
         chain, listed(expressions), cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
     )
     if open_files:
-        units = list(_steps(chain, columns, step_size))
+        units = list(_steps(chain, columns, step_size, steps_per_file))
     else:
         if friends or lumi_mask is not None or entries is not None:
             words = "open_files=False knows no entries, which friends, lumi_mask and entries need"
             raise MismatchError(words)
-        units = list(_unopened(chain, columns, steps_per_file))
+        units = list(_unopened(chain, columns, steps_per_file or 1))
     read = partitions.Read(
         columns.form, columns.names, columns.names, cut, chain.opening, allow_read_errors_with_report
     )
@@ -133,8 +135,10 @@ class _Columns:
         return self._form
 
 
-def _steps(chain: Chain, columns: _Columns, step_size: int | str) -> Iterator[Unit]:
-    """Steps of files that are opened for their clusters."""
+def _steps(
+    chain: Chain, columns: _Columns, step_size: int | str, steps_per_file: int | None
+) -> Iterator[Unit]:
+    """Steps of files that are opened for their clusters; or so many equal ones of each file."""
     from sapwood._read.partitions import Unit
 
     for member in chain.members():
@@ -145,8 +149,11 @@ def _steps(chain: Chain, columns: _Columns, step_size: int | str) -> Iterator[Un
             chain.left_out(member.source, error)
             continue
         spans = chain.spans(member)
+        size = step_size
+        if steps_per_file is not None:
+            size = max(1, -(-sum(stop - start for start, stop in member.ranges) // steps_per_file))
         for start, stop in member.ranges:
-            for step in iteration.steps(plan, start, stop, step_size):
+            for step in iteration.steps(plan, start, stop, size):
                 selection = member.select(*step)
                 yield Unit(member.source, selection.span, selection.rows, plan.aliases, spans)
 
@@ -155,8 +162,6 @@ def _unopened(chain: Chain, columns: _Columns, steps_per_file: int) -> Iterator[
     """Parts of files, of which only one is opened."""
     from sapwood._read.partitions import Unit
 
-    if steps_per_file < 1:
-        raise ValueError(f"steps_per_file is 1 or more, not {steps_per_file!r}")
     aliases = None
     for source in chain.sources:
         for member in chain.members([source]):

@@ -16,7 +16,7 @@ from sapwood._remote.urls import is_url
 from sapwood._tools.skim_layout import Layout
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
-from sapwood.errors import MismatchError
+from sapwood.errors import MismatchError, NotFoundError
 
 #: Options that choose among all branches.
 _FILTERS = ("filter_name", "filter_typename", "filter_branch")
@@ -98,6 +98,9 @@ def skim(
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
 
         def begin(source: Any, values: Mapping[str, Any]) -> Any:
+            if not values and filters:
+                said = ", ".join(f"{name}={filter!r}" for name, filter in filters.items())
+                raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
             name = tree or source.name
             if format == "rntuple":
                 return file.mkrntuple(name, values, compression=compression)
