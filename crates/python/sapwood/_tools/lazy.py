@@ -47,8 +47,8 @@ def dask(
     parts of its file, and is read by the worker that computes it. The files are opened once before, one after
     another, for their clusters. With ``open_files=False`` only the first one that is there is opened, for the
     types of the columns: each file is ``steps_per_file`` partitions (1) of unknown length, unless ``files``
-    says its steps. Where no ``expressions`` are named, columns are those that the first file has. The rest is as in
-    :func:`sapwood.iterate`; files have paths here, since workers open them.
+    says its steps. Where no ``expressions`` are named, columns are those that the first file has. The rest
+    is as in :func:`sapwood.iterate`; files have paths here, since workers open them.
 
     With ``allow_read_errors_with_report`` (``True`` for ``OSError``, or the classes of errors), the answer is
     a pair: the collection, in which what cannot be read is missing, and an array of reports, one a partition,

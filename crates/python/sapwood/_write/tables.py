@@ -29,7 +29,10 @@ def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, An
     return columns
 
 
-TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+TABLES = (
+    "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an "
+    "Arrow table"
+)
 """What is a table, in words."""
 
 

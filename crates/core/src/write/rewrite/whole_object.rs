@@ -61,9 +61,15 @@ impl WholeObject {
     pub(crate) fn kind(&self, tree: &Tree) -> Result<Kind> {
         // Types are known without a row.
         let columns = read::columns(tree, &self.ids, 0..0)?;
-        let kinds = columns.into_iter().map(|column| match column.kind.has_pointers() {
-            true => read::declared(&column.kind, tree.registry()),
-            false => Ok(column.kind),
+        let kinds = columns.into_iter().map(|column| {
+            if !column.kind.has_pointers() {
+                return Ok(column.kind);
+            }
+            Ok(match (&column.kind, read::declared(&column.kind, tree.registry())?) {
+                // A `TBranchObject` has an object in each entry: it is never null, as `Column::followed` knows.
+                (Kind::Pointer { .. }, Kind::OneOf { mut of, .. }) if of.len() == 1 => of.swap_remove(0),
+                (_, kind) => kind,
+            })
         });
         self.root.kind(&kinds.collect::<Result<Vec<_>>>()?, &HashMap::new())
     }
