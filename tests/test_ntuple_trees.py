@@ -202,3 +202,46 @@ def test_entries_that_go_with_what_is_dropped_are_said(tmp_path: Path, to: str) 
     with pytest.warns(UserWarning, match="'t': .* so its 3 entries are gone, too"):
         sapwood.rewrite(source, target, to=to, unsupported="drop")
     assert sapwood.open(target)["t"].num_entries == 0
+
+
+WITH_OBJECTS = """
+ROOT.gInterpreter.Declare('''
+void with_objects(const char *path) {
+  TFile file(path, "recreate");
+  TTree tree("t", "t");
+  TVector3 at;
+  TLorentzVector p;
+  tree.Branch("at", &at, 32000, 0); // a TBranchObject
+  tree.Branch("p", &p, 32000, 0);
+  for (int i = 0; i < 5; i++) {
+    at.SetXYZ(i, 2 * i, -i);
+    p.SetPxPyPzE(i, 1, 2, 3 * i);
+    tree.Fill();
+  }
+  tree.Write();
+}
+''')
+ROOT.with_objects(sys.argv[1])
+"""
+
+#: Sub-fields one by one: of classes with streamers of their own ROOT makes no fields.
+OF_OBJECTS = """
+reader = ROOT.RNTupleReader.Open("t", sys.argv[1])
+views = [reader.GetView["double"](name) for name in ("at.fX", "at.fY", "at.fZ", "p.fP.fX", "p.fE")]
+answer([[view(entry) for entry in range(5)] for view in views])
+del views
+"""
+
+
+def test_objects_of_a_tbranchobject_become_fields_of_their_class(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.root", tmp_path / "new.root"
+    root(WITH_OBJECTS, old)
+    sapwood.rewrite(old, new, to="rntuple")
+    with sapwood.open(old) as before, sapwood.open(new) as after:
+        assert before["t"].classname == "TTree" and after["t"]["at"].typename == "TVector3"
+        arrays = after["t"].arrays()
+        assert arrays.to_list() == before["t"].arrays().to_list()
+        assert arrays["p"][4].to_list() == {"fP": {"fX": 4.0, "fY": 1.0, "fZ": 2.0}, "fE": 12.0}
+    columns = [[i, 2 * i, -i, i, 3 * i] for i in range(5)]
+    assert root(OF_OBJECTS, new) == [list(column) for column in zip(*columns)]
+    assert sapwood.verify(new) == []

@@ -64,10 +64,12 @@ impl NTupleWriter {
         }
         run(py, || {
             let field = |name: &str| writer.fields().iter().find(|field| *field.name == *name);
-            let columns = given.into_iter().map(|(name, values)| match (values, field(name)) {
-                (Values::Plain(column), _) => Ok((name, column)),
-                (Values::Typed(values), Some(field)) => Ok((name, field.values(values)?)),
-                (Values::Typed(_), None) => Err(Error::not_found(format!("there is no field {name:?}"))),
+            let columns = given.into_iter().map(|(name, values)| match values {
+                Values::Plain(column) => Ok((name, column)),
+                Values::Typed(values) => match field(name) {
+                    Some(field) => Ok((name, field.values(values)?)),
+                    None => Err(Error::not_found(format!("there is no field {name:?}"))),
+                },
             });
             let columns = columns.collect::<sapwood::Result<Vec<_>>>()?;
             writer.extend(&columns)
