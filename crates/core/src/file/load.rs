@@ -202,7 +202,12 @@ impl Inner {
         if seek == 0 || seek >= self.identity.len {
             return Ok(None);
         }
-        self.key_at(seek).map(Some)
+        match self.key_at(seek) {
+            // It is in the part that is missing, or reaches into it.
+            Ok(key) if self.is_cut_off() && key.room().end > self.identity.len => Ok(None),
+            Err(error) if self.is_cut_off() && error.is_about_bytes() => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// The payload of the record of infos as it is stored, if there is one.
@@ -226,7 +231,14 @@ impl Inner {
     /// The classes that the file describes, shared with other files of its session that describe the same.
     pub(super) fn load_registry(&self) -> Result<Arc<Registry>> {
         let file_version = self.header.version;
-        let Some(key) = self.info_key()? else { return Ok(Arc::new(Registry::new(Vec::new(), file_version))) };
+        let Some(key) = self.info_key()? else {
+            if self.is_cut_off() && self.header.seek_info != 0 {
+                let words = "the file is cut off, and the description of its classes is in the part that is missing: \
+                             `sapwood recover` brings back what is whole";
+                return Err(Error::malformed(words).wanted(self.header.end, self.identity.len));
+            }
+            return Ok(Arc::new(Registry::new(Vec::new(), file_version)));
+        };
         let stored = self.stored_payload(&key)?;
         let description = Description { stored, keylen: key.keylen, objlen: key.objlen, file_version };
         self.options.session.registries().find_or_read(&description, || {

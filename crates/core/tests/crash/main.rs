@@ -1,5 +1,6 @@
 //! Kills the writer between any two writes, and in the middle of each: everything saved is readable afterwards.
 
+mod cut_off;
 mod recovery;
 
 use std::io::IoSlice;

@@ -28,6 +28,11 @@ impl FreeList {
         self.end
     }
 
+    /// Whether the file has a record that begins at an offset and has so many bytes.
+    pub(crate) fn has(&self, seek: u64, bytes: u32) -> bool {
+        seek.saturating_add(bytes.into()) <= self.end
+    }
+
     /// Allocates at the end of the file: for large records that are read in the order in which they are written.
     pub(crate) fn allocate_at_end(&mut self, bytes: u64) -> u64 {
         let at = self.end;

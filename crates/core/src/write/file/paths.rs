@@ -89,8 +89,15 @@ impl Output {
             return Err(self.in_file(Error::not_found(format!("no key {path:?}"))));
         };
         let payload = file.payload(key)?;
-        let record =
+        let mut record =
             Directory::read(&mut Reader::new(&payload)).map_err(|error| self.in_file(error.in_object(&path)))?;
+        if !state.free_list.has(record.seek_keys, record.nbytes_keys) {
+            // The file was cut off, and its list of keys is lost: what is found is listed anew.
+            (record.seek_keys, record.nbytes_keys) = (0, 0);
+            let mut folder = DirectoryState::new(path, key, record, payload.len(), Vec::new());
+            folder.changed = true;
+            return Ok(state.know(folder));
+        }
         let keys = file.keys_of(key)?;
         Ok(state.know(DirectoryState::new(path, key, record, payload.len(), keys)))
     }

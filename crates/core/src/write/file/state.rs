@@ -196,7 +196,19 @@ impl Output {
         record: Directory,
         free_list: FreeList,
     ) -> Result<Self> {
-        let (header, root) = (file.header().clone(), file.root_key());
+        let (mut header, mut record, root) = (file.header().clone(), record, file.root_key());
+        // What a file that was cut off has lost is in no space that is released once there is a new one.
+        if !free_list.has(header.seek_free, header.nbytes_free) {
+            (header.seek_free, header.nbytes_free) = (0, 0);
+        }
+        let has_infos = free_list.has(header.seek_info, header.nbytes_info);
+        if !has_infos {
+            (header.seek_info, header.nbytes_info) = (0, 0);
+        }
+        let has_keys = free_list.has(record.seek_keys, record.nbytes_keys);
+        if !has_keys {
+            (record.seek_keys, record.nbytes_keys) = (0, 0);
+        }
         let at = u64::from(header.begin) + u64::from(header.nbytes_name);
         let room = root.room().end.saturating_sub(at) as usize;
         let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
@@ -205,6 +217,8 @@ impl Output {
         let (infos, rules) = file.infos_and_rules()?;
         state.infos = infos.into_iter().map(Arc::new).collect();
         state.rules = rules;
+        state.infos_changed = !has_infos;
+        state.folders[0].changed = !has_keys;
         let name = Arc::clone(&file.identity().name);
         Ok(Self::new(sink, options, compression, name, Some(file), state))
     }

@@ -21,7 +21,7 @@ use crate::file::walk::{Stop, Walk};
 use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
-use crate::schema::{Datum, Draft};
+use crate::schema::{Datum, Draft, Encoder};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::free_list::FreeList;
@@ -108,9 +108,13 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, free_list)?;
     let mut state = output.open_state()?;
     state.folders[0].changed = true;
-    state.infos_changed = file.is_recovered();
+    state.infos_changed |= file.is_recovered();
     let mut judge = Judge::new(&file);
     let baskets = output.add_objects(&mut state, &mut judge, keys, &used_again, &mut found)?;
+    output.drop_lost(&mut state, &mut found);
+    if state.infos_changed {
+        describe_listed(&file, &mut state, &mut found);
+    }
     output.add_baskets(&mut state, &mut judge, baskets, &mut found)?;
     output.add_clusters(&mut state, &blobs, &mut found)?;
     found.was_closed = is_closed && found.objects.is_empty();
@@ -129,7 +133,18 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     }
     output.open_state()?.closed = true;
     crate::io::Sink::sync(&*sink)?;
+    read_again(path)?;
     Ok(found)
+}
+
+/// Reads what was written: the header, the lists of keys, of free segments and of classes.
+fn read_again(path: &Path) -> Result<()> {
+    let file = File::from_store(Arc::new(LocalFile::find(path)?), OpenOptions::default())?;
+    update::check_closed(&file)?;
+    file.free_segments()?;
+    file.keys(true)?;
+    file.infos_and_rules()?;
+    Ok(())
 }
 
 /// Records that no directory lists.
@@ -157,6 +172,7 @@ impl Unlisted {
         let list = if file.is_recovered() { None } else { file.key_at(root.seek_keys).ok() };
         let class = list.map_or_else(|| "TFile".into(), |key| key.class);
         let is_object = |key: &Key| is_object(key) && (key.class != class || key.is_directory());
+        let mut whole_end = None;
         if !file.is_recovered() {
             // Objects in reused space. Baskets are always appended.
             let mut listed: HashSet<u64> = file.keys(true)?.iter().map(|found| found.key.seek_key).collect();
@@ -174,6 +190,10 @@ impl Unlisted {
             if !matches!(walk.stop(), Some(Stop::End)) {
                 // Writers that do not mark freed space may leave bytes there that look like marks.
                 gaps.clear();
+            }
+            if file.is_cut_off() && is_last(&walk, &listed, file.identity().len) {
+                // The file was cut within a record, which is not whole.
+                whole_end = Some(walk.at());
             }
             let segments = file.free_segments().unwrap_or_else(|error| {
                 let words = "the list of free segments cannot be read, and objects in reused space may be missing";
@@ -198,7 +218,45 @@ impl Unlisted {
                 Record::Gap(_) => gaps.push(room),
             }
         }
-        Ok(Self { keys, blobs, gaps, end: walk.at().min(walk.end()), used_again, unread })
+        let end = whole_end.unwrap_or(walk.at()).min(walk.end());
+        Ok(Self { keys, blobs, gaps, end, used_again, unread })
+    }
+}
+
+/// Describes the classes of listed objects, as ROOT 6.40 has them, in the place of a description that is lost.
+fn describe_listed(file: &File, state: &mut State, found: &mut Recovered) {
+    let mut described = Vec::new();
+    for folder in &state.folders {
+        for key in folder.keys().filter(|key| !key.is_directory()) {
+            let classes = file.draft_at(key).and_then(|draft| Encoder::record(key.keylen.into(), &Arc::new(draft)));
+            match classes {
+                Ok((_, classes)) => described.push(classes),
+                // It was said already why it is not whole, or that its class is unknown.
+                Err(_) if key.is_ntuple() => {}
+                Err(error) => {
+                    let path = folder.path_of(&key.name);
+                    let is_said = found.left.iter().chain(&found.doubtful).any(|said| said.starts_with(&path));
+                    if !is_said {
+                        found.doubtful.push(format!("{path}: {error}"));
+                    }
+                }
+            }
+        }
+    }
+    described.into_iter().for_each(|classes| state.describe(classes));
+}
+
+/// Whether a walk ended at the record that a file of so many bytes was cut in.
+fn is_last(walk: &Walk<'_>, listed: &HashSet<u64>, len: u64) -> bool {
+    /// No key is longer: its length has 16 bits.
+    const KEY_BYTES: u64 = 1 << 16;
+    match walk.stop() {
+        Some(Stop::Beyond(_) | Stop::Short) => true,
+        Some(Stop::Unreadable(error)) => {
+            let is_known = |seek: &u64| (walk.at()..len).contains(seek);
+            error.is_about_bytes() && len - walk.at() < KEY_BYTES && !listed.iter().any(is_known)
+        }
+        _ => false,
     }
 }
 
@@ -230,11 +288,14 @@ impl Output {
             // An object that is older than the save and not listed by it was deleted; not every writer marks freed
             // space.
             let modified = state.folders[folder].record.modified;
-            if !file.is_recovered() && key.datime < modified {
+            // Of a list of keys that is lost nothing is known.
+            let has_list = !file.is_recovered() && state.folders[folder].record.seek_keys != 0;
+            if has_list && key.datime < modified {
                 continue;
             }
             let is_within = |room: &Range<u64>| room.start <= key.seek_key && key.room().end <= room.end;
-            let is_doubtful = key.seek_key < saved && key.datime == modified && !used_again.iter().any(is_within);
+            let is_doubtful =
+                has_list && key.seek_key < saved && key.datime == modified && !used_again.iter().any(is_within);
             let is_older = |old: &Key| !has_entries(old) || entries_of(file, old) >= entries_of(file, &key);
             if is_doubtful && known.as_ref().is_some_and(is_older) {
                 continue;
@@ -252,7 +313,11 @@ impl Output {
                 Ok(Object::Whole(classes)) => state.describe(classes),
                 Ok(Object::Undescribed(error)) => found.doubtful.push(format!("{path}: {error}")),
                 Err(error) => {
-                    let stays = if known.is_some() { ": an older one stays" } else { "" };
+                    let stays = match &known {
+                        Some(known) if known.seek_key == key.seek_key => ": what is there of it stays",
+                        Some(_) => ": an older one stays",
+                        None => "",
+                    };
                     found.left.push(format!("{path}: its record at {}: {error}{stays}", key.seek_key));
                     continue;
                 }
@@ -272,6 +337,21 @@ impl Output {
             }
         }
         Ok(baskets)
+    }
+
+    /// Takes objects from their directories whose records are in the part that a file that was cut off has lost.
+    fn drop_lost(&self, state: &mut State, found: &mut Recovered) {
+        for folder in &mut state.folders {
+            let is_lost = |key: &&Key| !state.free_list.has(key.seek_key, key.nbytes);
+            let lost: Vec<Key> = folder.keys().filter(is_lost).cloned().collect();
+            if lost.is_empty() {
+                continue;
+            }
+            let words = "its record is in the part of the file that is missing";
+            let note = |key: &Key| format!("{}: {words}, at {}", folder.path_of(&key.name), key.seek_key);
+            found.left.extend(lost.iter().map(note));
+            folder.remove(&lost);
+        }
     }
 
     /// Reads all directories that recovered objects may belong to.
