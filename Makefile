@@ -25,7 +25,7 @@ test-rust:
 # Files of tests on so many processes; each may take 2 GB.
 PROCESSES ?= 2
 test-python: $(VENV)/.tests
-	$(BIN)/python -m pytest tests -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest tests -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md and docs/benchmarks/.
 bench: $(VENV)/.tests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from pathlib import Path
@@ -202,6 +203,43 @@ def test_entries_that_go_with_what_is_dropped_are_said(tmp_path: Path, to: str) 
     with pytest.warns(UserWarning, match="'t': .* so its 3 entries are gone, too"):
         sapwood.rewrite(source, target, to=to, unsupported="drop")
     assert sapwood.open(target)["t"].num_entries == 0
+
+
+@dataclasses.dataclass
+class Point:
+    """What may be there."""
+
+    x: float
+    n: int
+
+
+@dataclasses.dataclass
+class WithPoint:
+    """A pointer, which a split object has in a branch of its own."""
+
+    a: float
+    point: Point | None
+
+
+@pytest.mark.parametrize("split_level", [0, 1, 99])
+@pytest.mark.parametrize("present", ["all", "none", "some", "those of the first cluster"])
+def test_pointers_of_split_objects_are_options(tmp_path: Path, present: str, split_level: int) -> None:
+    rows = 40
+    is_there = {
+        "all": lambda row: True,
+        "none": lambda row: False,
+        "some": lambda row: row % 3 == 0,
+        "those of the first cluster": lambda row: row < 10,
+    }[present]
+    objects = [WithPoint(row, Point(row / 2, row) if is_there(row) else None) for row in range(rows)]
+    with sapwood.recreate(tmp_path / "tree.root") as file:
+        tree = file.mktree("t", {"e": WithPoint}, split_level=split_level, auto_flush=10)
+        tree.extend({"e": objects})
+    sapwood.rewrite(tmp_path / "tree.root", tmp_path / "ntuple.root", to="rntuple")
+    ntuple = sapwood.open(tmp_path / "ntuple.root")["t"]
+    assert ntuple["e.point"].typename == "std::optional<Point>"
+    found = [row["e"] for row in ntuple.arrays().to_list()]
+    assert found == [dataclasses.asdict(one) for one in objects]
 
 
 WITH_OBJECTS = """

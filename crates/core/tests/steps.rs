@@ -192,6 +192,31 @@ fn each_basket_and_page_is_read_and_inflated_once_for_all_steps() {
 }
 
 #[test]
+fn entries_that_lie_apart_inflate_each_page_once() {
+    for compression in [Compression::NONE, "zstd:5".parse().unwrap()] {
+        let (file, store) = opened(compression, 1);
+        let table = table(&file, &store, "ntuple");
+        let whole = (table.read)(Selection::try_from(0..ROWS).unwrap());
+        let apart: Vec<_> = (0..ROWS).step_by(3).map(|row| row..row + 1).collect();
+        file.perf().start();
+        let some = (table.read)(Selection::of_ranges(apart.clone()).unwrap());
+        let pages = file.perf().baskets();
+        file.perf().stop();
+        // Two columns share the ends of their lists.
+        assert!(pages.values().all(|page| page.times <= 2), "{pages:?}");
+        assert!(pages.values().filter(|page| page.times > 1).count() < 13, "{pages:?}");
+        for (some, whole) in some.iter().zip(&whole) {
+            let (some, whole) = (some.to_arrow().unwrap(), whole.to_arrow().unwrap());
+            let picked = apart.iter().enumerate();
+            assert!(picked.clone().count() == some.len());
+            picked.for_each(|(at, row)| {
+                assert_eq!(some.slice(at, 1).as_ref(), whole.slice(row.start as usize, 1).as_ref(), "row {row:?}");
+            });
+        }
+    }
+}
+
+#[test]
 fn what_is_cut_is_read_again_outside_of_an_iteration_and_without_a_cache() {
     let (file, _) = opened("zlib:1".parse().unwrap(), 1);
     let tree = file.tree("flat").unwrap();

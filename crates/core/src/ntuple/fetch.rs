@@ -64,15 +64,23 @@ impl PageId {
 
 /// The stored bytes of a page: checks its checksum and takes it off.
 pub(super) fn checked<'b>(page: &Page, bytes: &'b [u8]) -> Result<&'b [u8]> {
-    if !page.has_checksum {
-        return Ok(bytes);
-    }
-    let (stored, checksum) = bytes.split_last_chunk::<8>().ok_or_else(|| Error::malformed("a page has no checksum"))?;
-    let (checksum, found) = (u64::from_le_bytes(*checksum), XxHash3_64::oneshot(stored));
-    if checksum != found {
-        return Err(Error::new(ErrorKind::Checksum, "a page does not match its checksum").wanted(checksum, found));
+    let stored = without_checksum(page, bytes)?;
+    if let Some(checksum) = bytes[stored.len()..].first_chunk() {
+        let (checksum, found) = (u64::from_le_bytes(*checksum), XxHash3_64::oneshot(stored));
+        if checksum != found {
+            return Err(Error::new(ErrorKind::Checksum, "a page does not match its checksum").wanted(checksum, found));
+        }
     }
     Ok(stored)
+}
+
+/// The stored bytes of a page that was checked before.
+pub(super) fn without_checksum<'b>(page: &Page, bytes: &'b [u8]) -> Result<&'b [u8]> {
+    match page.has_checksum {
+        true => bytes.split_last_chunk::<8>().map(|(stored, _)| stored),
+        false => Some(bytes),
+    }
+    .ok_or_else(|| Error::malformed("a page has no checksum"))
 }
 
 /// Bytes that a page has once inflated.

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::PageLists;
 use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, checked, inflated, inflated_bytes};
+use super::fetch::{PageId, checked, inflated, inflated_bytes, without_checksum};
 use super::plan::Plan;
 use super::whole_page::WholePage;
 use crate::codec::{LentScratch, Scratch, inflate};
@@ -102,7 +102,8 @@ pub(super) fn with_decoder<T>(
     work: impl FnOnce(PageDecoder<'_, '_, '_>) -> Result<T>,
 ) -> Result<T> {
     let session = &plan.ntuple.file.options().session;
-    let workspace = || Workspace { scratch: session.scratches().take(), page: Vec::new(), ends: Vec::new() };
+    let workspace =
+        || Workspace { scratch: session.scratches().take(), page: Vec::new(), held: None, ends: Vec::new() };
     let (done, done_bytes) = (Vec::new(), 0);
     let Some(pool) = pool_for(session, bytes) else {
         return work(PageDecoder { plan, by: By::Caller(Box::new(workspace())), done, done_bytes });
@@ -232,7 +233,18 @@ pub(super) fn falls() -> Error {
 struct Workspace {
     scratch: LentScratch,
     page: Vec<u8>,
+    /// The last page that was checked, and is in `page` unless it is stored as it is: entries that lie apart come to a
+    /// page many times.
+    held: Option<Held>,
     ends: Vec<u8>,
+}
+
+/// A page: where it is stored, whether with a checksum, and its bytes once inflated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Held {
+    place: (u64, u64),
+    has_checksum: bool,
+    whole: usize,
 }
 
 /// Checks, inflates and decodes a page to its place.
@@ -259,10 +271,17 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         }
         return note(plan, job, page.memory_bytes(), from);
     }
-    let stored = checked(page, &bytes)?;
+    let place = job.id.place()?;
+    let last = workspace.held.filter(|held| held.place == place && held.has_checksum == page.has_checksum);
+    let stored = if last.is_some() { without_checksum(page, &bytes)? } else { checked(page, &bytes)? };
     let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
+    let held = Held { place, has_checksum: page.has_checksum, whole };
+    let is_held = last == Some(held);
     let whole_page: &[u8] = if stored.len() == whole {
+        workspace.held = Some(held);
         stored
+    } else if is_held {
+        &workspace.page[..whole]
     } else if is_plain && is_all {
         inflate(stored, &mut job.slot, &mut workspace.scratch)?;
         &[]
@@ -270,7 +289,9 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         if workspace.page.len() < whole {
             workspace.page.resize(whole, 0);
         }
+        workspace.held = None;
         inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
+        workspace.held = Some(held);
         &workspace.page[..whole]
     };
     if !whole_page.is_empty() {
@@ -290,7 +311,7 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
             }
         }
     }
-    note(plan, job, whole, from)
+    if is_held { Ok(()) } else { note(plan, job, whole, from) }
 }
 
 /// Records that a page was inflated and decoded, if recording is on. One that was inflated before is recorded already.

@@ -12,6 +12,7 @@ use super::fetch::{PageId, origin};
 use super::field::FieldId;
 use super::node::{Model, Shape};
 use super::page_decoder::{Job, Target, falls, with_decoder};
+use super::pages::Live;
 use super::plan::Plan;
 use super::{NTuple, streamed};
 use crate::column::{BufferId, Number};
@@ -176,6 +177,7 @@ impl<'m> Reading<'m> {
     /// column in its representation.
     fn lay_out(&mut self, node: usize, mut free: BytesMut, place: usize, target: Target) -> Result<()> {
         let (mut base, mut row) = (0_u64, 0_usize);
+        let mut found: Option<(usize, Live)> = None;
         let is_bytes = place == 1;
         if matches!(target, Target::Ends { .. }) {
             let mut zero = free.split_to(8);
@@ -198,14 +200,14 @@ impl<'m> Reading<'m> {
                     (target, 8)
                 }
             };
-            // Of most fields it is needed once: what is not kept is not freed later, when it has left the caches.
-            let found;
+            // Of most fields it is needed for one cluster after another: what is not kept is not freed later, when it has
+            // left the caches.
             let live = match self.plan.known_live(node, cluster) {
                 Some(live) => live,
-                None => {
-                    found = self.plan.find_live(node, cluster)?;
-                    &found
-                }
+                None => match &mut found {
+                    Some((of, live)) if *of == cluster => live,
+                    _ => &found.insert((cluster, self.plan.find_live(node, cluster)?)).1,
+                },
             };
             let Some(column) = live.columns.get(place) else {
                 return Err(Error::internal("a field has fewer columns than its type needs"));

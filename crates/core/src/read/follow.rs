@@ -42,6 +42,15 @@ impl Column {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn followed(&self) -> Result<Self> {
+        self.follow(false)
+    }
+
+    /// The same, but that rows of pointers are options also where none is null: the type does not depend on the rows.
+    pub(crate) fn followed_as_options(&self) -> Result<Self> {
+        self.follow(true)
+    }
+
+    fn follow(&self, as_options: bool) -> Result<Self> {
         let Some(objects) = self.objects.as_deref().filter(|_| self.kind.has_pointers()) else {
             return Ok(self.clone());
         };
@@ -58,7 +67,9 @@ impl Column {
         let kind = match &self.kind {
             // An object held by value whose class is known only at run time: it is never null.
             Kind::Pointer { buffer, class } => match follow.pointers(&ids(&self.buffer(*buffer)), class)? {
-                Kind::OneOf { tags, mut of } if of.len() == 1 && !follow.has_null(tags) => of.swap_remove(0),
+                Kind::OneOf { tags, mut of } if !as_options && of.len() == 1 && !follow.has_null(tags) => {
+                    of.swap_remove(0)
+                }
                 kind => kind,
             },
             kind => follow.whole(self, kind)?,

@@ -94,7 +94,7 @@ impl FileWriter {
             for (name, object) in names.iter().zip(&objects) {
                 let (own, others) = rest.split_at_checked(object.ids.len()).unwrap_or_default();
                 rest = others;
-                values.push((&**name, object.values(own).map_err(|error| within(error.in_object(name)))?));
+                values.push((&**name, object.values(&tree, own).map_err(|error| within(error.in_object(name)))?));
             }
             ntuple.extend(&values)
         });

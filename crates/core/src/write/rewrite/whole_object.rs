@@ -61,14 +61,13 @@ impl WholeObject {
     pub(crate) fn kind(&self, tree: &Tree) -> Result<Kind> {
         // Types are known without a row.
         let columns = read::columns(tree, &self.ids, 0..0)?;
-        let kinds = columns.into_iter().map(|column| {
+        let kinds = self.ids.iter().zip(columns).map(|(&id, column)| {
             if !column.kind.has_pointers() {
                 return Ok(column.kind);
             }
-            Ok(match (&column.kind, read::declared(&column.kind, tree.registry())?) {
-                // A `TBranchObject` has an object in each entry: it is never null, as `Column::followed` knows.
-                (Kind::Pointer { .. }, Kind::OneOf { mut of, .. }) if of.len() == 1 => of.swap_remove(0),
-                (_, kind) => kind,
+            Ok(match read::declared(&column.kind, tree.registry())? {
+                Kind::OneOf { mut of, .. } if has_objects(tree, id) && of.len() == 1 => of.swap_remove(0),
+                kind => kind,
             })
         });
         self.root.kind(&kinds.collect::<Result<Vec<_>>>()?, &HashMap::new())
@@ -79,8 +78,12 @@ impl WholeObject {
     /// # Errors
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) where members of items are more or fewer than the items.
-    pub(crate) fn values(&self, columns: &[Column]) -> Result<Column> {
-        let columns = columns.iter().map(Column::followed).collect::<Result<Vec<_>>>()?;
+    pub(crate) fn values(&self, tree: &Tree, columns: &[Column]) -> Result<Column> {
+        let followed = |(&id, column): (&BranchId, &Column)| match has_objects(tree, id) {
+            true => column.followed(),
+            false => column.followed_as_options(),
+        };
+        let columns = self.ids.iter().zip(columns).map(followed).collect::<Result<Vec<_>>>()?;
         if let (Node::Values(0), [column]) = (&self.root, &columns[..]) {
             return Ok(column.clone());
         }
@@ -91,6 +94,11 @@ impl WholeObject {
         let kind = self.root.kind(&kinds, &ends)?;
         Ok(Column::from_buffers(kind, columns.first().map_or(0, |column| column.len), joined.buffers))
     }
+}
+
+/// Whether a branch has an object in each entry, of a class that the entry names: none is null.
+fn has_objects(tree: &Tree, id: BranchId) -> bool {
+    tree.branches().get(id).is_some_and(|branch| &*branch.class == "TBranchObject")
 }
 
 impl Node {
