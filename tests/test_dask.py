@@ -187,6 +187,7 @@ def test_files_are_cut_into_equal_steps(files: str) -> None:
     assert events.known_divisions and events.npartitions == 21
     assert computed(events.x).to_list() == list(range(180))
     assert sapwood.dask(files, library="np", steps_per_file=3)["x"].npartitions == 9
+    assert sapwood.dask(files, steps_per_file=25).npartitions == 75
     with pytest.raises(ValueError, match="steps_per_file"):
         sapwood.dask(files, steps_per_file=0)
 

@@ -295,6 +295,18 @@ def test_structured_arrays_are_records() -> None:
     assert sapwood.open(memory)["t"].arrays().tolist() == [{"r_i": 1, "r_s": "é"}, {"r_i": 2, "r_s": "b"}]
 
 
+def test_classes_that_derive_from_those_of_pandas_are_like_them() -> None:
+    pd = pytest.importorskip("pandas")
+
+    class Frame(pd.DataFrame):  # type: ignore[misc]
+        """As GeoPandas and others have them."""
+
+    frame = Frame({"a": [1.5, 2.5]}, index=[5, 6])
+    tree = written(frame)
+    assert tree.keys() == written(pd.DataFrame(frame)).keys() == ["index", "a"]
+    assert tree.arrays().to_list() == [{"index": 5, "a": 1.5}, {"index": 6, "a": 2.5}]
+
+
 def test_missing_values_of_pandas_are_refused() -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

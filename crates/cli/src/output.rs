@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
-use sapwood::{Error, File, OpenOptions, Session, Value};
+use sapwood::{Error, ErrorKind, File, OpenOptions, Session, Value};
 
 use crate::printable::printable;
 use crate::remote::Remote;
@@ -98,6 +98,11 @@ pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote)
 pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
     let options = OpenOptions { other_files: remote.other_files()?, ..options };
     Ok(File::from_store(remote.open(path.as_ref())?, options)?)
+}
+
+/// Whether a command goes on with the next of several files after an error of one: it was not told to end.
+pub(crate) fn goes_on(files: &[String], error: &Error) -> bool {
+    files.len() > 1 && error.kind() != ErrorKind::Cancelled
 }
 
 /// A table: columns as wide as they need to be, numbers to the right.

@@ -5,7 +5,7 @@ use std::io::Write;
 use sapwood::write::{WriteOptions, recover};
 use serde_json::json;
 
-use crate::output::Outcome;
+use crate::output::{self, Failure, Outcome};
 
 /// Bring back, in place, what a writer that died had written: objects, and the clusters of trees that were committed
 /// after the last save.
@@ -24,9 +24,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let mut failed = false;
     for path in &arguments.files {
-        crate::output::check_output(path)?;
-        let found = recover(path, arguments.dry_run, WriteOptions::default())?;
+        output::check_output(path)?;
+        let found = match recover(path, arguments.dry_run, WriteOptions::default()) {
+            Ok(found) => found,
+            // The others are brought back all the same.
+            Err(error) if output::goes_on(&arguments.files, &error) => {
+                failed = true;
+                match arguments.json {
+                    true => writeln!(out, "{}", json!({ "file": path, "error": error.to_string() }))?,
+                    false => writeln!(out, "{path}: not recovered: {error}")?,
+                }
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         if arguments.json {
             let trees: Vec<_> = found
                 .trees
@@ -59,5 +72,5 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         found.doubtful.iter().try_for_each(|doubt| writeln!(out, "{path}: doubtful: {doubt}"))?;
         writeln!(out, "{path}: {} bytes of unfinished records", found.cut_bytes)?;
     }
-    Ok(())
+    if failed { Err(Failure::Found) } else { Ok(()) }
 }

@@ -2,19 +2,21 @@
 
 use std::io::Write;
 
-use sapwood::inspect::verify::{Severity, verify_store};
+use sapwood::inspect::verify::{Report, Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
 use sapwood_store::redact;
+use serde_json::json;
 
 use crate::bar;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 use crate::reports::documents;
 
-/// Say whether files are whole: structure, checksums of all payloads, baskets against their index,
-/// pages and values of RNTuples. The exit code is 1
-/// where anything is damaged.
+/// Say whether files are whole: structure, baskets against their index, pages and values of RNTuples, and
+/// that every payload inflates. ZLIB, LZ4, LZMA and pages of RNTuples have checksums, which are compared;
+/// ZSTD and what is not compressed have none, and values that changed there are not seen. The exit code is
+/// 1 where anything is damaged or cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood verify events.root\n  sapwood verify --quiet run*.root && echo all whole")]
 pub(crate) struct Arguments {
@@ -34,14 +36,30 @@ pub(crate) struct Arguments {
     pub(crate) remote: Remote,
 }
 
+fn one(arguments: &Arguments, path: &str, session: &Session) -> Outcome<Report> {
+    let store = arguments.remote.open(path.as_ref())?;
+    let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
+    Ok(bar::shown("verify", || verify_store(store, options))?)
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     arguments.remote.is_for(arguments.files.iter().map(String::as_str))?;
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
-        let store = arguments.remote.open(path.as_ref())?;
-        let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
-        let report = bar::shown("verify", || verify_store(store, options))?;
+        let report = match one(arguments, path, &session) {
+            Ok(report) => report,
+            // The others are looked at all the same.
+            Err(Failure::Read(error)) if output::goes_on(&arguments.files, &error) => {
+                damaged = true;
+                match arguments.json {
+                    true => rows.push(json!({ "file": &*redact(path), "error": error.to_string() })),
+                    false => writeln!(out, "{}: not read: {error}", redact(path))?,
+                }
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
         damaged |= report.is_damaged();
         if arguments.json {
             rows.push(documents::verify(path, &report));

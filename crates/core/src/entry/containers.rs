@@ -178,8 +178,20 @@ impl<T: Entry> Entry for Box<T> {
         T::push_to(self, column);
     }
 
+    fn push_each<'e>(values: impl ExactSizeIterator<Item = &'e Self> + Clone, column: &mut Column)
+    where
+        Self: 'e,
+    {
+        T::push_each(values.map(|value| &**value), column);
+    }
+
     fn from_row(column: &Column, row: usize) -> Result<Self> {
         T::from_row(column, row).map(Self::new)
+    }
+
+    fn by_row(column: &Column) -> impl Fn(usize) -> Result<Self> {
+        let value = T::by_row(column);
+        move |row| value(row).map(Self::new)
     }
 
     fn absent() -> Self {

@@ -130,7 +130,7 @@ pub trait Entry: Sized {
     /// The value of what is not there: zero, empty, null, and of a class all members so.
     fn absent() -> Self;
 
-    /// Appends values one after another, each as a row: of a class, member after member.
+    /// Appends values one after another, each as a row; derived classes append member after member.
     fn push_each<'e>(values: impl ExactSizeIterator<Item = &'e Self> + Clone, column: &mut Column)
     where
         Self: 'e,
@@ -140,7 +140,7 @@ pub trait Entry: Sized {
 
     /// Appends the values of a slice, as [`push_each`](Self::push_each) does.
     fn push_all(values: &[Self], column: &mut Column) {
-        /// What is looked at again for the next member is in the nearest cache still.
+        /// So that the values are still in the L1 cache for the next member.
         const NEAR_BYTES: usize = 16 << 10;
         let near = (NEAR_BYTES / size_of::<Self>().max(1)).max(1);
         values.chunks(near).for_each(|values| Self::push_each(values.iter(), column));

@@ -86,8 +86,8 @@ pub struct Columns {
     clusters: Vec<Range<u64>>,
     /// Bytes of an entry, about.
     row_bytes: u64,
-    /// Baskets and pages that a step cuts stay inflated.
-    _stepping: Stepping,
+    /// Baskets and pages that a step cuts stay inflated, until the last one.
+    stepping: Option<Stepping>,
 }
 
 /// What entries are read from.
@@ -189,7 +189,7 @@ impl Columns {
     ) -> Self {
         let within = |cluster: Range<u64>| cluster.start.max(entries.start)..cluster.end.min(entries.end);
         let clusters = clusters.into_iter().rev().map(within).filter(|cluster| !cluster.is_empty()).collect();
-        Self { kind, source: Box::new(source), clusters, row_bytes: row_bytes.max(1), _stepping: stepping }
+        Self { kind, source: Box::new(source), clusters, row_bytes: row_bytes.max(1), stepping: Some(stepping) }
     }
 
     /// Reads the next step.
@@ -201,7 +201,11 @@ impl Columns {
             self.clusters.push(end..cluster.end);
         }
         let step = self.source.read(cluster.start..end);
-        Some(self.heed(step))
+        let step = self.heed(step);
+        if self.clusters.is_empty() {
+            self.stepping = None;
+        }
+        Some(step)
     }
 
     /// Some rows of a step.

@@ -200,8 +200,8 @@ impl<'m> Reading<'m> {
                     (target, 8)
                 }
             };
-            // Of most fields it is needed for one cluster after another: what is not kept is not freed later, when it has
-            // left the caches.
+            // Of most fields it is needed for one cluster after another: what is not kept is not freed later, when it
+            // has left the caches.
             let live = match self.plan.known_live(node, cluster) {
                 Some(live) => live,
                 None => match &mut found {

@@ -2,7 +2,7 @@
 
 A filter is ``None`` (all), a function, a name, a glob with ``* ? [``, a regular expression between slashes
 (flags may follow: ``"/mu.*/i"``) that must match from the beginning, or several of these, of which one must
-match.
+match. A name with brackets (``fMeasures[10]``) is a filter of itself, too.
 
 >>> match = as_match(["Muon_*", "/n(Jet|Tau)/"])
 >>> [name for name in ("Muon_pt", "nJet", "MET_pt") if match(name)]

@@ -66,6 +66,10 @@ class Unit(NamedTuple):
         return Selection(self.span, self.rows)
 
 
+def _dots(name: str) -> list[int]:
+    return [place for place, letter in enumerate(name) if letter == "."]
+
+
 class Read(ColumnProjectionMixin):
     """Reads one partition: the columns that a graph needs. It stands in for the others, too, as dask-awkward
     asks for all that the form has, and looks at none of these."""
@@ -96,9 +100,9 @@ class Read(ColumnProjectionMixin):
 
     def project_columns(self, columns: frozenset[str]) -> Read:
         """The same with the columns that are needed; of a record, all of it is read."""
-        wanted = [
-            name for name in self.names if any(one == name or one.startswith(f"{name}.") for one in columns)
-        ]
+        # Columns, and what they are in.
+        needed = {one[:end] for one in columns for end in (*_dots(one), len(one))}
+        wanted = [name for name in self.names if name in needed]
         return Read(self.form, self.names, wanted, self.cut, self.opening, self.allowed)
 
     project_manually = project_columns

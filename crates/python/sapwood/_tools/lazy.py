@@ -43,12 +43,13 @@ def dask(
     """A :class:`dask_awkward.Array` of many files: ``compute()`` reads the columns that its graph needs, and
     no others. With ``library="np"``, a dictionary of :class:`dask.array.Array`, one a column.
 
-    Each partition is a step of ``step_size`` that ends with a cluster, or one of ``steps_per_file`` equal
-    parts of its file, and is read by the worker that computes it. The files are opened once before, one after
-    another, for their clusters. With ``open_files=False`` only the first one that is there is opened, for the
-    types of the columns: each file is ``steps_per_file`` partitions (1) of unknown length, unless ``files``
-    says its steps. Where no ``expressions`` are named, columns are those that the first file has. The rest
-    is as in :func:`sapwood.iterate`; files have paths here, since workers open them.
+    Each partition is a step of ``step_size`` that ends with a cluster, or one of ``steps_per_file`` parts
+    of its file that are as long as each other, and is read by the worker that computes it. The files are
+    opened once before, one after another, for their clusters. With ``open_files=False`` only the first
+    one that is there is opened, for the types of the columns: each file is ``steps_per_file`` partitions
+    (1) of unknown length, unless ``files`` says its steps. Where no ``expressions`` are named, columns
+    are those that the first file has. The rest is as in :func:`sapwood.iterate`; files have paths here,
+    since workers open them.
 
     With ``allow_read_errors_with_report`` (``True`` for ``OSError``, or the classes of errors), the answer is
     a pair: the collection, in which what cannot be read is missing, and an array of reports, one a partition,
@@ -149,11 +150,15 @@ def _steps(
             chain.left_out(member.source, error)
             continue
         spans = chain.spans(member)
-        size = step_size
-        if steps_per_file is not None:
-            size = max(1, -(-sum(stop - start for start, stop in member.ranges) // steps_per_file))
         for start, stop in member.ranges:
-            for step in iteration.steps(plan, start, stop, size):
+            if steps_per_file is None or member.source.steps is not None:
+                steps = list(iteration.steps(plan, start, stop, step_size))
+            else:
+                borders = [
+                    start + (stop - start) * part // steps_per_file for part in range(steps_per_file + 1)
+                ]
+                steps = [step for step in zip(borders, borders[1:]) if step[0] < step[1]]
+            for step in steps:
                 selection = member.select(*step)
                 yield Unit(member.source, selection.span, selection.rows, plan.aliases, spans)
 

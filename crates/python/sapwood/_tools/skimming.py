@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -99,7 +100,7 @@ def skim(
 
         def begin(source: Any, values: Mapping[str, Any]) -> Any:
             if not values and filters:
-                said = ", ".join(f"{name}={filter!r}" for name, filter in filters.items())
+                said = ", ".join(f"{name}={reprlib.repr(filter)}" for name, filter in filters.items())
                 raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
             name = tree or source.name
             if format == "rntuple":

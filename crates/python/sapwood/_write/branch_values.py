@@ -121,10 +121,13 @@ def _check_fields(name: str, array: Any, parts: list[str]) -> None:
             if names
         ]
         raise errors.MismatchError(f"column {name!r}: {'; '.join(words)}")
-    for first in found:
-        inner = [part.split(".", 1)[1] for part in parts if part.startswith(f"{first}.")]
-        if inner:
-            _check_fields(f"{name}.{first}", array[first], inner)
+    below: dict[str, list[str]] = {}
+    for part in parts:
+        first, dot, inner = part.partition(".")
+        if dot:
+            below.setdefault(first, []).append(inner)
+    for first in found & below.keys():
+        _check_fields(f"{name}.{first}", array[first], below[first])
 
 
 def _has_items(array: Any) -> bool:

@@ -109,7 +109,8 @@ def batches(data: Any) -> Iterator[Any]:
         empty = data.limit(0).collect
     elif (
         not hasattr(data, "__arrow_c_stream__")
-        or kind.startswith(("pandas.", "polars.", "pyarrow.lib.Table", "pyarrow.lib.ChunkedArray"))
+        or kind.startswith(("polars.", "pyarrow.lib.Table", "pyarrow.lib.ChunkedArray"))
+        or _is_pandas(data)
         or lossless.is_awkward(data)
     ):
         yield data
@@ -170,7 +171,7 @@ def _once(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_pandas(data: Any) -> bool:
-    return type(data).__module__.startswith("pandas")
+    return any(one.__module__.startswith("pandas.") for one in type(data).__mro__)
 
 
 def as_column(name: str, data: Any) -> Any:
