@@ -111,6 +111,9 @@ pub use writer::EntryWriter;
 /// GeV::push_all(&[GeV(1.5), GeV(2.5)], &mut column);
 /// assert_eq!(GeV::from_rows(&column, 0..2)?, [GeV(1.5), GeV(2.5)]);
 /// assert!(GeV::from_row(&column, 2).is_err(), "there are two rows");
+/// GeV::push_each([GeV(3.5)].iter(), &mut column);
+/// let value = GeV::by_row(&column);
+/// assert_eq!((value(0)?, value(2)?), (GeV(1.5), GeV(3.5)));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub trait Entry: Sized {
