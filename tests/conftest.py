@@ -6,19 +6,6 @@ from typing import Any
 
 import pytest
 
-SHARED = ("ntuple_library", "ntuples_made")
-"""What takes a minute and more to make, and is for several files."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes (`-n 2 --dist loadgroup`) the tests of a file stay together, and those of files that
-    share what takes long to make."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    together = {item.path for item in items if not set(SHARED).isdisjoint(getattr(item, "fixturenames", ()))}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("shared" if item.path in together else item.path.stem))
-
 
 @pytest.fixture(scope="session")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -46,5 +33,6 @@ def tree(path: str) -> Any:
 @pytest.fixture
 def theirs(path: str) -> Any:
     return pytest.importorskip("uproot").open(path)["folder/tree"]
+
 
 pytest_plugins = ["support.browser", "support.c_library", "support.jsroot", "support.ntuples"]

@@ -36,7 +36,8 @@ pub(crate) struct Arguments {
     pub(crate) remote: Remote,
 }
 
-fn one(arguments: &Arguments, path: &str, session: &Session) -> Outcome<Report> {
+/// What verifying a file finds.
+fn report_of(arguments: &Arguments, path: &str, session: &Session) -> Outcome<Report> {
     let store = arguments.remote.open(path.as_ref())?;
     let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
     Ok(bar::shown("verify", || verify_store(store, options))?)
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
-        let report = match one(arguments, path, &session) {
+        let report = match report_of(arguments, path, &session) {
             Ok(report) => report,
             // The others are looked at all the same.
             Err(Failure::Read(error)) if output::goes_on(&arguments.files, &error) => {

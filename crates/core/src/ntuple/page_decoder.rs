@@ -239,9 +239,10 @@ struct Workspace {
     ends: Vec<u8>,
 }
 
-/// A page: where it is stored, whether with a checksum, and its bytes once inflated.
+/// A page of a column: where it is stored, whether with a checksum, and its bytes once inflated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Held {
+    column: usize,
     place: (u64, u64),
     has_checksum: bool,
     whole: usize,
@@ -272,11 +273,13 @@ fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Res
         return note(plan, job, page.memory_bytes(), from);
     }
     let place = job.id.place()?;
-    let last = workspace.held.filter(|held| held.place == place && held.has_checksum == page.has_checksum);
-    let stored = if last.is_some() { without_checksum(page, &bytes)? } else { checked(page, &bytes)? };
+    let stored = without_checksum(page, &bytes)?;
     let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
-    let held = Held { place, has_checksum: page.has_checksum, whole };
-    let is_held = last == Some(held);
+    let held = Held { column: job.id.column, place, has_checksum: page.has_checksum, whole };
+    let is_held = workspace.held == Some(held);
+    if !is_held {
+        checked(page, &bytes)?;
+    }
     let whole_page: &[u8] = if stored.len() == whole {
         workspace.held = Some(held);
         stored

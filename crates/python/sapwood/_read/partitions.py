@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import awkward as ak
@@ -66,10 +67,6 @@ class Unit(NamedTuple):
         return Selection(self.span, self.rows)
 
 
-def _dots(name: str) -> list[int]:
-    return [place for place, letter in enumerate(name) if letter == "."]
-
-
 class Read(ColumnProjectionMixin):
     """Reads one partition: the columns that a graph needs. It stands in for the others, too, as dask-awkward
     asks for all that the form has, and looks at none of these."""
@@ -100,8 +97,8 @@ class Read(ColumnProjectionMixin):
 
     def project_columns(self, columns: frozenset[str]) -> Read:
         """The same with the columns that are needed; of a record, all of it is read."""
-        # Columns, and what they are in.
-        needed = {one[:end] for one in columns for end in (*_dots(one), len(one))}
+        # Columns, and the records that they are in.
+        needed = {above for one in columns for above in accumulate(one.split("."), "{}.{}".format)}
         wanted = [name for name in self.names if name in needed]
         return Read(self.form, self.names, wanted, self.cut, self.opening, self.allowed)
 

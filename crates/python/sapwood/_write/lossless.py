@@ -53,16 +53,26 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     return numbers.astype(np.int64 if least < 0 else np.uint64)
 
 
+def is_of(data: Any, package: str, kind: str = "") -> bool:
+    """Whether it is of a package, and of the class of this name, or of one that derives from such a class.
+    Nothing is imported for it.
+
+    >>> is_of(np.array(1), "numpy"), is_of(np.array(1), "numpy", "dtype"), is_of([1], "numpy")
+    (True, False, False)
+    """
+    classes = (one for one in type(data).__mro__ if one.__module__.partition(".")[0] == package)
+    return any(kind in ("", one.__name__) for one in classes)
+
+
 def is_awkward(data: Any, kind: str = "") -> bool:
-    """Whether it is of Awkward, and of the class of this name, without its import. Behaviors make classes of
-    their own, of other modules: those of ``vector``, of coffea, of users.
+    """Whether it is of Awkward. Behaviors make classes of their own, of other modules: those of ``vector``, of
+    coffea, of users.
 
     >>> import awkward as ak
     >>> is_awkward(ak.Array([1])), is_awkward(ak.Array([{"x": 1}])[0], "Record"), is_awkward([1])
     (True, True, False)
     """
-    classes = (one for one in type(data).__mro__ if one.__module__.startswith("awkward."))
-    return any(kind in ("", one.__name__) for one in classes)
+    return is_of(data, "awkward", kind)
 
 
 def awkward() -> Any:

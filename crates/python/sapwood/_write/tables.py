@@ -171,7 +171,7 @@ def _once(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_pandas(data: Any) -> bool:
-    return any(one.__module__.startswith("pandas.") for one in type(data).__mro__)
+    return lossless.is_of(data, "pandas")
 
 
 def as_column(name: str, data: Any) -> Any:

@@ -33,6 +33,16 @@ impl FreeList {
         seek.saturating_add(bytes.into()) <= self.end
     }
 
+    /// Forgets a record that the file does not have, and tells whether it did. What a file that was cut off has lost is
+    /// in no space that could be released later.
+    pub(crate) fn forget_lost(&self, seek: &mut u64, bytes: &mut u32) -> bool {
+        let is_lost = !self.has(*seek, *bytes);
+        if is_lost {
+            (*seek, *bytes) = (0, 0);
+        }
+        is_lost
+    }
+
     /// Allocates at the end of the file: for large records that are read in the order in which they are written.
     pub(crate) fn allocate_at_end(&mut self, bytes: u64) -> u64 {
         let at = self.end;

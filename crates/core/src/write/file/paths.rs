@@ -91,15 +91,11 @@ impl Output {
         let payload = file.payload(key)?;
         let mut record =
             Directory::read(&mut Reader::new(&payload)).map_err(|error| self.in_file(error.in_object(&path)))?;
-        if !state.free_list.has(record.seek_keys, record.nbytes_keys) {
-            // The file was cut off, and its list of keys is lost: what is found is listed anew.
-            (record.seek_keys, record.nbytes_keys) = (0, 0);
-            let mut folder = DirectoryState::new(path, key, record, payload.len(), Vec::new());
-            folder.changed = true;
-            return Ok(state.know(folder));
-        }
-        let keys = file.keys_of(key)?;
-        Ok(state.know(DirectoryState::new(path, key, record, payload.len(), keys)))
+        let lost_keys = state.free_list.forget_lost(&mut record.seek_keys, &mut record.nbytes_keys);
+        let keys = if lost_keys { Vec::new() } else { file.keys_of(key)? };
+        let mut folder = DirectoryState::new(path, key, record, payload.len(), keys);
+        folder.changed = lost_keys;
+        Ok(state.know(folder))
     }
 
     fn make_folder(&self, state: &mut State, parent: usize, name: &str, path: String) -> Result<usize> {

@@ -197,18 +197,9 @@ impl Output {
         free_list: FreeList,
     ) -> Result<Self> {
         let (mut header, mut record, root) = (file.header().clone(), record, file.root_key());
-        // What a file that was cut off has lost is in no space that is released once there is a new one.
-        if !free_list.has(header.seek_free, header.nbytes_free) {
-            (header.seek_free, header.nbytes_free) = (0, 0);
-        }
-        let has_infos = free_list.has(header.seek_info, header.nbytes_info);
-        if !has_infos {
-            (header.seek_info, header.nbytes_info) = (0, 0);
-        }
-        let has_keys = free_list.has(record.seek_keys, record.nbytes_keys);
-        if !has_keys {
-            (record.seek_keys, record.nbytes_keys) = (0, 0);
-        }
+        free_list.forget_lost(&mut header.seek_free, &mut header.nbytes_free);
+        let lost_infos = free_list.forget_lost(&mut header.seek_info, &mut header.nbytes_info);
+        let lost_keys = free_list.forget_lost(&mut record.seek_keys, &mut record.nbytes_keys);
         let at = u64::from(header.begin) + u64::from(header.nbytes_name);
         let room = root.room().end.saturating_sub(at) as usize;
         let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
@@ -217,8 +208,8 @@ impl Output {
         let (infos, rules) = file.infos_and_rules()?;
         state.infos = infos.into_iter().map(Arc::new).collect();
         state.rules = rules;
-        state.infos_changed = !has_infos;
-        state.folders[0].changed = !has_keys;
+        state.infos_changed = lost_infos;
+        state.folders[0].changed = lost_keys;
         let name = Arc::clone(&file.identity().name);
         Ok(Self::new(sink, options, compression, name, Some(file), state))
     }

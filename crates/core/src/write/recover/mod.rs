@@ -5,6 +5,7 @@
 //! number (cycle), so baskets that were written after the last record of their tree are recovered, too.
 
 pub(crate) mod judge;
+mod lost;
 pub(crate) mod orphan_baskets;
 pub(crate) mod orphan_clusters;
 
@@ -21,7 +22,7 @@ use crate::file::walk::{Stop, Walk};
 use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
-use crate::schema::{Datum, Draft, Encoder};
+use crate::schema::{Datum, Draft};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::free_list::FreeList;
@@ -111,9 +112,11 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     state.infos_changed |= file.is_recovered();
     let mut judge = Judge::new(&file);
     let baskets = output.add_objects(&mut state, &mut judge, keys, &used_again, &mut found)?;
-    output.drop_lost(&mut state, &mut found);
-    if state.infos_changed {
-        describe_listed(&file, &mut state, &mut found);
+    found.left.extend(lost::drop_objects(&mut state));
+    if file.header().seek_info != 0 && state.header.seek_info == 0 {
+        for (path, error) in lost::describe_classes(&file, &mut state) {
+            found.doubt(&path, &error);
+        }
     }
     output.add_baskets(&mut state, &mut judge, baskets, &mut found)?;
     output.add_clusters(&mut state, &blobs, &mut found)?;
@@ -135,6 +138,16 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     crate::io::Sink::sync(&*sink)?;
     read_again(path)?;
     Ok(found)
+}
+
+impl Recovered {
+    /// Notes why an object could not be checked, unless it is told already what is wrong with it.
+    fn doubt(&mut self, path: &str, error: &Error) {
+        let start = format!("{path}: ");
+        if !self.left.iter().chain(&self.doubtful).any(|told| told.starts_with(&start)) {
+            self.doubtful.push(format!("{path}: {error}"));
+        }
+    }
 }
 
 /// Reads what was written: the header, the lists of keys, of free segments and of classes.
@@ -191,7 +204,7 @@ impl Unlisted {
                 // Writers that do not mark freed space may leave bytes there that look like marks.
                 gaps.clear();
             }
-            if file.is_cut_off() && is_last(&walk, &listed, file.identity().len) {
+            if file.is_cut_off() && lost::is_cut_here(&walk, &listed, file.identity().len) {
                 // The file was cut within a record, which is not whole.
                 whole_end = Some(walk.at());
             }
@@ -220,43 +233,6 @@ impl Unlisted {
         }
         let end = whole_end.unwrap_or(walk.at()).min(walk.end());
         Ok(Self { keys, blobs, gaps, end, used_again, unread })
-    }
-}
-
-/// Describes the classes of listed objects, as ROOT 6.40 has them, in the place of a description that is lost.
-fn describe_listed(file: &File, state: &mut State, found: &mut Recovered) {
-    let mut described = Vec::new();
-    for folder in &state.folders {
-        for key in folder.keys().filter(|key| !key.is_directory()) {
-            let classes = file.draft_at(key).and_then(|draft| Encoder::record(key.keylen.into(), &Arc::new(draft)));
-            match classes {
-                Ok((_, classes)) => described.push(classes),
-                // It was said already why it is not whole, or that its class is unknown.
-                Err(_) if key.is_ntuple() => {}
-                Err(error) => {
-                    let path = folder.path_of(&key.name);
-                    let is_said = found.left.iter().chain(&found.doubtful).any(|said| said.starts_with(&path));
-                    if !is_said {
-                        found.doubtful.push(format!("{path}: {error}"));
-                    }
-                }
-            }
-        }
-    }
-    described.into_iter().for_each(|classes| state.describe(classes));
-}
-
-/// Whether a walk ended at the record that a file of so many bytes was cut in.
-fn is_last(walk: &Walk<'_>, listed: &HashSet<u64>, len: u64) -> bool {
-    /// No key is longer: its length has 16 bits.
-    const KEY_BYTES: u64 = 1 << 16;
-    match walk.stop() {
-        Some(Stop::Beyond(_) | Stop::Short) => true,
-        Some(Stop::Unreadable(error)) => {
-            let is_known = |seek: &u64| (walk.at()..len).contains(seek);
-            error.is_about_bytes() && len - walk.at() < KEY_BYTES && !listed.iter().any(is_known)
-        }
-        _ => false,
     }
 }
 
@@ -337,21 +313,6 @@ impl Output {
             }
         }
         Ok(baskets)
-    }
-
-    /// Takes objects from their directories whose records are in the part that a file that was cut off has lost.
-    fn drop_lost(&self, state: &mut State, found: &mut Recovered) {
-        for folder in &mut state.folders {
-            let is_lost = |key: &&Key| !state.free_list.has(key.seek_key, key.nbytes);
-            let lost: Vec<Key> = folder.keys().filter(is_lost).cloned().collect();
-            if lost.is_empty() {
-                continue;
-            }
-            let words = "its record is in the part of the file that is missing";
-            let note = |key: &Key| format!("{}: {words}, at {}", folder.path_of(&key.name), key.seek_key);
-            found.left.extend(lost.iter().map(note));
-            folder.remove(&lost);
-        }
     }
 
     /// Reads all directories that recovered objects may belong to.
