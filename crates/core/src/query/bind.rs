@@ -16,18 +16,15 @@ use super::source::Source;
 use super::special::{SPECIAL, constant, named_constant, special};
 use super::syntax::{Binary, Expr, Item, Node, Unary};
 use super::value::{Of, Scalar};
-use crate::column::Kind;
 use crate::error::{Error, Result};
 
 /// Turns expressions over one source into values, and collects which columns they need.
 pub(super) struct Binder<'s> {
     source: &'s Source,
     /// Aliases of the caller, which come before branches.
-    aliases: HashMap<&'s str, &'s str>,
+    aliases: &'s HashMap<String, String>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
-    /// Their types.
-    kinds: Vec<Kind>,
     /// Aliases that are being bound.
     open: Vec<String>,
     /// Values in each other, aliases included, and all of them.
@@ -45,26 +42,9 @@ const MOST_LOOPS: usize = 6;
 const DEEPEST_ALIAS: usize = 50;
 
 impl<'s> Binder<'s> {
-    pub(super) fn new(source: &'s Source, aliases: &'s [(String, String)]) -> Self {
-        let of = |pair: &'s (String, String)| (pair.0.as_str(), pair.1.as_str());
-        let aliases = aliases.iter().map(of).collect();
-        Self {
-            source,
-            aliases,
-            needed: Vec::new(),
-            kinds: Vec::new(),
-            open: Vec::new(),
-            height: 0,
-            values: 0,
-            is_sized: false,
-        }
-    }
-
-    /// Goes on from columns that are needed already.
-    pub(super) fn with<T>(&mut self, needed: Vec<usize>, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.kinds = needed.iter().map(|&id| self.source.kind(id)).collect::<Result<_>>()?;
-        self.needed = needed;
-        bind(self)
+    /// Begins with columns that are needed already.
+    pub(super) fn new(source: &'s Source, aliases: &'s HashMap<String, String>, needed: Vec<usize>) -> Self {
+        Self { source, aliases, needed, open: Vec::new(), height: 0, values: 0, is_sized: false }
     }
 
     /// The value of an expression.
@@ -184,7 +164,7 @@ impl<'s> Binder<'s> {
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
         let names = self.source.names();
         let stored = self.source.aliases().iter().map(|(name, _)| name.as_str());
-        let known = names.iter().map(AsRef::as_ref).chain(self.aliases.keys().copied()).chain(stored);
+        let known = names.iter().map(AsRef::as_ref).chain(self.aliases.keys().map(String::as_str)).chain(stored);
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -214,7 +194,7 @@ impl<'s> Binder<'s> {
 
     /// What an alias stands for: those of the caller, of the tree, of its friends.
     fn meaning(&self, name: &str) -> Option<&'s str> {
-        self.aliases.get(name).copied().or_else(|| self.source.alias(name))
+        self.aliases.get(name).map(String::as_str).or_else(|| self.source.alias(name))
     }
 
     fn alias(&mut self, text: &str, name: &str, at: usize) -> Result<Bound> {
@@ -242,15 +222,11 @@ impl<'s> Binder<'s> {
     }
 
     fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
-        let place = match self.needed.iter().position(|&needed| needed == id) {
-            Some(place) => place,
-            None => {
-                self.kinds.push(self.source.kind(id)?);
-                self.needed.push(id);
-                self.needed.len() - 1
-            }
-        };
-        let kind = self.kinds[place].clone();
+        let kind = self.source.kind(id)?;
+        let place = self.needed.iter().position(|&needed| needed == id).unwrap_or(self.needed.len());
+        if place == self.needed.len() {
+            self.needed.push(id);
+        }
         let classes = |class: &Arc<str>| self.source.objects(id, class);
         let members = if self.is_sized { to_any(&kind, members, &classes) } else { members };
         let (path, depth, of) = path(kind, members, &classes, (text, at))?;

@@ -176,11 +176,9 @@ impl Bound {
         self.of == Of::Number(Number::Bool)
     }
 
-    /// Adds the places of all columns that it needs, each once.
+    /// Adds the places of all columns that it needs, each as often as it is named.
     pub(super) fn columns(&self, into: &mut Vec<usize>) {
-        if let Op::Column(place, _) = &self.op
-            && !into.contains(place)
-        {
+        if let Op::Column(place, _) = &self.op {
             into.push(*place);
         }
         self.all_parts().into_iter().for_each(|part| part.columns(into));

@@ -1,5 +1,6 @@
 //! Computes values of some rows.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::read::Selection;
 /// Rows of columns that expressions are computed of.
 pub(super) struct Rows<'r> {
     /// Columns by their places.
-    pub(super) columns: &'r [Option<Arc<Ready>>],
+    pub(super) columns: &'r HashMap<usize, Arc<Ready>>,
     pub(super) rows: Range<usize>,
     /// Which of these rows values are computed of, counted from the first; all if it is missing.
     pub(super) picked: Option<Arc<[usize]>>,
@@ -209,8 +210,7 @@ impl Rows<'_> {
 
     /// The values of a column, of all rows.
     fn loaded(&self, of: &Bound, place: usize, path: &Path) -> Result<Value> {
-        let column = self.columns.get(place).and_then(Option::as_ref);
-        let loaded = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
+        let loaded = self.columns.get(&place).ok_or_else(|| Error::internal("an expression's column was not read"))?;
         let wanted = Wanted { depth: of.depth, of: of.of };
         let value = load(&loaded.column, &loaded.ranks, &path.members, wanted, self.rows.clone())?;
         match loaded.present.as_ref().and_then(|present| present.get(self.rows.clone())) {

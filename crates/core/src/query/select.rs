@@ -1,5 +1,7 @@
 //! Queries: values and a cut, bound to a source, and how they are read.
 
+use std::collections::{HashMap, HashSet};
+
 use super::align::Lengths;
 use super::bind::Binder;
 use super::bound::{Bound, number};
@@ -36,7 +38,7 @@ const KEPT_BYTES: u64 = 256 << 20;
 #[derive(Clone, Debug)]
 pub struct Query {
     pub(super) source: Source,
-    aliases: Vec<(String, String)>,
+    aliases: HashMap<String, String>,
     pub(super) values: Vec<Named>,
     pub(super) cut: Option<Named>,
     /// Columns that are read as they are.
@@ -71,7 +73,7 @@ impl Query {
     pub fn new(source: impl Into<Source>) -> Self {
         Self {
             source: source.into(),
-            aliases: Vec::new(),
+            aliases: HashMap::new(),
             values: Vec::new(),
             cut: None,
             plain: Vec::new(),
@@ -189,11 +191,10 @@ impl Query {
 
     fn bind(&mut self, text: &str) -> Result<Bound> {
         let expr = parse(text)?;
-        let mut binder = Binder::new(&self.source, &self.aliases);
-        let needed = self.needed.clone();
-        let bound = binder.with(needed, |binder| binder.bind(text, &expr))?;
+        let mut binder = Binder::new(&self.source, &self.aliases, std::mem::take(&mut self.needed));
+        let bound = binder.bind(text, &expr);
         self.needed = binder.needed;
-        Ok(bound)
+        bound
     }
 
     /// Numbers of the branches or fields that the expressions need, each once.
@@ -312,6 +313,8 @@ impl Query {
     pub(super) fn ids_of<'b>(&self, of: impl IntoIterator<Item = &'b Bound>) -> Vec<usize> {
         let mut places = Vec::new();
         of.into_iter().for_each(|bound| bound.columns(&mut places));
+        let mut met = HashSet::with_capacity(places.len());
+        places.retain(|&place| met.insert(place));
         places.into_iter().filter_map(|place| self.needed.get(place).copied()).collect()
     }
 

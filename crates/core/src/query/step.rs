@@ -1,6 +1,6 @@
 //! The columns of some entries, read for one or more queries, and computed in parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -33,12 +33,9 @@ impl<'s> Step<'s> {
 
     /// Reads columns that are not there yet.
     pub(super) fn read(&mut self, ids: &[usize], progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<()> {
-        let mut missing = Vec::new();
-        for id in ids {
-            if !self.columns.contains_key(id) && !missing.contains(id) {
-                missing.push(*id);
-            }
-        }
+        let mut met = HashSet::new();
+        let is_missing = |id: &usize| !self.columns.contains_key(id) && met.insert(*id);
+        let missing: Vec<usize> = ids.iter().copied().filter(is_missing).collect();
         let read = self.source.columns(&missing, &self.entries, progress)?;
         self.columns.extend(missing.into_iter().zip(read));
         Ok(())
@@ -97,14 +94,16 @@ impl<'s> Step<'s> {
         const PARTS_OF_A_THREAD: usize = 4;
         let (mut places, mut followed) = (Vec::new(), Vec::new());
         of.iter().for_each(|of| of.followed(&mut followed));
-        let ready = |(place, id): (usize, &usize)| {
-            let loaded = self.columns.get(id).map(|loaded| loaded.ready(followed.contains(&place)));
-            loaded.transpose().map_err(|error| self.source.place(error))
-        };
-        let columns = needed.iter().enumerate().map(ready).collect::<Result<Vec<_>>>()?;
         of.iter().for_each(|of| of.columns(&mut places));
-        let used = places.iter().filter_map(|&place| Some(&columns.get(place)?.as_ref()?.column));
-        let parts = parts(used, self.entries.len() as usize);
+        // Only those of these values: there may be thousands of others.
+        let mut columns = HashMap::with_capacity(places.len());
+        for place in places {
+            if let Some(loaded) = needed.get(place).and_then(|id| self.columns.get(id)) {
+                let ready = loaded.ready(followed.contains(&place)).map_err(|error| self.source.place(error))?;
+                columns.insert(place, ready);
+            }
+        }
+        let parts = parts(columns.values().map(|ready| &ready.column), self.entries.len() as usize);
         let one = |part: &Range<usize>| {
             let rows = Rows {
                 columns: &columns,
