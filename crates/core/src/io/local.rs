@@ -18,6 +18,10 @@ const AHEAD_RANGES: usize = 16;
 /// The most parts that Linux takes in one call.
 const PARTS_A_CALL: usize = 1024;
 
+/// Bytes that are written by one call. Larger ones make the page cache look for pages of 2 MiB, which take several times
+/// as long where memory is not at hand: `docs/decisions/writing-from-rows.md`.
+const WRITE_BYTES: usize = 1 << 20;
+
 /// A file of the local system, to read, to write, or both.
 ///
 /// # Example
@@ -260,20 +264,35 @@ fn write_parts(
     parts: &[IoSlice<'_>],
     mut call: impl FnMut(&[IoSlice<'_>], u64) -> rustix::io::Result<usize>,
 ) -> io::Result<()> {
-    let mut write = |parts: &[IoSlice<'_>], offset| rustix::io::retry_on_intr(|| call(parts, offset));
-    for parts in parts.chunks(PARTS_A_CALL) {
-        let mut written = write(parts, offset)?;
-        // The rest after a short write, part by part.
-        for part in parts {
-            let mut done = written.min(part.len());
-            written -= done;
-            while let Some(rest) = part.get(done..).filter(|rest| !rest.is_empty()) {
-                match write(&[IoSlice::new(rest)], offset + done as u64)? {
-                    0 => return Err(io::ErrorKind::WriteZero.into()),
-                    more => done += more,
-                }
+    let (mut parts, mut done) = (parts, 0);
+    let mut together = Vec::with_capacity(parts.len().min(PARTS_A_CALL));
+    while let Some((first, others)) = parts.split_first() {
+        let Some(rest) = first.get(done..).filter(|rest| !rest.is_empty()) else {
+            (parts, done) = (others, 0);
+            continue;
+        };
+        // Calls end where pages of the system do.
+        let mut room = WRITE_BYTES - (offset % WRITE_BYTES as u64) as usize;
+        together.clear();
+        for part in std::iter::once(rest).chain(others.iter().map(|part| &**part)).take(PARTS_A_CALL) {
+            let part = &part[..part.len().min(room)];
+            room -= part.len();
+            together.push(IoSlice::new(part));
+            if room == 0 {
+                break;
             }
-            offset += part.len() as u64;
+        }
+        let mut written = match rustix::io::retry_on_intr(|| call(&together, offset))? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => written,
+        };
+        offset += written as u64;
+        while let Some((first, others)) = parts.split_first().filter(|_| written > 0) {
+            let of_first = written.min(first.len() - done);
+            (written, done) = (written - of_first, done + of_first);
+            if done == first.len() {
+                (parts, done) = (others, 0);
+            }
         }
     }
     Ok(())
@@ -435,6 +454,17 @@ mod tests {
         let slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
         write_parts(0, &slices, &mut call).unwrap();
         assert_eq!(disk, parts.concat());
+        let large: Vec<Vec<u8>> = [3 * WRITE_BYTES, 5, 0, WRITE_BYTES].iter().map(|&len| vec![7; len]).collect();
+        let (mut at, mut sizes) = (100, Vec::new());
+        let slices_of_large: Vec<IoSlice<'_>> = large.iter().map(|part| IoSlice::new(part)).collect();
+        let whole_calls = |parts: &[IoSlice<'_>], offset: u64| {
+            assert_eq!(std::mem::replace(&mut at, offset), offset);
+            sizes.push(parts.iter().map(|part| part.len()).sum::<usize>());
+            at += sizes.last().map_or(0, |&size| size as u64);
+            Ok(at as usize - offset as usize)
+        };
+        write_parts(100, &slices_of_large, whole_calls).unwrap();
+        assert_eq!(sizes, [WRITE_BYTES - 100, WRITE_BYTES, WRITE_BYTES, WRITE_BYTES, 105]);
         let full = write_parts(0, &slices, |_, _| Ok(0)).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::WriteZero);
         let gone = write_parts(0, &slices, |_, _| Err(rustix::io::Errno::IO)).unwrap_err();
