@@ -50,6 +50,18 @@ impl Request {
     }
 }
 
+/// Ranges of which those that touch each other are one.
+pub(crate) fn runs(ranges: &[ByteRange]) -> Vec<ByteRange> {
+    let mut runs: Vec<ByteRange> = Vec::new();
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        match runs.last_mut().filter(|run| run.end == range.start) {
+            Some(run) => run.end = range.end,
+            None => runs.push(range.clone()),
+        }
+    }
+    runs
+}
+
 /// Merges wanted bytes into requests, in the order in which they are needed.
 ///
 /// Two ranges are merged if reading the gap costs less than another range: a range costs a round trip, or its share of

@@ -22,6 +22,7 @@ use crate::{Error, ErrorKind, Result};
 
 pub use atomic_file::{AtomicFile, Destination};
 #[doc(hidden)]
+pub(crate) use coalesce::runs;
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
 #[doc(hidden)]
 pub use fetch::{Arrival, Fetcher, Ticket};

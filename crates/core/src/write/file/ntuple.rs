@@ -8,6 +8,8 @@ use std::sync::Arc;
 use crate::codec::{Compression, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
+use crate::file::File;
+use crate::io::runs;
 use crate::ntuple::{Anchor, Envelope, Link, Locator, VERSION, chunks};
 use crate::write::file::state::{Output, State};
 use crate::write::page::seal::SealedCluster;
@@ -71,6 +73,41 @@ impl Output {
         self.write_or_release(state, start, &all)?;
         let at = keys.first().map_or(start, |key| key.payload_at());
         Ok((at, start..next))
+    }
+
+    /// Writes a record that no directory lists, whose payload the system copies from ranges of another file. Returns
+    /// where it begins, and its room.
+    pub(crate) fn carry_blob(
+        &self,
+        state: &mut State,
+        from: &File,
+        ranges: &[Range<u64>],
+        objlen: u64,
+    ) -> Result<(u64, Range<u64>)> {
+        let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+        let key = self.blob_key(state, bytes, objlen)?;
+        let start = state.free_list.allocate_at_end(u64::from(key.nbytes));
+        let key = Key { seek_key: start, ..key };
+        let (room, payload_at) = (key.room(), key.payload_at());
+        let carry = || {
+            self.mark_deferred_gaps()?;
+            self.mark_gap(&room)?;
+            let mut at = payload_at;
+            for run in runs(ranges) {
+                let copied = self.sink.copy_at(at, &**from.store(), run.clone());
+                copied.map_err(|error| self.in_file(error))?;
+                at += run.end - run.start;
+            }
+            self.fill_gap(start, &[&key.to_bytes()])
+        };
+        match carry() {
+            Ok(()) => Ok((payload_at, room)),
+            Err(error) => {
+                self.mark_or_defer_gap(room.clone());
+                state.free_list.release(room);
+                Err(error)
+            }
+        }
     }
 
     /// A key of a payload, without its place.

@@ -10,6 +10,7 @@ use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate, inflate};
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::runs;
 use crate::ntuple::{ColumnDescriptor, ColumnPages, Locator, NTuple, decode, encode};
 use crate::session::Session;
 use crate::write::file::ntuple::blobs;
@@ -90,24 +91,37 @@ impl Output {
             let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
             rest = later;
             let how = Sealing { again, verify: self.options.verify, conversions };
-            let pages = seal_pages(from, step, how, &self.options.session)?;
-            for blob in blobs(pages.iter().map(|page| page.len() as u64), moved.max_key_bytes) {
-                let (step, pages) = (&step[blob.clone()], &pages[blob]);
-                let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
-                let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
+            let carried = if how.changes_none(step) { carried(from, step)? } else { None };
+            let pages = match carried {
+                Some(_) => Vec::new(),
+                None => seal_pages(from, step, how, &self.options.session)?,
+            };
+            let lengths: Vec<u64> = match carried {
+                Some(_) => step.iter().map(Source::bytes).collect(),
+                None => pages.iter().map(|page| page.len() as u64).collect(),
+            };
+            for blob in blobs(lengths.iter().copied(), moved.max_key_bytes) {
+                let (step, lengths) = (&step[blob.clone()], &lengths[blob.clone()]);
                 let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
-                let (mut at, room) = self.write_blob(state, &parts, bytes - sums, moved.max_key_bytes)?;
+                let objlen = lengths.iter().sum::<u64>() - sums;
+                let (mut at, room) = match &carried {
+                    Some(ranges) => self.carry_blob(state, from.file(), &ranges[blob], objlen)?,
+                    None => {
+                        let parts: Vec<&[u8]> = pages[blob].iter().map(|page| &page[..]).collect();
+                        self.write_blob(state, &parts, objlen, moved.max_key_bytes)?
+                    }
+                };
                 moved.rooms.push(room);
-                for (source, page) in step.iter().zip(pages) {
-                    let own = page.len() as u64 - if source.has_checksum { 8 } else { 0 };
+                for (source, bytes) in step.iter().zip(lengths) {
+                    let own = bytes - if source.has_checksum { 8 } else { 0 };
                     places.insert(*source, Locator::File { at, bytes: own });
-                    at += page.len() as u64;
+                    at += bytes;
                 }
             }
-            for (source, page) in step.iter().zip(&pages) {
+            for (source, bytes) in step.iter().zip(lengths) {
                 let is_new = again.is_some() || source.converted.is_some();
                 let counted = if is_new { &mut moved.recompressed } else { &mut moved.copied };
-                *counted = (counted.0 + 1, counted.1 + page.len() as u64);
+                *counted = (counted.0 + 1, counted.1 + bytes);
             }
         }
         let pages = columns.iter_mut().flat_map(|column| &mut column.pages);
@@ -171,23 +185,55 @@ struct Sealing<'a> {
     conversions: &'a HashMap<usize, Conversion>,
 }
 
+impl Source {
+    /// Stored bytes, with the checksum.
+    fn bytes(&self) -> u64 {
+        self.stored + if self.has_checksum { 8 } else { 0 }
+    }
+}
+
+impl Sealing<'_> {
+    /// Whether pages stay as they are and are not looked at.
+    fn changes_none(&self, step: &[Source]) -> bool {
+        self.again.is_none() && !self.verify && step.iter().all(|page| page.converted.is_none())
+    }
+}
+
+/// Where pages are in their file; nothing if one of them is spread over several records.
+fn ranges_of(from: &NTuple, step: &[Source]) -> Result<Option<Vec<Range<u64>>>> {
+    if step.iter().any(|page| from.is_spread(page.bytes())) {
+        return Ok(None);
+    }
+    let len = from.file().identity().len;
+    let range = |page: &Source| {
+        let end = page.at.checked_add(page.bytes()).filter(|&end| end <= len);
+        let error = || Error::malformed("a page reaches beyond the end of the file").at(page.at);
+        end.map(|end| page.at..end).ok_or_else(|| from.place(error()))
+    };
+    step.iter().map(range).collect::<Result<Vec<_>>>().map(Some)
+}
+
+/// Where pages are that the system can copy: large runs of a local file.
+fn carried(from: &NTuple, step: &[Source]) -> Result<Option<Vec<Range<u64>>>> {
+    /// Shorter ones are copied through memory.
+    const RUN_BYTES: u64 = 64 << 10;
+    if from.file().store().as_file().is_none() {
+        return Ok(None);
+    }
+    let ranges = ranges_of(from, step)?;
+    Ok(ranges.filter(|ranges| {
+        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        bytes / runs(ranges).len().max(1) as u64 >= RUN_BYTES
+    }))
+}
+
 /// Pages as they are written.
 fn seal_pages(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Session) -> Result<Vec<Bytes>> {
-    let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
-    let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
-        let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();
-        from.payloads(&places)?
-    } else {
-        let len = from.file().identity().len;
-        let range = |page: &Source| {
-            let end = page.at.checked_add(with_sum(page)).filter(|&end| end <= len);
-            let error = || Error::malformed("a page reaches beyond the end of the file").at(page.at);
-            end.map(|end| page.at..end).ok_or_else(|| from.place(error()))
-        };
-        let ranges = step.iter().map(range).collect::<Result<Vec<_>>>()?;
-        side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?
+    let stored = match ranges_of(from, step)? {
+        None => from.payloads(&step.iter().map(|page| (page.at, page.bytes())).collect::<Vec<_>>())?,
+        Some(ranges) => side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?,
     };
-    if how.again.is_none() && !how.verify && step.iter().all(|page| page.converted.is_none()) {
+    if how.changes_none(step) {
         return Ok(stored);
     }
     let jobs: Vec<_> = step.iter().zip(stored).collect();

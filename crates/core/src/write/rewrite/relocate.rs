@@ -11,6 +11,7 @@ use crate::codec::{self, Compression, RandomAccess, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::io::runs;
 use crate::progress;
 use crate::read::{embedded, is_displaced};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
@@ -295,19 +296,10 @@ impl Output {
             let copied = self.sink.copy_at(at + skipped, &**from.store(), range.start + skipped..range.end);
             copied.map_err(|error| self.in_file(error))
         };
-        let (mut at, mut run, mut run_at) = (start, 0..0, start);
-        for range in ranges {
-            if range.start != run.end && run.end > run.start {
-                copy(run_at, run.clone())?;
-            }
-            if range.start != run.end {
-                (run, run_at) = (range.start..range.start, at);
-            }
-            run.end = range.end;
-            at += range.end - range.start;
-        }
-        if run.end > run.start {
-            copy(run_at, run)?;
+        let mut at = start;
+        for run in runs(ranges) {
+            copy(at, run.clone())?;
+            at += run.end - run.start;
         }
         let (mut at, mut first) = (start, None);
         for (range, key) in ranges.iter().zip(keys) {
@@ -325,14 +317,7 @@ impl Output {
 
 /// Reads ranges, those that touch each other at once.
 pub(crate) fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-    let mut runs: Vec<Range<u64>> = Vec::new();
-    for range in ranges.iter().filter(|range| !range.is_empty()) {
-        match runs.last_mut().filter(|run| run.end == range.start) {
-            Some(run) => run.end = range.end,
-            None => runs.push(range.clone()),
-        }
-    }
-    let read = from.read_raw(&runs)?;
+    let read = from.read_raw(&runs(ranges))?;
     let mut rest = read.into_iter();
     let mut run = Bytes::new();
     let missing = || Error::internal("a run of baskets is shorter than these");
