@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 from typing import Any
@@ -519,9 +520,37 @@ def test_a_table_of_references_does_not_name_places_of_the_old_file(tmp_path: Pa
         if sapwood.open(path)[name].member("fBranchRef")
     ]
     for baskets in ("new", "keep"):
-        sapwood.rewrite(path, target, baskets=baskets)
+        with pytest.warns(UserWarning, match="its table of references .TBranchRef. is left out"):
+            sapwood.rewrite(path, target, baskets=baskets)
         assert sapwood.open(target)[name].member("fBranchRef") is None
         assert not sapwood.verify(target).damaged
+
+
+def test_what_a_tree_lacks_afterwards_is_told(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.root", tmp_path / "new.root"
+    fill = """
+    from array import array
+    file = ROOT.TFile(sys.argv[1], "RECREATE"); tree = ROOT.TTree("tree", "")
+    n, x = array("i", [0]), array("f", [1, 2, 3])
+    tree.Branch("n", n, "n/I"); tree.Branch("x", x, "x[n]/F")
+    for i in range(4): n[0] = i; tree.Fill()
+    tree.BuildIndex("n"); file.Write(); answer(tree.GetTreeIndex().GetN())
+    """
+    assert root(textwrap.dedent(fill), path) == 4
+
+    def told(*options: str) -> list[str]:
+        done = sapwood_command("rewrite", path, target, "--force", *options)
+        assert done.returncode == 0, done.stderr
+        return [line.removeprefix("tree: ") for line in done.stdout.splitlines() if line.startswith("tree: ")]
+
+    index = "its index (TTreeIndex) is left out, since it holds the old numbers of entries: build it again"
+    stays = "branch n stays in spite of --drop: others that are kept need its counts"
+    assert told() == told("--baskets", "keep") == told("--drop", "x") == []
+    assert told("--drop", "n", "--keep", "x") == [stays]
+    assert told("--cut", "n > 1") == [index]
+    assert told("--entries", "4:", "--drop", "n") == [index, stays, "none of its 4 entries is left"]
+    with pytest.warns(UserWarning, match="TTreeIndex"):
+        sapwood.rewrite(path, target, cut="n > 1")
 
 
 @pytest.mark.parametrize("name", ["deep/tree", "/deep/tree", "deep/tree/"])

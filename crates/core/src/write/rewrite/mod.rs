@@ -149,11 +149,11 @@ impl FileWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn rewrite(&mut self, from: &File, path: &str, to: &str, how: &Rewrite) -> Result<()> {
-        self.rewrite_with(from, path, to, how, &|_| None)
+        self.rewrite_with(from, path, to, how, &|_| None).map(drop)
     }
 
     /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay
-    /// where they are in them.
+    /// where they are in them. Returns what the tree loses beside entries and branches.
     fn rewrite_with(
         &mut self,
         from: &File,
@@ -161,7 +161,7 @@ impl FileWriter {
         to: &str,
         how: &Rewrite,
         again: &dyn Fn(&Branch) -> Option<Compression>,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
         let key = from.key(path)?;
         let tree = from.tree_at(&key)?;
         let within = |error: Error| from.name(error).in_object(path);
@@ -171,7 +171,10 @@ impl FileWriter {
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let mut draft = from.draft_at(&key)?;
         prune::keep_branches(&mut draft, &kept);
-        prune::forget_references(&mut draft);
+        let mut notes = Vec::new();
+        if prune::forget_references(&mut draft) {
+            notes.push(prune::NO_REFERENCES.to_owned());
+        }
         let mut state = self.output.open_state()?;
         let (folder, name) = self.output.folder_of(&mut state, to)?;
         same_rules(from, &state).map_err(|error| error.in_object(to))?;
@@ -185,8 +188,8 @@ impl FileWriter {
                 Err(Error::mismatch("new baskets have no order in the old file: keep those that are there"))
             }
             Baskets::New(wish) => {
-                if how.entries.is_some() {
-                    prune::forget_index(&mut draft);
+                if how.entries.is_some() && prune::forget_index(&mut draft) {
+                    notes.push(prune::NO_INDEX.to_owned());
                 }
                 self.reseal(&job, &selection, draft, wish, &how.compression)
             }
@@ -195,7 +198,7 @@ impl FileWriter {
             }
             Baskets::Keep => self.relocate(&job, draft, again),
         };
-        outcome.map_err(within)
+        outcome.map(|()| notes).map_err(within)
     }
 
     /// Entries into new baskets.

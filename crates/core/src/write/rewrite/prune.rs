@@ -69,18 +69,25 @@ pub(crate) fn forget_entries(draft: &mut Draft) {
     }
 }
 
+/// What a tree without its index lacks.
+pub(crate) const NO_INDEX: &str = "its index (TTreeIndex) is left out, since it holds the old numbers of entries: build \
+                                   it again";
+
 /// Removes an index of entries, which holds their old numbers. Returns whether there was one.
 pub(crate) fn forget_index(draft: &mut Draft) -> bool {
     let index = draft.member_mut("fTreeIndex").map(|index| std::mem::replace(index, Datum::Null));
     index.is_some_and(|index| !matches!(index, Datum::Null))
 }
 
+/// What a tree without its table of references lacks.
+pub(crate) const NO_REFERENCES: &str = "its table of references (TBranchRef) is left out: references resolve once the \
+                                        branches of their objects are read";
+
 /// Removes the table of branches that hold referenced objects (`TBranchRef`): it has baskets of its own, which are not
-/// read here. References still resolve once the branches are loaded.
-pub(crate) fn forget_references(draft: &mut Draft) {
-    if draft.member("fBranchRef").is_some() {
-        draft.set("fBranchRef", Datum::Null);
-    }
+/// read here. References still resolve once the branches are loaded. Returns whether there was one.
+pub(crate) fn forget_references(draft: &mut Draft) -> bool {
+    let table = draft.member_mut("fBranchRef").map(|table| std::mem::replace(table, Datum::Null));
+    table.is_some_and(|table| !matches!(table, Datum::Null))
 }
 
 /// Sets the compression of each branch.

@@ -209,7 +209,8 @@ pub struct Remade {
     /// How many of its baskets or pages were moved without being inflated, so that damage in them stays unseen; none
     /// with [`WriteOptions::verify`](crate::write::WriteOptions::verify).
     pub unread: u64,
-    /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out.
+    /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out, an index
+    /// and a table of references that it lacks.
     pub notes: Vec<String>,
 }
 
@@ -346,7 +347,7 @@ impl FileWriter {
                     (false, _) => {
                         let (baskets, order) = (how.baskets.clone(), how.order);
                         let how = Rewrite { baskets, order, branches, entries, compression };
-                        one.kept = self.rewrite_or_keep(from, path, how)?;
+                        (one.kept, one.notes) = self.rewrite_or_keep(from, path, how)?;
                     }
                 }
                 Ok(())
@@ -385,11 +386,11 @@ impl FileWriter {
         Ok((Some(reason.to_string()), notes))
     }
 
-    /// Loses nothing: a tree whose entries cannot be moved keeps its baskets. Returns the reason.
-    fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<Option<String>> {
-        let reason = match self.rewrite(from, path, path, &how) {
+    /// Loses no branch: a tree whose entries cannot be moved keeps its baskets. Returns the reason, and what it lacks.
+    fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<(Option<String>, Vec<String>)> {
+        let reason = match self.rewrite_with(from, path, path, &how, &|_| None) {
             Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
-            outcome => return outcome.map(|()| None),
+            outcome => return outcome.map(|notes| (None, notes)),
         };
         let outcome = match &how.baskets {
             // Compression needs no entry to be moved: it is what was asked for all the same.
@@ -400,13 +401,14 @@ impl FileWriter {
             }
             Baskets::Keep => Err(reason.clone()),
         };
-        match outcome {
+        let notes = match outcome {
             // Baskets in the tree's record that cannot get their own records stay in it.
             Err(error) if error.kind() == ErrorKind::Unsupported && how.branches.is_none() => {
                 self.copy(from, path, path)?;
+                Vec::new()
             }
             outcome => outcome?,
-        }
-        Ok(Some(reason.to_string()))
+        };
+        Ok((Some(reason.to_string()), notes))
     }
 }
