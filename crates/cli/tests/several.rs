@@ -30,6 +30,13 @@ fn what_cannot_be_read_is_told_and_the_others_are_looked_at() {
     assert!(code == 1 && out.contains(&format!("{gone}: not recovered: ")), "{out}");
     assert!(out.contains(&format!("{whole}: was closed, nothing to do")), "{out}");
 
+    let (code, out, err) = run(&["ls", gone, whole]);
+    assert!(code == 1 && err.is_empty() && out.starts_with(&format!("{gone}:\nnot read: ")), "{out}{err}");
+    assert!(out.contains(&format!("\n{whole}:\nclass")) && out.contains("Events;1"), "{out}");
+
+    let (code, out, _) = run(&["ls", "--json", whole, gone]);
+    assert!(code == 1 && out.contains("\"name\": \"Events\"") && out.contains("\"error\": "), "{out}");
+
     let (code, out, err) = run(&["verify", gone]);
     assert!(code == 1 && out.is_empty() && err.starts_with("sapwood: "), "{out}{err}");
 }
