@@ -229,6 +229,9 @@ def test_small_clusters_become_good_ones_across_inputs(inputs: list[Path], tmp_p
     merged = sapwood.merge(target, inputs, recluster=True, auto_flush=400)
     tree = merged.trees[TREE]
     assert (tree.level, tree.num_clusters) == ("re-encode", 5)
+    assert merged.unread == 0
+    done = command("-O", "--cluster-entries", "400", "-f", target, *inputs)
+    assert done.returncode == 0 and "not looked into" not in done.stdout, done.stdout
     with sapwood.open(target) as file:
         assert (
             all(file[path].num_entries == made.entries for path, made in merged.trees.items())

@@ -386,7 +386,12 @@ impl Merge {
             tree.figures = remade.after;
             match remade.kept {
                 Some(reason) => merged.notices.push(format!("{} keeps its clusters: {reason}", tree.path)),
-                None => tree.level = Level::Reencode,
+                None => {
+                    // All of them were inflated, whatever the first step did.
+                    (tree.copied, tree.reencoded, tree.embedded) = Default::default();
+                    tree.recompressed = (remade.after.baskets, remade.after.zip_bytes);
+                    tree.level = Level::Reencode;
+                }
             }
         }
         Ok(merged)
