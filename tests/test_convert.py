@@ -155,6 +155,27 @@ def test_csv_there_and_back(files: dict[str, Path], tmp_path: Path) -> None:
         )
 
 
+def test_a_column_named_as_a_counter_that_counts_nothing_stays(tmp_path: Path) -> None:
+    lists, path, target = [[1.5], [], [2.0, 3.0]], tmp_path / "a.parquet", tmp_path / "a.root"
+    for other, names in {
+        "does not count": ([7, 8, 9], ["x_n", "x", "nx"]),
+        "counts": ([1, 0, 2], ["nx", "x"]),
+        "counts in few bits": (pa.array([1, 0, 2], pa.uint8()), ["nx", "x"]),
+        "is no whole number": ([1.0, 0.0, 2.0], ["x_n", "x", "nx"]),
+        "is a text": (["a", "b", "c"], ["x_n", "x", "nx"]),
+    }.values():
+        pq.write_table(pa.table({"x": lists, "nx": other}), path)
+        sapwood.convert(path, target, overwrite=True)
+        tree = sapwood.open(target)["a"]
+        assert tree.keys() == names and tree["x"].array().tolist() == lists
+        assert tree["nx"].array().tolist() == pa.array(other).to_pylist() and tree[
+            names[0]
+        ].array().tolist() == [1, 0, 2]
+    pq.write_table(pa.table({"x": lists, "nx": [7, 8, 9], "x_n": [4, 5, 6]}), path)
+    sapwood.convert(path, target, overwrite=True)
+    assert sapwood.open(target)["a"].keys() == ["x_n_", "x", "nx", "x_n"]
+
+
 def test_hdf5_has_lists_and_records(files: dict[str, Path], tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     with sapwood.recreate(tmp_path / "a.root", format="rntuple") as file:

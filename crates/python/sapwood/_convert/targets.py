@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from sapwood._convert import formats
 from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
 from sapwood._read.libraries import need
-from sapwood._write import tables
+from sapwood._write import lossless, tables
+from sapwood._write.branch_schema import counter_name
 from sapwood.errors import MismatchError
 
 
@@ -63,11 +65,12 @@ class RootWriter:
                     raise
                 words = str(error).replace("no branch", "no plain field")
                 raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
-        if self._tree is None:
-            begin = self._file.mktree if self._format == "ttree" else self._file.mkrntuple
-            self._tree = begin(self._name, rows)
-        else:
+        if self._tree is not None:
             self._tree.extend(rows)
+        elif self._format == "ttree":
+            self._tree = self._file.mktree(self._name, rows, counter_name=_counters(rows))
+        else:
+            self._tree = self._file.mkrntuple(self._name, rows)
 
     def close(self) -> None:
         """Completes the file."""
@@ -83,6 +86,28 @@ class RootWriter:
             self._file.close()
         except Exception:
             pass  # of what goes wrong, the first is told
+
+
+def _counters(columns: Mapping[str, Any]) -> Callable[[str], str]:
+    """Names of counters: ``nx`` for ``x``, but where a column ``nx`` is something else."""
+
+    def counts(name: str, counted: str) -> bool:
+        lists, ak = columns.get(counted), lossless.awkward()
+        if not lossless.is_awkward(lists):
+            return False
+        given = ak.Array(columns[name])
+        is_whole = getattr(given.type.content, "primitive", "").lstrip("u").startswith("int")
+        return is_whole and bool(ak.all(given == ak.num(lists, axis=1)))
+
+    def name(counted: str) -> str:
+        found = counter_name(counted)
+        if found in columns and not counts(found, counted):
+            found = f"{counted}_n"
+            while found in columns:
+                found += "_"
+        return found
+
+    return name
 
 
 class ParquetWriter:

@@ -89,7 +89,8 @@ def _names(pa: Any, start: Callable[[], Any]) -> list[str]:
 
 def _ordered(pa: Any, names: list[str], schema: Any, batches: Iterator[Any]) -> Found:
     """Columns in the order of names: Arrow puts those first that have a type that was said."""
-    order = sorted(schema.names, key=lambda name: names.index(name) if name in names else len(names))
+    places = {name: place for place, name in reversed(list(enumerate(names)))}
+    order = sorted(schema.names, key=lambda name: places.get(name, len(names)))
     if order == schema.names:
         return schema, batches
     fields = [schema.field(name) for name in order]
