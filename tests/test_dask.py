@@ -190,6 +190,9 @@ def test_files_are_cut_into_equal_steps(files: str) -> None:
     assert sapwood.dask(files, steps_per_file=25).npartitions == 75
     with pytest.raises(ValueError, match="steps_per_file"):
         sapwood.dask(files, steps_per_file=0)
+    for others in ({"steps_per_file": 2}, {"open_files": False}):
+        with pytest.raises(sapwood.errors.MismatchError, match=f"step_size and {next(iter(others))}"):
+            sapwood.dask(files, step_size=100, **others)
 
 
 def test_errors_go_into_reports_where_that_is_allowed(files: str, tmp_path: Path) -> None:

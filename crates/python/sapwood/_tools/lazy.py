@@ -28,7 +28,7 @@ def dask(
     filter_branch: Any = None,
     aliases: Mapping[str, str] | None = None,
     library: str = "ak",
-    step_size: int | str = "100 MB",
+    step_size: int | str | None = None,
     open_files: bool = True,
     steps_per_file: int | None = None,
     allow_missing: bool = False,
@@ -43,7 +43,7 @@ def dask(
     """A :class:`dask_awkward.Array` of many files: ``compute()`` reads the columns that its graph needs, and
     no others. With ``library="np"``, a dictionary of :class:`dask.array.Array`, one a column.
 
-    Each partition is a step of ``step_size`` that ends with a cluster, or one of ``steps_per_file`` parts
+    Each partition is a step of ``step_size`` (100 MB) that ends with a cluster, or one of ``steps_per_file`` parts
     of its file that are as long as each other, and is read by the worker that computes it. The files are
     opened once before, one after another, for their clusters. With ``open_files=False`` only the first
     one that is there is opened, for the types of the columns: each file is ``steps_per_file`` partitions
@@ -82,14 +82,18 @@ def dask(
         lumi_mask=lumi_mask,
         entries=entries,
     )
-    iteration.step_entries(step_size)
+    if step_size is not None:
+        iteration.step_entries(step_size)
+        if steps_per_file is not None or not open_files:
+            words = "steps_per_file" if steps_per_file is not None else "open_files=False"
+            raise MismatchError(f"step_size and {words} do not go together: both say where partitions end")
     if steps_per_file is not None and steps_per_file < 1:
         raise ValueError(f"steps_per_file is 1 or more, not {steps_per_file!r}")
     columns = _Columns(
         chain, listed(expressions), cut, (filter_name, filter_typename, filter_branch), aliases, ak_add_doc
     )
     if open_files:
-        units = list(_steps(chain, columns, step_size, steps_per_file))
+        units = list(_steps(chain, columns, step_size or "100 MB", steps_per_file))
     else:
         if friends or lumi_mask is not None or entries is not None:
             words = "open_files=False knows no entries, which friends, lumi_mask and entries need"
