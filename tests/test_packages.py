@@ -50,12 +50,15 @@ def test_man_pages_are_there_for_each_command(tmp_path: Path) -> None:
     listed = run(*COMMAND, "--help").split("Commands:")[1].split("Options:")[0]
     commands = {line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "}
     assert {"ls", "merge", "rewrite", "man"} <= commands
+    commands |= {"convert", "process", "makeselector"}
     expected = {"sapwood.1"} | {f"sapwood-{command}.1" for command in commands}
     assert expected <= pages
     # The commands of a command have their own.
     assert {page.rpartition("-")[0] for page in pages - expected} <= {"sapwood-cache"}
     page = (tmp_path / "man" / "sapwood-merge.1").read_text()
     assert page.count(".TH") == 1 and "recluster" in page
+    page = (tmp_path / "man" / "sapwood-convert.1").read_text()
+    assert page.count(".TH") == 1 and "\\-\\-nullable" in page and "\nusage" not in page
     (tmp_path / "taken").write_text("")
     done = subprocess.run([*COMMAND, "man", str(tmp_path / "taken")], capture_output=True, text=True)
     assert done.returncode == 1 and "taken" in done.stderr

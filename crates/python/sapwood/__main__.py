@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -21,7 +22,18 @@ def main() -> int:
         from sapwood._convert import command
 
         return selectors.run(command.convert_command, sys.argv[2:])
-    return _core.command(["sapwood", *sys.argv[1:]])
+    code = _core.command(["sapwood", *sys.argv[1:]])
+    if code == 0 and sys.argv[1:2] == ["man"] and len(sys.argv) == 3 and os.path.isdir(sys.argv[2]):
+        from sapwood._convert import command
+        from sapwood._tools import man_pages
+
+        parsers = {
+            "convert": command.convert_parser,
+            "process": selectors.process_parser,
+            "makeselector": selectors.makeselector_parser,
+        }
+        man_pages.write(sys.argv[2], parsers)
+    return code
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from sapwood._tools.converting import convert
 from sapwood.errors import MismatchError
 
 
-def convert_command(arguments: Sequence[str]) -> int:
-    """``sapwood convert FILES... TARGET``."""
+def convert_parser() -> argparse.ArgumentParser:
+    """What ``sapwood convert`` takes."""
     parser = argparse.ArgumentParser(
         "sapwood convert",
         description="Convert files between ROOT (trees and RNTuples), Parquet, Arrow and Feather, CSV, JSON "
@@ -53,7 +53,12 @@ def convert_command(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def convert_command(arguments: Sequence[str]) -> int:
+    """``sapwood convert FILES... TARGET``."""
+    options = convert_parser().parse_args(arguments)
     size = options.step_size
     # Ctrl-C takes away what is not complete.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -170,8 +170,8 @@ def load(path: str) -> Selector:
     return next(iter(classes.values()))()
 
 
-def process_command(arguments: Sequence[str]) -> int:
-    """``sapwood process FILES... SELECTOR``."""
+def process_parser() -> argparse.ArgumentParser:
+    """What ``sapwood process`` takes."""
     parser = argparse.ArgumentParser(
         "sapwood process",
         description="Run a selector, a class that derives from sapwood.Selector, over trees of many files.",
@@ -199,7 +199,12 @@ def process_command(arguments: Sequence[str]) -> int:
         help="write the result: .root (histograms and numbers by name) or .json",
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace that file")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def process_command(arguments: Sequence[str]) -> int:
+    """``sapwood process FILES... SELECTOR``."""
+    options = process_parser().parse_args(arguments)
     write = _writer(options.out, options.force)
     friends = dict(one.partition("=")[::2] for one in options.friend)
     size = options.step_size
@@ -221,8 +226,8 @@ def process_command(arguments: Sequence[str]) -> int:
     return 0
 
 
-def makeselector_command(arguments: Sequence[str]) -> int:
-    """``sapwood makeselector FILE:TREE``."""
+def makeselector_parser() -> argparse.ArgumentParser:
+    """What ``sapwood makeselector`` takes."""
     parser = argparse.ArgumentParser(
         "sapwood makeselector", description="Write the skeleton of a selector in Python, which runs as it is."
     )
@@ -232,7 +237,12 @@ def makeselector_command(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--name", help="name of the class")
     parser.add_argument("-f", "--force", action="store_true", help="replace that file")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def makeselector_command(arguments: Sequence[str]) -> int:
+    """``sapwood makeselector FILE:TREE``."""
+    options = makeselector_parser().parse_args(arguments)
     code = makeselector(
         options.target, module=os.path.basename(options.output or "selector.py"), name=options.name
     )
