@@ -43,13 +43,13 @@ def dask(
     """A :class:`dask_awkward.Array` of many files: ``compute()`` reads the columns that its graph needs, and
     no others. With ``library="np"``, a dictionary of :class:`dask.array.Array`, one a column.
 
-    Each partition is a step of ``step_size`` (100 MB) that ends with a cluster, or one of ``steps_per_file`` parts
-    of its file that are as long as each other, and is read by the worker that computes it. The files are
-    opened once before, one after another, for their clusters. With ``open_files=False`` only the first
-    one that is there is opened, for the types of the columns: each file is ``steps_per_file`` partitions
-    (1) of unknown length, unless ``files`` says its steps. Where no ``expressions`` are named, columns
-    are those that the first file has. The rest is as in :func:`sapwood.iterate`; files have paths here,
-    since workers open them.
+    Each partition is a step of ``step_size`` (100 MB) that ends with a cluster, or one of ``steps_per_file``
+    parts of its file that are as long as each other, and is read by the worker that computes it. The files
+    are opened once before, one after another, for their clusters. With ``open_files=False`` only the first
+    one that is there is opened, for the types of the columns: each file is ``steps_per_file`` partitions (1)
+    of unknown length, unless ``files`` says its steps. Where no ``expressions`` are named, columns are those
+    that the first file has. The rest is as in :func:`sapwood.iterate`; files have paths here, since workers
+    open them.
 
     With ``allow_read_errors_with_report`` (``True`` for ``OSError``, or the classes of errors), the answer is
     a pair: the collection, in which what cannot be read is missing, and an array of reports, one a partition,
