@@ -18,8 +18,8 @@ const AHEAD_RANGES: usize = 16;
 /// The most parts that Linux takes in one call.
 const PARTS_A_CALL: usize = 1024;
 
-/// Bytes that are written by one call. Larger ones make the page cache look for pages of 2 MiB, which take several times
-/// as long where memory is not at hand: `docs/decisions/writing-from-rows.md`.
+/// Bytes that are written by one call. Larger ones make the page cache look for pages of 2 MiB, which take several
+/// times as long where memory is not at hand: `docs/decisions/writing-from-rows.md`.
 const WRITE_BYTES: usize = 1 << 20;
 
 /// A file of the local system, to read, to write, or both.
