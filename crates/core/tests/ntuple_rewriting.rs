@@ -181,35 +181,6 @@ fn pages_that_are_kept_are_not_inflated() {
 }
 
 #[test]
-fn pages_that_the_system_copies_are_where_they_would_be() {
-    let numbers: Vec<i64> = (0..200_000).map(|row: i64| row * row % 1_000_003).collect();
-    let content = to_memory(1, |file| {
-        let spec = FieldSpec::new("n", Kind::Number { buffer: 0, number: Number::I64 });
-        let options = NTupleOptions { cluster_entries: Some(60_000), ..NTupleOptions::default() };
-        let mut ntuple = file.ntuple("ntuple", vec![spec], options).unwrap();
-        ntuple.extend(&[("n", Column::from_numbers(&numbers))]).unwrap();
-        ntuple.close().unwrap();
-    });
-    let path = sapwood_testkit::scratch("ntuple-carried.root");
-    std::fs::write(&path, &content).unwrap();
-    let how = NTupleRewrite { pages: Pages::Keep, ..NTupleRewrite::default() };
-    let written = |from: &File| to_memory(1, |file| drop(file.rewrite_ntuple(from, "ntuple", "ntuple", &how).unwrap()));
-    let (near, there) = (File::open(&path).unwrap(), written(&opened(content)));
-    assert_eq!(written(&near), there, "the same bytes");
-    let column = columns(&opened(there).ntuple("ntuple").unwrap(), &[0], 0..200_000).unwrap().remove(0);
-    assert_eq!(column.numbers::<i64>().unwrap(), numbers);
-
-    // A file that is cut while it is read is an error, and leaves no RNTuple.
-    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300_000).unwrap();
-    let cut = to_memory(1, |file| {
-        let error = file.rewrite_ntuple(&near, "ntuple", "ntuple", &how).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
-    });
-    assert!(opened(cut).keys(true).unwrap().is_empty());
-    std::fs::remove_file(path).unwrap();
-}
-
-#[test]
 fn columns_are_split_where_they_are_compressed() {
     let none = Compression::NONE;
     let zstd: Compression = "zstd:3".parse().unwrap();

@@ -14,8 +14,8 @@ use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
 use sapwood::write::{
-    BranchSpec, FieldSpec, FileWriter, Format, NTupleOptions, NTupleRewrite, Remake, TreeOptions, Unsupported, Values,
-    WriteOptions, recover,
+    BranchSpec, FieldSpec, FileWriter, Format, NTupleOptions, NTupleRewrite, Pages, Remake, TreeOptions, Unsupported,
+    Values, WriteOptions, recover,
 };
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
@@ -114,6 +114,64 @@ fn moves_leave_the_pages_in_place() {
 fn merge(how: &Merge, output: &Path, inputs: &[&Path]) -> sapwood::Result<Merged> {
     let inputs: Vec<String> = inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     how.run(output, &inputs, &|path| File::open(path), &mut |_| Flow::Go)
+}
+
+/// A file with an RNTuple of numbers in pages of 64 KiB and more.
+fn with_large_pages(name: &str, range: std::ops::Range<i32>, options: NTupleOptions) -> Scratch {
+    let at = scratch(name);
+    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+    let options = NTupleOptions { compression: Some(Compression::NONE), ..options };
+    let mut ntuple = file.ntuple("n", vec![number("x")], options).unwrap();
+    ntuple.extend(&[("x", Column::from_numbers(&range.collect::<Vec<i32>>()))]).unwrap();
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    at
+}
+
+#[test]
+fn large_pages_are_copied_by_the_system_and_stand_where_they_would() {
+    let one = with_large_pages("ntuple-large-1.root", 0..300_000, NTupleOptions::default());
+    let two = with_large_pages("ntuple-large-2.root", 300_000..500_000, NTupleOptions::default());
+    let output = scratch("ntuple-copied.root");
+    // Pages that are checked pass through memory.
+    let [in_memory, by_system] = [true, false].map(|verify| {
+        let how = Merge { verify, reproducible: true, replaces: true, ..Merge::default() };
+        let merged = merge(&how, &output, &[&one, &two]).unwrap();
+        (merged.requests, std::fs::read(&output).unwrap())
+    });
+    assert!(by_system.0 < in_memory.0, "{} and {} reads", by_system.0, in_memory.0);
+    assert!(by_system.1 == in_memory.1, "the same bytes");
+    verified(&output);
+    assert_eq!(numbers(&File::open(&output).unwrap(), "n", "x"), (0..500_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn pages_larger_than_a_key_of_the_output_are_spread() {
+    let small = NTupleOptions { max_key_bytes: 40_000, ..NTupleOptions::default() };
+    for verify in [false, true] {
+        let output = with_large_pages("ntuple-small-keys.root", 0..20_000, small.clone());
+        let more = with_large_pages("ntuple-large-keys.root", 20_000..400_000, NTupleOptions::default());
+        merge(&Merge { append: true, verify, ..Merge::default() }, &output, &[&more]).unwrap();
+        verified(&output);
+        assert_eq!(numbers(&File::open(&output).unwrap(), "n", "x"), (0..400_000).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_source_that_is_cut_while_it_is_copied_leaves_nothing() {
+    let one = with_large_pages("ntuple-whole.root", 0..300_000, NTupleOptions::default());
+    let output = scratch("ntuple-cut-output.root");
+    let from = File::open(&one).unwrap();
+    from.ntuple("n").unwrap();
+    std::fs::OpenOptions::new().write(true).open(&one).unwrap().set_len(300_000).unwrap();
+    let mut file = FileWriter::recreate(&output, WriteOptions::default()).unwrap();
+    let how = NTupleRewrite { pages: Pages::Keep, ..NTupleRewrite::default() };
+    let error = file.rewrite_ntuple(&from, "n", "n", &how).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+    file.close().unwrap();
+    // What was begun is a gap.
+    verified(&output);
+    assert!(File::open(&output).unwrap().keys(true).unwrap().is_empty());
 }
 
 #[test]

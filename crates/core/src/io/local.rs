@@ -18,8 +18,8 @@ const AHEAD_RANGES: usize = 16;
 /// The most parts that Linux takes in one call.
 const PARTS_A_CALL: usize = 1024;
 
-/// Bytes that are written by one call. Larger ones make the page cache look for pages of 2 MiB, which take several
-/// times as long where memory is not at hand: `docs/decisions/writing-from-rows.md`.
+/// The most bytes that one call writes. Larger calls make the page cache look for large pages, which take several times
+/// as long where memory is not at hand: `docs/decisions/writing-from-rows.md`.
 const WRITE_BYTES: usize = 1 << 20;
 
 /// A file of the local system, to read, to write, or both.
@@ -271,7 +271,7 @@ fn write_parts(
             (parts, done) = (others, 0);
             continue;
         };
-        // Calls end where pages of the system do.
+        // Each call but the first begins at a multiple of so many bytes.
         let mut room = WRITE_BYTES - (offset % WRITE_BYTES as u64) as usize;
         together.clear();
         for part in std::iter::once(rest).chain(others.iter().map(|part| &**part)).take(PARTS_A_CALL) {

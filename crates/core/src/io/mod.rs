@@ -21,8 +21,8 @@ use bytes::{Bytes, BytesMut};
 use crate::{Error, ErrorKind, Result};
 
 pub use atomic_file::{AtomicFile, Destination};
-#[doc(hidden)]
 pub(crate) use coalesce::runs;
+#[doc(hidden)]
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
 #[doc(hidden)]
 pub use fetch::{Arrival, Fetcher, Ticket};

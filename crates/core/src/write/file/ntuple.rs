@@ -8,9 +8,8 @@ use std::sync::Arc;
 use crate::codec::{Compression, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::file::File;
 use crate::io::runs;
-use crate::ntuple::{Anchor, Envelope, Link, Locator, VERSION, chunks};
+use crate::ntuple::{Anchor, Envelope, Link, Locator, NTuple, VERSION, chunks};
 use crate::write::file::state::{Output, State};
 use crate::write::page::seal::SealedCluster;
 use crate::write::page::state::{CommittedCluster, NTupleState, WrittenGroup};
@@ -75,12 +74,12 @@ impl Output {
         Ok((at, start..next))
     }
 
-    /// Writes a record that no directory lists, whose payload the system copies from ranges of another file. Returns
-    /// where it begins, and its room.
-    pub(crate) fn carry_blob(
+    /// Writes pages of another file, which the system copies, to a record that no directory lists. Returns where they
+    /// begin, and its room. None of them is larger than a key may be.
+    pub(crate) fn copy_blob(
         &self,
         state: &mut State,
-        from: &File,
+        from: &NTuple,
         ranges: &[Range<u64>],
         objlen: u64,
     ) -> Result<(u64, Range<u64>)> {
@@ -89,18 +88,18 @@ impl Output {
         let start = state.free_list.allocate_at_end(u64::from(key.nbytes));
         let key = Key { seek_key: start, ..key };
         let (room, payload_at) = (key.room(), key.payload_at());
-        let carry = || {
+        let copy = || {
             self.mark_deferred_gaps()?;
             self.mark_gap(&room)?;
             let mut at = payload_at;
             for run in runs(ranges) {
-                let copied = self.sink.copy_at(at, &**from.store(), run.clone());
-                copied.map_err(|error| self.in_file(error))?;
+                let copied = self.sink.copy_at(at, &**from.file().store(), run.clone());
+                copied.map_err(|error| self.in_file(error.at(at).in_object(&from.name)))?;
                 at += run.end - run.start;
             }
             self.fill_gap(start, &[&key.to_bytes()])
         };
-        match carry() {
+        match copy() {
             Ok(()) => Ok((payload_at, room)),
             Err(error) => {
                 self.mark_or_defer_gap(room.clone());

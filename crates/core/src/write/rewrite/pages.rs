@@ -91,12 +91,12 @@ impl Output {
             let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
             rest = later;
             let how = Sealing { again, verify: self.options.verify, conversions };
-            let carried = if how.changes_none(step) { carried(from, step)? } else { None };
-            let pages = match carried {
+            let copied = if how.changes_none(step) { ranges_to_copy(from, step, moved.max_key_bytes)? } else { None };
+            let pages = match copied {
                 Some(_) => Vec::new(),
                 None => seal_pages(from, step, how, &self.options.session)?,
             };
-            let lengths: Vec<u64> = match carried {
+            let lengths: Vec<u64> = match copied {
                 Some(_) => step.iter().map(Source::bytes).collect(),
                 None => pages.iter().map(|page| page.len() as u64).collect(),
             };
@@ -104,8 +104,8 @@ impl Output {
                 let (step, lengths) = (&step[blob.clone()], &lengths[blob.clone()]);
                 let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
                 let objlen = lengths.iter().sum::<u64>() - sums;
-                let (mut at, room) = match &carried {
-                    Some(ranges) => self.carry_blob(state, from.file(), &ranges[blob], objlen)?,
+                let (mut at, room) = match &copied {
+                    Some(ranges) => self.copy_blob(state, from, &ranges[blob], objlen)?,
                     None => {
                         let parts: Vec<&[u8]> = pages[blob].iter().map(|page| &page[..]).collect();
                         self.write_blob(state, &parts, objlen, moved.max_key_bytes)?
@@ -213,11 +213,11 @@ fn ranges_of(from: &NTuple, step: &[Source]) -> Result<Option<Vec<Range<u64>>>> 
     step.iter().map(range).collect::<Result<Vec<_>>>().map(Some)
 }
 
-/// Where pages are that the system can copy: large runs of a local file.
-fn carried(from: &NTuple, step: &[Source]) -> Result<Option<Vec<Range<u64>>>> {
+/// Where pages are that the system can copy: large runs of a local file, of which each page fits in a key.
+fn ranges_to_copy(from: &NTuple, step: &[Source], max_key_bytes: u64) -> Result<Option<Vec<Range<u64>>>> {
     /// Shorter ones are copied through memory.
     const RUN_BYTES: u64 = 64 << 10;
-    if from.file().store().as_file().is_none() {
+    if from.file().store().as_file().is_none() || step.iter().any(|page| page.bytes() > max_key_bytes) {
         return Ok(None);
     }
     let ranges = ranges_of(from, step)?;
