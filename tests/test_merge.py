@@ -245,6 +245,24 @@ def test_small_clusters_become_good_ones_across_inputs(inputs: list[Path], tmp_p
         assert {branch.member("fCompress") for branch in file[TREE].branches} == {505}
 
 
+def test_offsets_that_do_not_rise_are_found_where_baskets_are_checked(tmp_path: Path) -> None:
+    path, target = tmp_path / "damaged.root", tmp_path / "out.root"
+    with sapwood.recreate(path, compression=None) as file:
+        file["t"] = {"x": ak.Array([[1.0] * (k % 3) for k in range(100)])}
+    (branch,) = [one for one in sapwood.open(path)["t"].layout()["branches"] if one["path"] == "x"]
+    _, _, seek, nbytes, *_ = branch["baskets"][0]
+    content = bytearray(path.read_bytes())
+    content[seek + nbytes - 200 : seek + nbytes - 196] = b"\x7f\xff\xff\xff"
+    path.write_bytes(content)
+    assert sapwood.verify(path).damaged
+    sapwood.merge(target, [path])
+    with pytest.raises(sapwood.errors.MalformedError, match="entry offsets do not rise"):
+        sapwood.merge(tmp_path / "checked.root", [path], verify=True)
+    with pytest.raises(sapwood.errors.MalformedError, match="entry offsets do not rise"):
+        sapwood.rewrite(path, tmp_path / "checked.root", baskets="keep", verify=True)
+    assert not (tmp_path / "checked.root").exists()
+
+
 def test_objects_of_split_classes(tmp_path: Path) -> None:
     (tmp_path / "classes.C").write_text(CPP)
     made = []
