@@ -544,13 +544,22 @@ def test_what_a_tree_lacks_afterwards_is_told(tmp_path: Path) -> None:
         return [line.removeprefix("tree: ") for line in done.stdout.splitlines() if line.startswith("tree: ")]
 
     index = "its index (TTreeIndex) is left out, since it holds the old numbers of entries: build it again"
-    stays = "branch n stays in spite of --drop: others that are kept need its counts"
+    stays = "n stays in spite of --drop, since what is kept needs it"
     assert told() == told("--baskets", "keep") == told("--drop", "x") == []
     assert told("--drop", "n", "--keep", "x") == [stays]
     assert told("--cut", "n > 1") == [index]
-    assert told("--entries", "4:", "--drop", "n") == [index, stays, "none of its 4 entries is left"]
+    assert told("--cut", "n > -1") == []
+    assert told("--entries", "4:", "--drop", "n") == [index, "none of its 4 entries is left", stays]
+    place = "its index (TTreeIndex) are left out: an RNTuple has no place for them"
+    assert [line for line in told("--to", "rntuple", "--drop", "x") if "count items" not in line] == [place]
     with pytest.warns(UserWarning, match="TTreeIndex"):
         sapwood.rewrite(path, target, cut="n > 1")
+    with pytest.warns(UserWarning, match="n stays in spite of drop=, since what is kept needs it"):
+        sapwood.rewrite(path, target, drop="n")
+    with sapwood.recreate(path, format="rntuple") as file:
+        file["tree"] = {"nfoo": [1], "jet": ak.Array([[{"pt": 1.0}, {"pt": 2.0}]]), "y": [0.5]}
+    assert told("--to", "ttree", "--drop", "n*") == []
+    assert sapwood.open(target)["tree"].keys(recursive=False) == ["njet", "jet_pt", "y"]
 
 
 @pytest.mark.parametrize("name", ["deep/tree", "/deep/tree", "deep/tree/"])

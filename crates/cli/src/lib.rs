@@ -181,7 +181,8 @@ where
     for words in arguments.command.remote().map(|remote| remote.notices.take()).unwrap_or_default() {
         let _ = writeln!(err, "sapwood: {words}");
     }
-    match outcome {
+    // What does not reach a full disk is an error.
+    match outcome.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => 0,
         Err(output::Failure::Pipe) => 0,
         Err(output::Failure::Found) => 1,

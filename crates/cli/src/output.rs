@@ -84,17 +84,36 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// Opens a file, near or far, with so many decoding threads.
+/// What a file lacks that was not closed, or goes on behind its end.
+fn lacks(file: &File) -> Option<String> {
+    /// Fewer bytes behind the end are no record: old versions of ROOT leave four there.
+    const LEAST_BYTES: u64 = 64;
+    let (name, more) = (&file.identity().name, file.identity().len.saturating_sub(file.header().end));
+    if file.is_cut_off() {
+        Some(format!("{name} is cut off, and shows what is left"))
+    } else if !file.is_closed() {
+        Some(format!("{name} was not closed, and shows what was saved last: sapwood recover brings back more"))
+    } else if more > LEAST_BYTES {
+        let words = "goes on behind its end: its writer was killed or is at work, and sapwood recover brings back more";
+        Some(format!("{name} {words}"))
+    } else {
+        None
+    }
+}
+
+/// Opens a file, near or far, with so many decoding threads. A notice tells where it is not complete.
 pub(crate) fn open(path: &str, threads: usize, remote: &Remote) -> Outcome<File> {
     open_in(path, Session::with_threads(threads), remote)
 }
 
 /// [`open`], in a session that other files share.
 pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote) -> Outcome<File> {
-    open_with(path, OpenOptions { session, ..OpenOptions::default() }, remote)
+    let file = open_with(path, OpenOptions { session, ..OpenOptions::default() }, remote)?;
+    lacks(&file).into_iter().for_each(|words| remote.notices.add(words));
+    Ok(file)
 }
 
-/// [`open`], with all options.
+/// [`open`], with all options, and without a notice.
 pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
     let options = OpenOptions { other_files: remote.other_files()?, ..options };
     Ok(File::from_store(remote.open(path.as_ref())?, options)?)

@@ -77,7 +77,7 @@ def rewrite(
     unsupported: str,
     random_access: str,
     progress: Callable[[int, int], None] | None,
-) -> list[tuple[str, list[int], list[int], str | None, int, list[str]]]: ...
+) -> list[tuple[str, list[int], list[int], str | None, int, list[str], list[str]]]: ...
 def merge(
     output: str | PathLike[str],
     inputs: list[str],

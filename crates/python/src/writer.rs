@@ -33,8 +33,9 @@ pub(crate) struct FileWriter {
 /// Objects, trees, what was left, what is doubtful, bytes cut off, whether the file was closed.
 type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, Vec<String>, u64, bool);
 
-/// Path of a tree, its figures before and after, why its baskets were kept, and what else differs.
-type Remade = (String, [u64; 5], [u64; 5], Option<String>, u64, Vec<String>);
+/// Path of a tree, its figures before and after, why its baskets were kept, how many of them were not looked into,
+/// branches that were kept for others, and what else differs.
+type Remade = (String, [u64; 5], [u64; 5], Option<String>, u64, Vec<String>, Vec<String>);
 
 /// Brings back what a writer that died had written.
 #[pyfunction]
@@ -46,7 +47,8 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
 
 /// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path,
 /// and entries, baskets, clusters, bytes and bytes before compression, before and after; why its baskets were kept, how
-/// many of them were not looked into, and notes. `progress` is called with the bytes that are done, and those of all.
+/// many of them were not looked into, branches that were kept for others, and notes. `progress` is called with the
+/// bytes that are done, and those of all.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn rewrite(
@@ -110,7 +112,10 @@ pub(crate) fn rewrite(
     let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
     let remade = remade?.into_iter();
     Ok(remade
-        .map(|tree| (tree.path, figures(tree.before), figures(tree.after), tree.kept, tree.unread, tree.notes))
+        .map(|tree| {
+            let also_kept = tree.also_kept.iter().map(ToString::to_string).collect();
+            (tree.path, figures(tree.before), figures(tree.after), tree.kept, tree.unread, also_kept, tree.notes)
+        })
         .collect())
 }
 

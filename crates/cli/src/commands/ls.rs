@@ -1,16 +1,19 @@
 //! `sapwood ls`: what a file holds.
 
 use std::io::Write;
+use std::path::Path;
 
 use sapwood::container::datime_text;
-use sapwood::{File, KeyPath};
-use sapwood_store::redact;
+use sapwood::{File, KeyPath, OpenOptions, Session};
 use serde_json::{Value, json};
 
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 
 /// List the keys of a file or of a directory in it.
+///
+/// Of several files one that cannot be read has its error in place of keys, the others are listed, and the exit code
+/// is 1.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// FILE or FILE:DIRECTORY, one or more.
@@ -34,21 +37,21 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (mut documents, mut is_one_missing) = (Vec::new(), false);
     for (index, target) in arguments.files.iter().enumerate() {
         if arguments.files.len() > 1 && !arguments.json {
-            writeln!(out, "{}{}:", if index > 0 { "\n" } else { "" }, redact(target))?;
+            writeln!(out, "{}{}:", if index > 0 { "\n" } else { "" }, output::shown(Path::new(target)))?;
         }
+        let name = output::shown(Path::new(output::split(target).0));
         match keys_of(arguments, target) {
             Ok((file, keys)) if arguments.json => {
-                let (name, closed) = (redact(output::split(target).0), file.is_closed());
-                let recovered = file.is_recovered();
+                let (recovered, closed) = (file.is_recovered(), file.is_closed());
                 let keys: Vec<_> = keys.iter().map(|found| document(arguments, &file, found)).collect();
-                documents.push(json!({ "file": &*name, "recovered": recovered, "closed": closed, "keys": keys }));
+                documents.push(json!({ "file": name, "recovered": recovered, "closed": closed, "keys": keys }));
             }
             Ok((file, keys)) => words(arguments, &file, &keys, out)?,
             // The others are listed all the same.
             Err(Failure::Read(error)) if output::goes_on(&arguments.files, &error) => {
                 is_one_missing = true;
                 match arguments.json {
-                    true => documents.push(json!({ "file": &*redact(target), "error": error.to_string() })),
+                    true => documents.push(json!({ "file": name, "error": error.to_string(), "keys": [] })),
                     false => writeln!(out, "not read: {error}")?,
                 }
             }
@@ -64,7 +67,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 /// A file, and the keys in it that were asked for.
 fn keys_of(arguments: &Arguments, target: &str) -> Outcome<(File, Vec<KeyPath>)> {
     let (path, inside) = output::split(target);
-    let file = output::open(path, 1, &arguments.remote)?;
+    let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+    let file = output::open_with(path, options, &arguments.remote)?;
     let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
     Ok((file, keys))
 }

@@ -164,20 +164,11 @@ impl Arguments {
         Ok(Some(kept))
     }
 
-    /// Notes branches that were to be dropped and stayed, and that no entry is left.
-    fn note_what_stayed(&self, to: &File, how: &Remake, tree: &mut Remade) -> Outcome {
-        if !tree.is_ntuple && how.branches.contains_key(&tree.path) {
-            let (top, _) = contents(to, tree.is_ntuple, &tree.path)?;
-            let stayed = top.iter().filter(|name| self.drop.iter().any(|pattern| is_like(pattern, name)));
-            for name in stayed {
-                tree.notes
-                    .push(format!("branch {name} stays in spite of --drop: others that are kept need its counts"));
-            }
+    /// Notes branches that were to be dropped and stayed.
+    fn note_what_stayed(&self, tree: &mut Remade) {
+        for name in tree.also_kept.iter().filter(|name| self.drop.iter().any(|pattern| is_like(pattern, name))) {
+            tree.notes.push(format!("{name} stays in spite of --drop, since what is kept needs it"));
         }
-        if tree.after.entries == 0 && tree.before.entries > 0 {
-            tree.notes.push(format!("none of its {} entries is left", tree.before.entries));
-        }
-        Ok(())
     }
 
     /// The entries of a tree that are kept; none for all.
@@ -231,13 +222,13 @@ fn range(text: &str) -> Outcome<Range<u64>> {
 }
 
 /// Names of the top-level branches or fields, and entries.
-fn contents(from: &File, is_ntuple: bool, path: &str) -> Outcome<(Vec<Arc<str>>, u64)> {
-    if is_ntuple {
-        let ntuple = from.ntuple(path)?;
+fn contents(from: &File, found: &KeyPath) -> Outcome<(Vec<Arc<str>>, u64)> {
+    if found.key.is_ntuple() {
+        let ntuple = from.ntuple(&found.path)?;
         let top = ntuple.top().iter().filter_map(|&id| ntuple.fields().get(id));
         return Ok((top.map(|field| Arc::clone(&field.name)).collect(), ntuple.entries));
     }
-    let tree = from.tree(path)?;
+    let tree = from.tree(&found.path)?;
     let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
     Ok((top.map(|branch| Arc::clone(&branch.name)).collect(), tree.entries))
 }
@@ -257,7 +248,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         if !holds_entries || !named() || entries.contains_key(&found.path) {
             continue;
         }
-        let (top, all) = contents(&from, found.key.is_ntuple(), &found.path)?;
+        let (top, all) = contents(&from, &found)?;
         unused.retain(|pattern| !top.iter().any(|name| is_like(pattern, name)));
         known.extend(top.iter().cloned());
         if let Some(kept) = arguments.branches(&found.path, &top)? {
@@ -292,11 +283,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let writer = FileWriter::staged(&staged, options)?;
     let mut remade = bar::shown("rewrite", || writer.remake(&from, || File::open(staged.path()), &how))?;
     // Before it leaves this machine.
-    let to = File::open(staged.path())?;
-    for tree in &mut remade {
-        arguments.note_what_stayed(&to, &how, tree)?;
-    }
-    let report = Rewritten::new(&from, &to, remade, Reader::default())?;
+    remade.iter_mut().for_each(|tree| arguments.note_what_stayed(tree));
+    let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
     let report = report.named(output::shown(&arguments.output));
     bar::shown("upload", || staged.publish())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }

@@ -70,8 +70,10 @@ impl Rewritten {
                 }
             }
         }
-        writeln!(out)?;
-        output::table(out, &["tree", "reading", "", "requests", "bytes"], &rows)?;
+        if !rows.is_empty() {
+            writeln!(out)?;
+            output::table(out, &["tree", "reading", "", "requests", "bytes"], &rows)?;
+        }
         let unread: u64 = self.trees.iter().map(|(tree, _)| tree.unread).sum();
         if unread > 0 {
             writeln!(out, "\n{unread} baskets were moved and not looked into: --verify inflates them")?;

@@ -13,7 +13,7 @@ mod prefetch_inputs;
 mod report;
 mod sum;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub use list::{inputs_of, names_of};
@@ -252,9 +252,16 @@ impl Merge {
     }
 
     fn finished(&self, mut merged: Merged, inputs: &[String], began: std::time::Instant) -> Merged {
-        let mut names = HashSet::new();
-        let twice = inputs.iter().filter(|name| !names.insert(*name));
-        merged.notices.extend(twice.map(|name| format!("{name} was merged more than once, as was asked for")));
+        let (mut times, mut names) = (HashMap::new(), Vec::new());
+        for name in inputs {
+            let times: &mut u64 = times.entry(name).or_default();
+            *times += 1;
+            if *times == 2 {
+                names.push(name);
+            }
+        }
+        let often = |name: &&String| format!("{name} was merged {} times, as was asked for", times[*name]);
+        merged.notices.extend(names.iter().map(often));
         merged.verified = self.verify;
         merged.took = began.elapsed();
         merged
@@ -384,12 +391,13 @@ impl Merge {
         for remade in remade {
             let Some(tree) = merged.trees.iter_mut().find(|tree| tree.path == remade.path) else { continue };
             tree.figures = remade.after;
+            merged.notices.extend(remade.notes.iter().map(|note| format!("{}: {note}", tree.path)));
             match remade.kept {
                 Some(reason) => merged.notices.push(format!("{} keeps its clusters: {reason}", tree.path)),
                 None => {
-                    // All of them were inflated, whatever the first step did.
-                    (tree.copied, tree.reencoded, tree.embedded) = Default::default();
-                    tree.recompressed = (remade.after.baskets, remade.after.zip_bytes);
+                    // All of them are new, whatever the first step did.
+                    (tree.copied, tree.recompressed, tree.embedded) = Default::default();
+                    tree.reencoded = (remade.after.baskets, remade.after.zip_bytes);
                     tree.level = Level::Reencode;
                 }
             }

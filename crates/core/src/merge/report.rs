@@ -46,7 +46,8 @@ pub struct MergedTree {
     pub copied: (u64, u64),
     /// Baskets that were recompressed, and their bytes now.
     pub recompressed: (u64, u64),
-    /// Baskets whose numbers were widened to the type of the first input, and their bytes now.
+    /// Baskets of new clusters, and those whose numbers were widened to the type of the first input; and their bytes
+    /// now.
     pub reencoded: (u64, u64),
     /// Baskets that were in the record of a tree and now have their own, and their bytes.
     pub embedded: (u64, u64),

@@ -188,9 +188,13 @@ def rewrite(
             as_random_access(random_access),
             told,
         )
-    for path, before, after, reason, _, notes in made:
+    for path, before, after, reason, _, also_kept, notes in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
+        for name in also_kept:
+            if (dropped := as_match(drop)) and dropped(name):
+                words = f"{name} stays in spite of drop=, since what is kept needs it"
+                warnings.warn(f"{path!r}: {words}", stacklevel=2)
         for note in notes:
             warnings.warn(f"{path!r}: {note}", stacklevel=2)
         lost = Figures(*before).entries - Figures(*after).entries
@@ -201,7 +205,7 @@ def rewrite(
             )
     return {
         path: (Figures(*before), replace(Figures(*after), unread=unread))
-        for path, before, after, _, unread, _ in made
+        for path, before, after, _, unread, *_ in made
     }
 
 

@@ -188,7 +188,7 @@ impl FileWriter {
                 Err(Error::mismatch("new baskets have no order in the old file: keep those that are there"))
             }
             Baskets::New(wish) => {
-                if how.entries.is_some() && prune::forget_index(&mut draft) {
+                if selection.len() != tree.entries && prune::forget_index(&mut draft) {
                     notes.push(prune::NO_INDEX.to_owned());
                 }
                 self.reseal(&job, &selection, draft, wish, &how.compression)

@@ -5,8 +5,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::object::Value;
 use crate::schema::{Datum, Draft, Mark};
-use crate::tree::Branch;
+use crate::tree::{Branch, Tree};
 use crate::write::basket::PlacedBasket;
 use crate::write::record::edit::{each_branch, set_index, whole};
 use crate::write::record::state::BranchState;
@@ -82,6 +83,20 @@ pub(crate) fn forget_index(draft: &mut Draft) -> bool {
 /// What a tree without its table of references lacks.
 pub(crate) const NO_REFERENCES: &str = "its table of references (TBranchRef) is left out: references resolve once the \
                                         branches of their objects are read";
+
+/// Whether a tree has a table of the branches that hold referenced objects.
+pub(crate) fn has_references(tree: &Tree) -> bool {
+    is_there(tree, "fBranchRef")
+}
+
+/// Whether a tree has an index of its entries.
+pub(crate) fn has_index(tree: &Tree) -> bool {
+    is_there(tree, "fTreeIndex")
+}
+
+fn is_there(tree: &Tree, member: &str) -> bool {
+    tree.object.member(member).is_ok_and(|object| !matches!(object, Value::Null))
+}
 
 /// Removes the table of branches that hold referenced objects (`TBranchRef`): it has baskets of its own, which are not
 /// read here. References still resolve once the branches are loaded. Returns whether there was one.

@@ -15,6 +15,7 @@ use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::prune;
 use crate::write::rewrite::whole_object::{WholeObject, class_versions};
 use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::rewrite::{Unsupported, kept_branches};
@@ -79,6 +80,16 @@ impl FileWriter {
         if !counting.is_empty() {
             let names = counting.join(", ");
             notes.push(format!("branches that count items are left out, since lists know their lengths: {names}"));
+        }
+        let lacks = [
+            (prune::has_index(&tree), "index (TTreeIndex)"),
+            (prune::has_references(&tree), "table of references (TBranchRef)"),
+            (!tree.aliases.is_empty(), "aliases"),
+            (!tree.friends.is_empty(), "friends"),
+        ];
+        let lacks: Vec<&str> = lacks.iter().filter(|(is_there, _)| *is_there).map(|(_, what)| *what).collect();
+        if !lacks.is_empty() {
+            notes.push(format!("its {} are left out: an RNTuple has no place for them", lacks.join(", ")));
         }
         let ids: Vec<BranchId> = made.iter().flat_map(|(_, object)| object.ids.iter().copied()).collect();
         let (fields, objects): (Vec<FieldSpec>, Vec<WholeObject>) = made.into_iter().unzip();

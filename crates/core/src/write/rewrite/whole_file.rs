@@ -13,6 +13,7 @@ use crate::progress;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::prune;
 use crate::write::rewrite::{Rewrite, Unsupported};
 use crate::write::writer::FileWriter;
 
@@ -209,14 +210,28 @@ pub struct Remade {
     /// How many of its baskets or pages were moved without being inflated, so that damage in them stays unseen; none
     /// with [`WriteOptions::verify`](crate::write::WriteOptions::verify).
     pub unread: u64,
+    /// Top-level branches or fields that it has beside those that were chosen, since these need them: as counters.
+    pub also_kept: Vec<Arc<str>>,
     /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out, an index
-    /// and a table of references that it lacks.
+    /// and a table of references that it lacks, and that no entry is left.
     pub notes: Vec<String>,
 }
 
 /// Whether a key is that of a tree or an RNTuple.
 fn holds_entries(key: &Key) -> bool {
     key.is_tree() || key.is_ntuple()
+}
+
+/// Names of the top-level branches or fields of a tree or an RNTuple.
+fn top_names(file: &File, key: &Key) -> Result<Vec<Arc<str>>> {
+    if key.is_ntuple() {
+        let ntuple = file.ntuple_at(key)?;
+        let fields = ntuple.top().iter().filter_map(|&id| ntuple.fields().get(id));
+        return Ok(fields.map(|field| Arc::clone(&field.name)).collect());
+    }
+    let tree = file.tree_at(key)?;
+    let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+    Ok(branches.map(|branch| Arc::clone(&branch.name)).collect())
 }
 
 /// Those of a tree or an RNTuple.
@@ -315,6 +330,7 @@ impl FileWriter {
                 was_ntuple,
                 is_ntuple: was_ntuple,
                 unread: 0,
+                also_kept: Vec::new(),
                 notes: Vec::new(),
             };
             let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
@@ -323,7 +339,7 @@ impl FileWriter {
             let keeps_own = keeps_compression && compression.is_empty();
             let write = || {
                 match (was_ntuple, how.to.filter(|_| is_named)) {
-                    _ if !is_named => self.copy(from, path, path)?,
+                    _ if !is_named => one.notes = self.copy_noted(from, path)?,
                     (false, Some(Format::NTuple)) => {
                         let (pages, order) = (Pages::New(how.pages.clone()), how.order);
                         let one_ntuple = NTupleRewrite { pages, order, fields: branches, entries, compression };
@@ -361,10 +377,28 @@ impl FileWriter {
         self.close()?;
         let file = reopen()?;
         for (tree, is_unread) in remade.iter_mut().zip(are_unread) {
-            tree.after = figures(&file, &file.key(&tree.path)?)?;
+            let key = file.key(&tree.path)?;
+            tree.after = figures(&file, &key)?;
+            if let Some(chosen) = branches.get(&tree.path) {
+                let chosen: HashSet<&Arc<str>> = chosen.iter().collect();
+                let before: HashSet<Arc<str>> = top_names(from, &from.key(&tree.path)?)?.into_iter().collect();
+                let others = top_names(&file, &key)?.into_iter();
+                tree.also_kept = others.filter(|name| before.contains(name) && !chosen.contains(name)).collect();
+            }
+            if entries.contains_key(&tree.path) && tree.after.entries == 0 && tree.before.entries > 0 {
+                tree.notes.push(format!("none of its {} entries is left", tree.before.entries));
+            }
             tree.unread = if is_unread { tree.after.baskets } else { 0 };
         }
         Ok(remade)
+    }
+
+    /// Copies a tree or an RNTuple as it is. Returns what it lacks.
+    fn copy_noted(&mut self, from: &File, path: &str) -> Result<Vec<String>> {
+        let key = from.key(path)?;
+        let lacks = key.is_tree() && prune::has_references(&*from.tree_at(&key)?);
+        self.copy(from, path, path)?;
+        Ok(if lacks { vec![prune::NO_REFERENCES.to_owned()] } else { Vec::new() })
     }
 
     /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it
@@ -404,8 +438,7 @@ impl FileWriter {
         let notes = match outcome {
             // Baskets in the tree's record that cannot get their own records stay in it.
             Err(error) if error.kind() == ErrorKind::Unsupported && how.branches.is_none() => {
-                self.copy(from, path, path)?;
-                Vec::new()
+                self.copy_noted(from, path)?
             }
             outcome => outcome?,
         };
