@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -155,25 +156,93 @@ def test_csv_there_and_back(files: dict[str, Path], tmp_path: Path) -> None:
         )
 
 
-def test_a_column_named_as_a_counter_that_counts_nothing_stays(tmp_path: Path) -> None:
-    lists, path, target = [[1.5], [], [2.0, 3.0]], tmp_path / "a.parquet", tmp_path / "a.root"
-    for other, names in {
-        "does not count": ([7, 8, 9], ["x_n", "x", "nx"]),
-        "counts": ([1, 0, 2], ["nx", "x"]),
-        "counts in few bits": (pa.array([1, 0, 2], pa.uint8()), ["nx", "x"]),
-        "is no whole number": ([1.0, 0.0, 2.0], ["x_n", "x", "nx"]),
-        "is a text": (["a", "b", "c"], ["x_n", "x", "nx"]),
-    }.values():
-        pq.write_table(pa.table({"x": lists, "nx": other}), path)
-        sapwood.convert(path, target, overwrite=True)
-        tree = sapwood.open(target)["a"]
-        assert tree.keys() == names and tree["x"].array().tolist() == lists
-        assert tree["nx"].array().tolist() == pa.array(other).to_pylist() and tree[
-            names[0]
-        ].array().tolist() == [1, 0, 2]
-    pq.write_table(pa.table({"x": lists, "nx": [7, 8, 9], "x_n": [4, 5, 6]}), path)
-    sapwood.convert(path, target, overwrite=True)
-    assert sapwood.open(target)["a"].keys() == ["x_n_", "x", "nx", "x_n"]
+LISTS = [[1.5], [], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "branches", "told"),
+    [
+        ({"x": LISTS, "nx": [1, 0, 2]}, ["nx", "x"], 0),
+        ({"x": LISTS, "nx": pa.array([1, 0, 2], pa.uint8())}, ["nx", "x"], 0),
+        ({"x": LISTS, "nx": [7, 8, 9]}, ["x_n", "x", "nx"], 1),
+        ({"x": LISTS, "nx": [1.0, 0.0, 2.0]}, ["x_n", "x", "nx"], 1),
+        ({"x": LISTS, "nx": ["a", "b", "c"]}, ["x_n", "x", "nx"], 1),
+        ({"x": LISTS, "nx": [7, 8, 9], "x_n": [4, 5, 6]}, ["x_n_", "x", "nx", "x_n"], 1),
+        ({"n": LISTS, "nn": [7, 8, 9], "_n": LISTS}, ["n_n_", "n", "nn", "n_n", "_n"], 1),
+        ({"r": [{"v": one} for one in LISTS], "nr_v": [1, 0, 2]}, ["nr_v", "r_v"], 0),
+        ({"x": LISTS, "nx": [{"a": 1}] * 3}, ["nx", "x", "nx_a"], 0),
+        ({"j": [[{"n": 1, "pt": 2.0}], [], []], "nj": [5, 6, 7]}, ["j_n_", "j_n", "j_pt", "nj"], 1),
+    ],
+)
+def test_a_column_with_the_name_of_a_counter_stays(
+    columns: dict[str, Any], branches: list[str], told: int, tmp_path: Path
+) -> None:
+    path, target = tmp_path / "a.parquet", tmp_path / "a.root"
+    pq.write_table(pa.table(columns), path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sapwood.convert(path, target)
+    counts = [str(one.message) for one in caught if "counts the items of" in str(one.message)]
+    assert len(counts) == len(caught) == told and all(repr(branches[0]) in one for one in counts)
+    tree = sapwood.open(target)["a"]
+    assert tree.keys() == branches
+    for name, values in columns.items():
+        if name in branches and values != [{"a": 1}] * 3:
+            assert tree[name].array().tolist() == pa.array(values).to_pylist()
+    assert tree[branches[0]].array().tolist() == ([1, 0, 0] if "j" in columns else [1, 0, 2])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_to_come_tell_whether_a_column_counts(order: int, tmp_path: Path) -> None:
+    parts: list[dict[str, Any]] = [
+        {"x": LISTS, "nx": [1, 0, 2]},
+        {"x": [[], []], "nx": [0, 0]},
+        {"x": LISTS, "nx": [1, 0, 7]},
+    ]
+    target = tmp_path / "all.root"
+    for number, part in enumerate(parts[::order]):
+        pq.write_table(pa.table(part), tmp_path / f"{number}.parquet")
+    with pytest.warns(UserWarning, match="'x_n' counts the items of 'x', since 'nx' is another column"):
+        sapwood.convert(str(tmp_path / "*.parquet"), target)
+    (name,) = sapwood.open(target).keys()
+    tree = sapwood.open(target)[name]
+    assert tree["x"].array().tolist() == [one for part in parts[::order] for one in part["x"]]
+    assert tree["nx"].array().tolist() == [one for part in parts[::order] for one in part["nx"]]
+    assert tree["x_n"].array().tolist() == [len(one) for part in parts[::order] for one in part["x"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "said"),
+    [
+        (pa.array([True]), pa.array([7]), "b.parquet has other columns than .*a.parquet: 'x' is int64, and"),
+        (pa.array([7]), pa.array(["7"]), "'x' is string, and not int64"),
+        (pa.array([7]), pa.array([1.0]), "'x' is double, and not int64"),
+        (pa.array([7], pa.int8()), pa.array([300]), "of 'x' that int8, its type in .*a.parquet, does not"),
+        (pa.array([0.5], pa.float32()), pa.array([0.1]), "does not hold"),
+        (pa.array([[0.5]], pa.list_(pa.float32())), pa.array([[0.1]]), "does not hold"),
+    ],
+)
+def test_files_after_the_first_have_its_types(first: Any, other: Any, said: str, tmp_path: Path) -> None:
+    for name, column in {"a": first, "b": other}.items():
+        pq.write_table(pa.table({"x": column}), tmp_path / f"{name}.parquet")
+    with pytest.raises(errors.MismatchError, match=said):
+        sapwood.convert([str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")], tmp_path / "c.feather")
+    assert not (tmp_path / "c.feather").exists()
+
+
+def test_numbers_of_other_widths_and_further_columns(tmp_path: Path) -> None:
+    nan = float("nan")
+    columns = {"x": pa.array([1], pa.int8()), "f": pa.array([nan], pa.float32())}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"z": [1], "f": [nan], "x": [2]}), tmp_path / "b.parquet")
+    with pytest.warns(UserWarning, match=r"b.parquet: left out, since .*a.parquet has no such columns: z"):
+        sapwood.convert(str(tmp_path / "*.parquet"), tmp_path / "c.feather")
+    found = feather.read_table(tmp_path / "c.feather")
+    assert found["x"].to_pylist() == [1, 2] and found.schema.names == ["x", "f"]
+    assert np.isnan(found["f"].to_numpy()).all()
+    listed = [str(tmp_path / "b.parquet"), str(tmp_path / "a.parquet")]
+    with pytest.raises(errors.MismatchError, match=r"a.parquet has other columns than .*: there is no 'z'"):
+        sapwood.convert(listed, tmp_path / "d.feather")
 
 
 def test_hdf5_has_lists_and_records(files: dict[str, Path], tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from sapwood._convert import hdf5, numpy_files, texts
 from sapwood._file import sizes
@@ -258,7 +261,7 @@ _READERS: dict[str, Callable[[str, Wanted], Rows]] = {
 
 def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
     """The rows of several files as one. Columns are those of the first; numbers of another width are widened
-    or narrowed where no value is lost."""
+    or narrowed where no value is lost. A warning names columns that only a later file has."""
     first_path, make = parts[0]
     first = make()
 
@@ -266,16 +269,9 @@ def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
         yield from first.batches
         for path, make in parts[1:]:
             rows = make()
-            try:
-                for batch in rows.batches:
-                    yield _like(batch, first.schema)
-            except (ValueError, KeyError, TypeError) as error:
-                if isinstance(error, SapwoodError):
-                    raise
-                said = error.args[0] if isinstance(error, KeyError) and error.args else error
-                raise MismatchError(
-                    f"{name_of(path)} has other columns than {name_of(first_path)}: {said}"
-                ) from None
+            _check_columns(rows.schema, first.schema, name_of(path), name_of(first_path))
+            for batch in rows.batches:
+                yield _like(batch, first.schema, name_of(path), name_of(first_path))
 
     total = first.total if len(parts) == 1 else None
     return Rows(first.schema, batches(), total, first.name, first.left_out)
@@ -292,9 +288,69 @@ def name_of(part: Any) -> str:
     return f"{part.file_path}:{part.tree.name}" if hasattr(part, "num_entries") else str(part)
 
 
-def _like(batch: Any, schema: Any) -> Any:
-    """A batch in the columns of a schema."""
+def _check_columns(found: Any, schema: Any, path: str, first: str) -> None:
+    """Refuses columns that are missing or of another kind; a warning names those that are left out."""
+    for field in schema:
+        if field.name not in found.names:
+            raise MismatchError(f"{path} has other columns than {first}: there is no {field.name!r}")
+        kind = found.field(field.name).type
+        if not _fits(kind, field.type):
+            words = f"{field.name!r} is {kind}, and not {field.type}"
+            raise MismatchError(f"{path} has other columns than {first}: {words}")
+    more = [name for name in found.names if name not in set(schema.names)]
+    if more:
+        others = f" and {len(more) - 5} more" if len(more) > 5 else ""
+        words = f"{path}: left out, since {first} has no such columns: {', '.join(more[:5])}{others}"
+        warnings.warn(words, stacklevel=2)
+
+
+def _fits(kind: Any, wanted: Any) -> bool:
+    """Whether values of a type may be those of another: of the same kind, in as many or other bits."""
+    types = arrow().types
+    if kind.equals(wanted) or types.is_null(kind):
+        return True
+    if types.is_dictionary(kind) or types.is_dictionary(wanted):
+        plain = [one.value_type if types.is_dictionary(one) else one for one in (kind, wanted)]
+        return _fits(*plain)
+    if types.is_floating(wanted):
+        return bool(types.is_floating(kind) or types.is_integer(kind))
+    lists = types.is_list, types.is_large_list, types.is_fixed_size_list
+    if any(is_list(kind) for is_list in lists) and any(is_list(wanted) for is_list in lists):
+        return _fits(kind.value_type, wanted.value_type)
+    if types.is_struct(kind) and types.is_struct(wanted):
+        pairs = zip(kind, wanted)
+        is_same = kind.num_fields == wanted.num_fields
+        return is_same and all(a.name == b.name and _fits(a.type, b.type) for a, b in pairs)
+    texts_of = types.is_string, types.is_large_string, types.is_string_view
+    families = (types.is_integer,), texts_of, (types.is_binary, types.is_large_binary)
+    return any(any(is_(kind) for is_ in same) and any(is_(wanted) for is_ in same) for same in families)
+
+
+def _same_numbers(column: Any, changed: Any) -> bool:
+    """Whether numbers are as they were: Arrow rounds those of too many digits, and says nothing."""
+    types = arrow().types
+    while types.is_list(column.type) or types.is_large_list(column.type):
+        column, changed = column.flatten(), changed.flatten()
+    if not types.is_floating(column.type):
+        return True
+    before = column.to_numpy(zero_copy_only=False)
+    after = changed.cast(column.type).to_numpy(zero_copy_only=False)
+    return bool(np.array_equal(before, after, equal_nan=True))
+
+
+def _like(batch: Any, schema: Any, path: str, first: str) -> Any:
+    """A batch in the columns of a schema, whose types fit."""
     if batch.schema.equals(schema):
         return batch
-    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    columns = []
+    for field in schema:
+        column = batch.column(field.name)
+        words = f"{path} has values of {field.name!r} that {field.type}, its type in {first}, does not hold"
+        try:
+            changed = column.cast(field.type)
+        except (ValueError, TypeError) as error:
+            raise MismatchError(f"{words}: {error}") from None
+        if not _same_numbers(column, changed):
+            raise MismatchError(words)
+        columns.append(changed)
     return arrow().RecordBatch.from_arrays(columns, schema=schema)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sapwood._convert import formats
 from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
 from sapwood._read.libraries import need
-from sapwood._write import lossless, tables
-from sapwood._write.branch_schema import counter_name
+from sapwood._write import tables
+from sapwood._write.branch_schema import counter_name, field_name, schema_of
 from sapwood.errors import MismatchError
 
 
@@ -28,12 +29,25 @@ class Writer(Protocol):
         """Ends without completing it."""
 
 
-def writer(path: str, format: str, schema: Any, name: str, setting: str | None, nullable: bool) -> Writer:
-    """What writes a file. ``name`` is that of the tree in it, where it has one."""
+class CountersCollideError(MismatchError):
+    """Lists cannot be counted by branches of the usual names: these are other columns."""
+
+
+def writer(
+    path: str,
+    format: str,
+    schema: Any,
+    name: str,
+    setting: str | None,
+    nullable: bool,
+    own_counters: bool = False,
+) -> Writer:
+    """What writes a file. ``name`` is that of the tree in it, where it has one. With ``own_counters`` no column
+    is the counter of lists in a tree."""
     if nullable and format != "rntuple":
         raise MismatchError(f"nullable is for RNTuples: {format} keeps missing values where it can")
     if format in ("ttree", "rntuple"):
-        return RootWriter(path, format, schema, name, setting, nullable)
+        return RootWriter(path, format, schema, name, setting, nullable, own_counters)
     return _WRITERS[format](path, schema, setting)
 
 
@@ -42,7 +56,14 @@ class RootWriter:
     have none need no optional field for that."""
 
     def __init__(
-        self, path: str, format: str, schema: Any, name: str, setting: str | None, nullable: bool
+        self,
+        path: str,
+        format: str,
+        schema: Any,
+        name: str,
+        setting: str | None,
+        nullable: bool,
+        own_counters: bool,
     ) -> None:
         from sapwood.writing import recreate
 
@@ -51,10 +72,14 @@ class RootWriter:
         )
         self._file = recreate(path, format=format, **self._compression)
         self._format, self._name, self._schema, self._nullable = format, name, schema, nullable
+        self._own_counters = own_counters
         self._tree: Any = None
 
     def write(self, batch: Any) -> None:
-        """Adds rows."""
+        """Adds rows.
+
+        Raises :class:`CountersCollideError` where lists may be the reason that they do not fit.
+        """
         pa = need("pyarrow", "sapwood.convert()")
         rows: Any = pa.Table.from_batches([batch])
         if not self._nullable:
@@ -65,12 +90,28 @@ class RootWriter:
                     raise
                 words = str(error).replace("no branch", "no plain field")
                 raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
+        try:
+            self._add(rows)
+        except MismatchError as error:
+            if self._format == "ttree" and not self._own_counters and _own_counters(rows):
+                raise CountersCollideError(str(error)) from error
+            raise
+
+    def _add(self, rows: Any) -> None:
         if self._tree is not None:
             self._tree.extend(rows)
-        elif self._format == "ttree":
-            self._tree = self._file.mktree(self._name, rows, counter_name=_counters(rows))
-        else:
+        elif self._format != "ttree":
             self._tree = self._file.mkrntuple(self._name, rows)
+        elif not self._own_counters:
+            self._tree = self._file.mktree(self._name, rows)
+        else:
+            own = _own_counters(rows)
+            counters = lambda name: own.get(name, counter_name(name))  # noqa: E731
+            self._tree = self._file.mktree(self._name, rows, counter_name=counters)
+            for name, counter in own.items():
+                other = counter_name(name)
+                words = f"branch {counter!r} counts the items of {name!r}, since {other!r} is another column"
+                warnings.warn(words, stacklevel=2)
 
     def close(self) -> None:
         """Completes the file."""
@@ -88,26 +129,25 @@ class RootWriter:
             pass  # of what goes wrong, the first is told
 
 
-def _counters(columns: Mapping[str, Any]) -> Callable[[str], str]:
-    """Names of counters: ``nx`` for ``x``, but where a column ``nx`` is something else."""
+def _own_counters(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Names of counters for lists whose usual one (``nx`` for ``x``) is the name of another branch."""
+    counted: list[str] = []
 
-    def counts(name: str, counted: str) -> bool:
-        lists, ak = columns.get(counted), lossless.awkward()
-        if not lossless.is_awkward(lists):
-            return False
-        given = ak.Array(columns[name])
-        is_whole = getattr(given.type.content, "primitive", "").lstrip("u").startswith("int")
-        return is_whole and bool(ak.all(given == ak.num(lists, axis=1)))
+    def note(name: str) -> str:
+        counted.append(name)
+        return f"{name}\x1f"  # a name that no branch has
 
-    def name(counted: str) -> str:
-        found = counter_name(counted)
-        if found in columns and not counts(found, counted):
-            found = f"{counted}_n"
-            while found in columns:
-                found += "_"
-        return found
-
-    return name
+    branches = schema_of(columns, note, field_name).specs
+    taken = {branch.name for branch in branches}
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(counted):
+        if counter_name(name) in taken:
+            own = f"{name}_n"
+            while own in taken or own in map(counter_name, counted):
+                own += "_"
+            found[name] = own
+            taken.add(own)
+    return found
 
 
 class ParquetWriter:

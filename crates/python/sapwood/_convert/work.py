@@ -204,6 +204,22 @@ def convert(
     stop: _core.Stop | None = None,
 ) -> Done:
     """Writes one file under another name, which it loses when it is complete."""
+    how = partial(_convert, task, wanted, nullable, show, stop)
+    try:
+        return how(own_counters=False)
+    except targets.CountersCollideError:
+        # A column has the name of a counter, and does not count: only all rows tell.
+        return how(own_counters=True)
+
+
+def _convert(
+    task: Task,
+    wanted: sources.Wanted,
+    nullable: bool,
+    show: bool | None,
+    stop: _core.Stop | None,
+    own_counters: bool,
+) -> Done:
     openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
     ]
@@ -213,7 +229,7 @@ def convert(
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
         writer = targets.writer(
-            made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable
+            made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable, own_counters
         )
         try:
             batches = _ahead(rows.batches)
@@ -223,7 +239,12 @@ def convert(
             for batch in shown:
                 if stop is not None and stop.is_set():
                     raise CancelledError
-                writer.write(batch)
+                try:
+                    writer.write(batch)
+                except MismatchError as error:
+                    if count and not isinstance(error, targets.CountersCollideError):
+                        raise MismatchError(f"{error} (the step begins with row {count})") from None
+                    raise
                 count += batch.num_rows
             writer.close()
         except BaseException:
