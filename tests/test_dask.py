@@ -182,6 +182,20 @@ def test_files_that_are_not_opened_before_are_partitions(files: str, monkeypatch
         sapwood.dask(files, open_files=False, steps_per_file=0)
 
 
+def test_what_is_missing_where_files_are_not_opened_before(files: str, tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "other.root") as file:
+        file["other"] = {"x": [1]}
+    there = files.replace("*", "1").removesuffix(":t")
+    listed = [f"{path}:t" for path in (there, tmp_path / "gone.root", tmp_path / "other.root", there)]
+    how = {"open_files": False, "allow_missing": True}
+    events = sapwood.dask(listed, **how)
+    assert events.npartitions == 4 and computed(events.x).to_list() == 2 * list(range(60, 120))
+    column = sapwood.dask(listed, ["x"], library="np", **how)["x"]
+    assert column.compute(scheduler="sync").tolist() == 2 * list(range(60, 120))
+    with pytest.raises(sapwood.errors.MissingFileError, match="gone.root"):
+        computed(sapwood.dask(listed[:2], open_files=False).x)
+
+
 def test_files_are_cut_into_equal_steps(files: str) -> None:
     events = sapwood.dask(files, steps_per_file=7)
     assert events.known_divisions and events.npartitions == 21

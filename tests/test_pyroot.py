@@ -12,8 +12,10 @@ sapwood = pytest.importorskip("sapwood")
 
 LINES = """
 import io
+import warnings
 import numpy as np
 import sapwood
+warnings.simplefilter("error", sapwood.errors.IncompleteFileWarning)
 histogram = ROOT.TH1F("h", "a title", 10, -5, 5)
 histogram.Fill(1.5, 2)
 found = sapwood.from_pyroot(histogram)

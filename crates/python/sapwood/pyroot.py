@@ -40,11 +40,11 @@ def from_pyroot(value: Any) -> Any:
             raise UnsupportedError(f"ROOT does not write the {classname}")
         file.Write()
         content = bytearray(file.GetSize())
-        read = file.CopyTo(content, len(content))
+        read, end = file.CopyTo(content, len(content)), file.GetEND()
         file.Close()
     if read != len(content):
         raise UnsupportedError(f"ROOT gave {read} bytes of {len(content)} for the {classname}")
-    return open(bytes(content))[_NAME]
+    return open(bytes(content[:end]))[_NAME]  # memory goes on behind it
 
 
 def to_pyroot(value: Any) -> Any:

@@ -21,7 +21,7 @@ from sapwood._read.chain import FriendSpan
 from sapwood._read.libraries import need
 from sapwood._read.selection import Range, Selection
 from sapwood._remote import paths, urls
-from sapwood.errors import UnsupportedError
+from sapwood.errors import MissingFileError, NotFoundError, UnsupportedError
 
 dask: Any = need("dask", "sapwood.dask()", "dask-awkward")
 dask_awkward: Any = need("dask_awkward", "sapwood.dask()", "dask-awkward")
@@ -81,8 +81,10 @@ class Read(ColumnProjectionMixin):
         cut: str | None,
         opening: dict[str, Any],
         allowed: bool | tuple[type[BaseException], ...] = False,
+        allow_missing: bool = False,
     ) -> None:
         self.form, self.names, self.wanted, self.cut, self.opening = form, names, wanted, cut, opening
+        self.allow_missing = allow_missing
         self.allowed = (OSError,) if allowed is True else allowed or ()
 
     @property
@@ -100,7 +102,7 @@ class Read(ColumnProjectionMixin):
         # Columns, and the records that they are in.
         needed = {above for one in columns for above in accumulate(one.split("."), "{}.{}".format)}
         wanted = [name for name in self.names if name in needed]
-        return Read(self.form, self.names, wanted, self.cut, self.opening, self.allowed)
+        return Read(self.form, self.names, wanted, self.cut, self.opening, self.allowed, self.allow_missing)
 
     project_manually = project_columns
 
@@ -120,6 +122,14 @@ class Read(ColumnProjectionMixin):
 
     def read(self, unit: Unit) -> ak.Array:
         """The columns of a partition that are wanted, and others that nothing looks at."""
+        try:
+            return self._read(unit)
+        except (MissingFileError, NotFoundError):
+            if not self.allow_missing:
+                raise
+            return self.empty()
+
+    def _read(self, unit: Unit) -> ak.Array:
         tree = chain_module.open_tree(unit.source, self.opening)
         try:
             # Where nothing is needed but the number of entries, the first column says how many passed a cut.
@@ -145,6 +155,14 @@ class Read(ColumnProjectionMixin):
 
     def column(self, unit: Unit, name: str) -> np.ndarray[Any, Any]:
         """One column of a partition in NumPy's form."""
+        try:
+            return self._column(unit, name)
+        except (MissingFileError, NotFoundError):
+            if not self.allow_missing:
+                raise
+            return np.empty(0, _dtype(self.form.content(name)))
+
+    def _column(self, unit: Unit, name: str) -> np.ndarray[Any, Any]:
         tree = chain_module.open_tree(unit.source, self.opening)
         try:
             with chain_module.opened(unit.friends, self.opening) as friends:

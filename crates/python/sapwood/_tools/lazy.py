@@ -100,7 +100,13 @@ def dask(
             raise MismatchError(words)
         units = list(_unopened(chain, columns, steps_per_file or 1))
     read = partitions.Read(
-        columns.form, columns.names, columns.names, cut, chain.opening, allow_read_errors_with_report
+        columns.form,
+        columns.names,
+        columns.names,
+        cut,
+        chain.opening,
+        allow_read_errors_with_report,
+        allow_missing,
     )
     return partitions.collection(read, units, library)
 
