@@ -93,7 +93,7 @@ fn lacks(file: &File) -> Option<String> {
         Some(format!("{name} is cut off, and shows what is left"))
     } else if !file.is_closed() {
         Some(format!("{name} was not closed, and shows what was saved last: sapwood recover brings back more"))
-    } else if more > LEAST_BYTES {
+    } else if more > LEAST_BYTES && file.has_unsaved() {
         let words = "goes on behind its end: its writer was killed or is at work, and sapwood recover brings back more";
         Some(format!("{name} {words}"))
     } else {

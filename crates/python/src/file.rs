@@ -227,6 +227,12 @@ impl File {
         self.0.is_recovered()
     }
 
+    /// Whether records stand behind the end that its header names.
+    #[getter]
+    fn has_unsaved(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.0.has_unsaved())
+    }
+
     /// Whether its writer closed it.
     #[getter]
     fn was_closed(&self) -> bool {

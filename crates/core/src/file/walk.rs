@@ -78,6 +78,22 @@ pub struct Walk<'f> {
     stop: Option<Stop>,
 }
 
+impl File {
+    /// Whether records stand behind the end that its header names: those of a writer that was killed, or is at work.
+    /// What ROOT leaves there of a file that became shorter are none.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// assert!(!sapwood::File::open(path)?.has_unsaved());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn has_unsaved(&self) -> bool {
+        Walk::behind(self).any(|placed| matches!(&placed.record, Record::Key(key) if key.seek_key == placed.at))
+    }
+}
+
 impl<'f> Walk<'f> {
     /// From `fBEGIN` to `fEND`; where a file was never closed, or is shorter than its header says, to the last byte.
     pub fn new(file: &'f File) -> Self {
