@@ -232,13 +232,15 @@ def test_files_after_the_first_have_its_types(first: Any, other: Any, said: str,
 
 def test_numbers_of_other_widths_and_further_columns(tmp_path: Path) -> None:
     nan = float("nan")
-    columns = {"x": pa.array([1], pa.int8()), "f": pa.array([nan], pa.float32())}
+    times = [pa.array([1000], pa.timestamp(unit)) for unit in ("us", "ms")]
+    columns = {"x": pa.array([1], pa.int8()), "f": pa.array([nan], pa.float32()), "t": times[0]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"z": [1], "f": [nan], "x": [2]}), tmp_path / "b.parquet")
+    pq.write_table(pa.table({"z": [1], "t": times[1], "f": [nan], "x": [2]}), tmp_path / "b.parquet")
     with pytest.warns(UserWarning, match=r"b.parquet: left out, since .*a.parquet has no such columns: z"):
         sapwood.convert(str(tmp_path / "*.parquet"), tmp_path / "c.feather")
     found = feather.read_table(tmp_path / "c.feather")
-    assert found["x"].to_pylist() == [1, 2] and found.schema.names == ["x", "f"]
+    assert found["x"].to_pylist() == [1, 2] and found.schema.names == ["x", "f", "t"]
+    assert found["t"].cast("int64").to_pylist() == [1000, 1_000_000]
     assert np.isnan(found["f"].to_numpy()).all()
     listed = [str(tmp_path / "b.parquet"), str(tmp_path / "a.parquet")]
     with pytest.raises(errors.MismatchError, match=r"a.parquet has other columns than .*: there is no 'z'"):

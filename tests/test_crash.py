@@ -6,6 +6,7 @@ comes back.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -228,10 +229,15 @@ def test_opening_says_that_there_is_more_or_less(tmp_path: Path, kind: str) -> N
     with pytest.warns(warning, match="killed.root goes on for .* bytes after the end.*recover") as told:
         assert sapwood.open(path)["t"].num_entries == 0
     assert told[0].filename == __file__
-    done = subprocess.run(
-        [sys.executable, "-m", "sapwood", "scan", f"{path}:t"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0 and "killed.root goes on behind its end" in done.stderr, done.stderr
+
+    def said(*arguments: str) -> tuple[str, str]:
+        command = [sys.executable, "-m", "sapwood", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout, done.stderr
+
+    assert "killed.root goes on behind its end" in said("scan", f"{path}:t")[1]
+    assert "(goes on behind its end: " in said("ls", str(path))[0]
+    assert json.loads(said("ls", "--json", str(path))[0])[0]["closed"] is False
     assert sapwood.recover(path).trees or kind == "mkrntuple"
     whole = path.read_bytes()
     with warnings.catch_warnings():

@@ -86,14 +86,12 @@ pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
 
 /// What a file lacks that was not closed, or goes on behind its end.
 fn lacks(file: &File) -> Option<String> {
-    /// Fewer bytes behind the end are no record: old versions of ROOT leave four there.
-    const LEAST_BYTES: u64 = 64;
-    let (name, more) = (&file.identity().name, file.identity().len.saturating_sub(file.header().end));
+    let name = &file.identity().name;
     if file.is_cut_off() {
         Some(format!("{name} is cut off, and shows what is left"))
     } else if !file.is_closed() {
         Some(format!("{name} was not closed, and shows what was saved last: sapwood recover brings back more"))
-    } else if more > LEAST_BYTES && file.has_unsaved() {
+    } else if file.has_unsaved() {
         let words = "goes on behind its end: its writer was killed or is at work, and sapwood recover brings back more";
         Some(format!("{name} {words}"))
     } else {

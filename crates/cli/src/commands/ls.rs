@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let name = output::shown(Path::new(output::split(target).0));
         match keys_of(arguments, target) {
             Ok((file, keys)) if arguments.json => {
-                let (recovered, closed) = (file.is_recovered(), file.is_closed());
+                let (recovered, closed) = (file.is_recovered(), file.is_closed() && !file.has_unsaved());
                 let keys: Vec<_> = keys.iter().map(|found| document(arguments, &file, found)).collect();
                 documents.push(json!({ "file": name, "recovered": recovered, "closed": closed, "keys": keys }));
             }
@@ -103,6 +103,8 @@ fn words(arguments: &Arguments, file: &File, keys: &[KeyPath], out: &mut dyn Wri
         writeln!(out, "(cut off: {found} of {end} bytes are there; shows what is left)")?;
     } else if !file.is_closed() {
         writeln!(out, "(never closed: shows what was saved last)")?;
+    } else if file.has_unsaved() {
+        writeln!(out, "(goes on behind its end: shows what was saved last)")?;
     }
     let name = |found: &KeyPath| format!("{};{}", found.path, found.key.cycle);
     if arguments.long {

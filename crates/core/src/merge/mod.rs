@@ -252,16 +252,11 @@ impl Merge {
     }
 
     fn finished(&self, mut merged: Merged, inputs: &[String], began: std::time::Instant) -> Merged {
-        let (mut times, mut names) = (HashMap::new(), Vec::new());
-        for name in inputs {
-            let times: &mut u64 = times.entry(name).or_default();
-            *times += 1;
-            if *times == 2 {
-                names.push(name);
-            }
-        }
-        let often = |name: &&String| format!("{name} was merged {} times, as was asked for", times[*name]);
-        merged.notices.extend(names.iter().map(often));
+        let mut times: HashMap<&String, u64> = HashMap::new();
+        inputs.iter().for_each(|name| *times.entry(name).or_default() += 1);
+        // Each is told of once.
+        let often = inputs.iter().filter_map(|name| Some((name, times.remove(name).filter(|&times| times > 1)?)));
+        merged.notices.extend(often.map(|(name, times)| format!("{name} was merged {times} times, as was asked for")));
         merged.verified = self.verify;
         merged.took = began.elapsed();
         merged

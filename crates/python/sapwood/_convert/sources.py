@@ -290,14 +290,15 @@ def name_of(part: Any) -> str:
 
 def _check_columns(found: Any, schema: Any, path: str, first: str) -> None:
     """Refuses columns that are missing or of another kind; a warning names those that are left out."""
+    kinds = {field.name: field.type for field in found}
     for field in schema:
-        if field.name not in found.names:
+        kind = kinds.pop(field.name, None)
+        if kind is None:
             raise MismatchError(f"{path} has other columns than {first}: there is no {field.name!r}")
-        kind = found.field(field.name).type
         if not _fits(kind, field.type):
             words = f"{field.name!r} is {kind}, and not {field.type}"
             raise MismatchError(f"{path} has other columns than {first}: {words}")
-    more = [name for name in found.names if name not in set(schema.names)]
+    more = list(kinds)
     if more:
         others = f" and {len(more) - 5} more" if len(more) > 5 else ""
         words = f"{path}: left out, since {first} has no such columns: {', '.join(more[:5])}{others}"
@@ -321,6 +322,8 @@ def _fits(kind: Any, wanted: Any) -> bool:
         pairs = zip(kind, wanted)
         is_same = kind.num_fields == wanted.num_fields
         return is_same and all(a.name == b.name and _fits(a.type, b.type) for a, b in pairs)
+    if types.is_temporal(kind) and kind.id == wanted.id:
+        return getattr(kind, "tz", None) == getattr(wanted, "tz", None)
     texts_of = types.is_string, types.is_large_string, types.is_string_view
     families = (types.is_integer,), texts_of, (types.is_binary, types.is_large_binary)
     return any(any(is_(kind) for is_ in same) and any(is_(wanted) for is_ in same) for same in families)

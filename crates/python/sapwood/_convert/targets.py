@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sapwood._convert import formats
 from sapwood._convert.hdf5 import Hdf5Writer
@@ -33,21 +33,22 @@ class CountersCollideError(MismatchError):
     """Lists cannot be counted by branches of the usual names: these are other columns."""
 
 
-def writer(
-    path: str,
-    format: str,
-    schema: Any,
-    name: str,
-    setting: str | None,
-    nullable: bool,
-    own_counters: bool = False,
-) -> Writer:
-    """What writes a file. ``name`` is that of the tree in it, where it has one. With ``own_counters`` no column
-    is the counter of lists in a tree."""
-    if nullable and format != "rntuple":
+class InRoot(NamedTuple):
+    """The tree or RNTuple that a file of ROOT gets."""
+
+    name: str
+    nullable: bool
+    """Whether fields of an RNTuple may have missing values."""
+    own_counters: bool
+    """Whether no column is the counter of lists of a tree."""
+
+
+def writer(path: str, format: str, schema: Any, setting: str | None, in_root: InRoot) -> Writer:
+    """What writes a file."""
+    if in_root.nullable and format != "rntuple":
         raise MismatchError(f"nullable is for RNTuples: {format} keeps missing values where it can")
     if format in ("ttree", "rntuple"):
-        return RootWriter(path, format, schema, name, setting, nullable, own_counters)
+        return RootWriter(path, format, schema, setting, in_root)
     return _WRITERS[format](path, schema, setting)
 
 
@@ -55,24 +56,14 @@ class RootWriter:
     """A tree or an RNTuple in a file of ROOT. Columns of other formats may have missing values; those that
     have none need no optional field for that."""
 
-    def __init__(
-        self,
-        path: str,
-        format: str,
-        schema: Any,
-        name: str,
-        setting: str | None,
-        nullable: bool,
-        own_counters: bool,
-    ) -> None:
+    def __init__(self, path: str, format: str, schema: Any, setting: str | None, in_root: InRoot) -> None:
         from sapwood.writing import recreate
 
         self._compression: dict[str, Any] = (
             {} if setting is None else {"compression": None if setting == "none" else setting}
         )
         self._file = recreate(path, format=format, **self._compression)
-        self._format, self._name, self._schema, self._nullable = format, name, schema, nullable
-        self._own_counters = own_counters
+        self._format, self._schema, self._in_root = format, schema, in_root
         self._tree: Any = None
 
     def write(self, batch: Any) -> None:
@@ -82,7 +73,7 @@ class RootWriter:
         """
         pa = need("pyarrow", "sapwood.convert()")
         rows: Any = pa.Table.from_batches([batch])
-        if not self._nullable:
+        if not self._in_root.nullable:
             try:
                 rows = {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
             except MismatchError as error:
@@ -93,7 +84,7 @@ class RootWriter:
         try:
             self._add(rows)
         except MismatchError as error:
-            if self._format == "ttree" and not self._own_counters and _own_counters(rows):
+            if self._format == "ttree" and not self._in_root.own_counters and _own_counters(rows):
                 raise CountersCollideError(str(error)) from error
             raise
 
@@ -101,13 +92,12 @@ class RootWriter:
         if self._tree is not None:
             self._tree.extend(rows)
         elif self._format != "ttree":
-            self._tree = self._file.mkrntuple(self._name, rows)
-        elif not self._own_counters:
-            self._tree = self._file.mktree(self._name, rows)
+            self._tree = self._file.mkrntuple(self._in_root.name, rows)
         else:
-            own = _own_counters(rows)
-            counters = lambda name: own.get(name, counter_name(name))  # noqa: E731
-            self._tree = self._file.mktree(self._name, rows, counter_name=counters)
+            own = _own_counters(rows) if self._in_root.own_counters else {}
+            self._tree = self._file.mktree(
+                self._in_root.name, rows, counter_name=lambda name: own.get(name, counter_name(name))
+            )
             for name, counter in own.items():
                 other = counter_name(name)
                 words = f"branch {counter!r} counts the items of {name!r}, since {other!r} is another column"
@@ -138,12 +128,13 @@ def _own_counters(columns: Mapping[str, Any]) -> dict[str, str]:
         return f"{name}\x1f"  # a name that no branch has
 
     branches = schema_of(columns, note, field_name).specs
-    taken = {branch.name for branch in branches}
+    names = {branch.name for branch in branches}
+    taken = names.union(map(counter_name, counted))
     found: dict[str, str] = {}
     for name in dict.fromkeys(counted):
-        if counter_name(name) in taken:
+        if counter_name(name) in names:
             own = f"{name}_n"
-            while own in taken or own in map(counter_name, counted):
+            while own in taken:
                 own += "_"
             found[name] = own
             taken.add(own)

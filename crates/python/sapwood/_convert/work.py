@@ -228,9 +228,8 @@ def _convert(
     if not urls.is_url(task.place):
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
-        writer = targets.writer(
-            made, task.format, rows.schema, task.tree or rows.name, task.setting, nullable, own_counters
-        )
+        in_root = targets.InRoot(task.tree or rows.name, nullable, own_counters)
+        writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
         try:
             batches = _ahead(rows.batches)
             shown = progress_bar.each(

@@ -297,16 +297,12 @@ def _lacks(file: File, size: int | None) -> str | None:
         return (
             f"the file {file._name} is cut off: its header says {end} bytes{found}, and it shows what is left"
         )
-    if size is not None and size > end + _SMALLEST_RECORD and file._engine().has_unsaved:
+    if size is not None and file._engine().has_unsaved:
         return (
             f"the file {file._name} goes on for {size - end} bytes after the end that its header names: its writer was "
             "killed, or is still at work, and sapwood.recover brings back what a killed one had committed"
         )
     return None
-
-
-_SMALLEST_RECORD = 64
-"""Fewer bytes after the end are no record: old versions of ROOT leave four there."""
 
 
 def _open_source(

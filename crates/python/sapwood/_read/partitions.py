@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -122,12 +122,16 @@ class Read(ColumnProjectionMixin):
 
     def read(self, unit: Unit) -> ak.Array:
         """The columns of a partition that are wanted, and others that nothing looks at."""
+        return self._if_there(lambda: self._read(unit), self.empty)
+
+    def _if_there(self, read: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """What is read, or what stands for a file, tree or branch that may be missing."""
         try:
-            return self._read(unit)
+            return read()
         except (MissingFileError, NotFoundError):
             if not self.allow_missing:
                 raise
-            return self.empty()
+            return otherwise()
 
     def _read(self, unit: Unit) -> ak.Array:
         tree = chain_module.open_tree(unit.source, self.opening)
@@ -155,12 +159,10 @@ class Read(ColumnProjectionMixin):
 
     def column(self, unit: Unit, name: str) -> np.ndarray[Any, Any]:
         """One column of a partition in NumPy's form."""
-        try:
-            return self._column(unit, name)
-        except (MissingFileError, NotFoundError):
-            if not self.allow_missing:
-                raise
-            return np.empty(0, _dtype(self.form.content(name)))
+        found: np.ndarray[Any, Any] = self._if_there(
+            lambda: self._column(unit, name), lambda: np.empty(0, _dtype(self.form.content(name)))
+        )
+        return found
 
     def _column(self, unit: Unit, name: str) -> np.ndarray[Any, Any]:
         tree = chain_module.open_tree(unit.source, self.opening)
