@@ -64,6 +64,7 @@ check: $(VENV)/.tests $(JSROOT)
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/line_lengths.py
+	$(BIN)/python tools/prose.py
 	$(PAGE) run check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude sapwood-python
 	$(BIN)/python tools/examples.py

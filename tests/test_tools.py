@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 import commit_subjects
 import layers
 import line_lengths
+import prose
 
 
 def crate(tmp_path: Path, files: dict[str, str]) -> layers.Crate:
@@ -86,9 +87,65 @@ def test_only_types_of_a_file_may_be_known_by_what_it_opens(tmp_path):
     assert layers.order(beside) == ["planted/src/tree.rs: tree imports file, which comes later"]
 
 
-def test_long_subjects_of_commits_are_found():
-    log = f"a1 {'x' * 71}\nb2 {'x' * 72}\nc3 Merge branch '{'x' * 80}'\nd4 Query: a shorter one"
-    assert commit_subjects.long_subjects(log) == [f"b2: 72 characters, 71 at most: {'x' * 72}"]
+def test_subjects_of_commits_name_an_area_and_are_short():
+    log = f"a1 cache: merge adjacent ranges\nb2 {'x: ' + 'x' * 70}\nc3 Shorter lines\nd4 Merge branch x\n"
+    assert commit_subjects.wrong_subjects(log) == [
+        f"b2: 73 characters, 72 at most: {'x: ' + 'x' * 70}",
+        "c3: write `area: verb what`: Shorter lines",
+    ]
+
+
+RUST = '''
+/// What it holds.
+const MOST: usize = 1; // where the file ends
+fn f() { error("there are none, as many", '"'); let (a, b) = (1, 2); }
+/// ```
+/// // What is code does not count
+/// ```
+const TEXT: &str = r#"said "so""#;
+'''
+PYTHON = '''
+"""Of the module."""
+X = 1  #: is told
+"""Gives the value."""
+raise ValueError("a name of its own")
+'''
+PAGE = """
+- What it is
+```
+told
+```
+"""
+BROKEN = {
+    ("crates/core/src/a.rs", RUST): {
+        ("no-head", "docstrings", 2),
+        ("most", "code", 3),
+        ("where", "comments", 3),
+        ("is-no", "messages", 4),
+        ("as-many", "messages", 4),
+        ("pairs", "code", 4),
+        ("told", "messages", 8),
+    },
+    ("crates/core/tests/a.rs", "// is told"): {("told", "tests", 1)},
+    ("crates/cli/src/a.rs", "#[derive(Args)]\nstruct A {\n    /// What it is\n    a: u8,\n}"): {
+        ("no-head", "help", 3)
+    },
+    ("crates/python/sapwood/a.py", PYTHON): {
+        ("no-head", "docstrings", 2),
+        ("told", "comments", 3),
+        ("gives", "docstrings", 4),
+        ("of-own", "messages", 5),
+    },
+    ("docs/a.md", PAGE): {("no-head", "pages", 2)},
+}
+
+
+@pytest.mark.parametrize(("source", "found"), BROKEN.items(), ids=[path for path, _ in BROKEN])
+def test_phrases_are_counted_by_area(source, found):
+    path, text = source
+    rules = (*prose.WORDS, *prose.CODE)
+    lines = list(prose.lines_of(path, text))
+    assert {(rule, x.area, x.number) for rule in rules for x in lines if prose.matches(x, rule)} == found
 
 
 def test_imports_that_go_upwards_are_found(tmp_path):
