@@ -216,10 +216,11 @@ impl NTupleWriter {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where fields are missing, unknown or of another type, or where lengths
-    /// differ: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if fields are missing, unknown or of another type, if lengths differ, and
+    /// in a forked child: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the
     /// others are buffered.
     pub fn extend(&mut self, values: &[(&str, Column)]) -> Result<()> {
+        self.output.check_process()?;
         let name = Arc::clone(&self.layout.name);
         let output = Arc::clone(&self.output);
         let in_ntuple = |error: Error| output.in_file(error.in_object(&name));
@@ -337,6 +338,8 @@ impl NTupleWriter {
         if self.buffer.rows == 0 {
             return Ok(());
         }
+        // A forked child has none of the pool's threads: it would wait for them forever.
+        self.output.check_process()?;
         let in_memory = self.buffer.bytes() as u64;
         let session = &self.output.options.session;
         let sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, session, &self.recycler)
@@ -410,6 +413,7 @@ impl NTupleWriter {
     }
 
     fn finish(&mut self) -> Result<()> {
+        self.output.check_process()?;
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
         }

@@ -167,6 +167,7 @@ impl ParallelNTupleWriter {
     }
 
     fn finish(&mut self) -> Result<()> {
+        self.output.check_process()?;
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
         }

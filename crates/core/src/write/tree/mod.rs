@@ -148,8 +148,8 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where
-    /// lengths differ: then no row was added. What the sink reports, of this cluster or the previous one: then all rows
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if branches are missing, unknown or of another kind, if lengths differ,
+    /// and in a forked child: then no row was added. What the sink reports, of this cluster or the previous one: then all rows
     /// were added, and are buffered.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
         self.extend_with(values, Self::write_full)
@@ -163,6 +163,7 @@ impl TreeWriter {
         values: &[(&str, Values<'_>)],
         mut write: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.committer.output.check_process()?;
         let (order, rows) = self.sources(values).map_err(|error| error.in_object(&self.committer.name))?;
         if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
             return Err(self.too_many(rows).into());
