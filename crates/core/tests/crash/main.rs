@@ -1,6 +1,7 @@
 //! Kills the writer between any two writes, and in the middle of each: everything saved is readable afterwards.
 
 mod cut_off;
+mod going_back;
 mod recovery;
 
 use std::io::IoSlice;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::codec::Scratch;
+use crate::codec::{Scratch, inflate};
 use crate::container::{Directory, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
@@ -91,12 +91,12 @@ impl<'f> Judge<'f> {
         Ok((record, zeros_at))
     }
 
-    /// Checks the record of an object. Of a tree, the baskets after offset `behind` are checked as well: the last save
-    /// covers those before it.
+    /// Checks the record of an object. Of a tree or an RNTuple, the baskets or pages after offset `behind` are checked
+    /// as well: the last save covers those before it.
     ///
     /// # Errors
     ///
-    /// What reading the object, or a basket of the tree, reports.
+    /// What reading the object, a basket of the tree or a page of the RNTuple reports.
     pub(crate) fn object(&mut self, key: &Key, behind: u64) -> Result<Object> {
         let payload = self.file.payload(key)?;
         if key.is_directory() {
@@ -110,7 +110,7 @@ impl<'f> Judge<'f> {
             self.tree(key, behind)?;
         }
         if key.is_ntuple() {
-            self.file.ntuple_at(key)?.clusters()?;
+            self.ntuple(key, behind)?;
             return Ok(Object::Whole(Vec::new()));
         }
         match self.file.draft_at(key) {
@@ -118,6 +118,26 @@ impl<'f> Judge<'f> {
             Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Object::Undescribed(error)),
             Err(error) => Err(error),
         }
+    }
+
+    fn ntuple(&mut self, key: &Key, behind: u64) -> Result<()> {
+        let ntuple = self.file.ntuple_at(key)?;
+        if let Some((_, error)) = ntuple.unknown_clusters()?.into_iter().next() {
+            return Err(error);
+        }
+        let (pages, faults) = ntuple.listed_pages()?;
+        if let Some(fault) = faults.into_iter().find(|fault| !fault.is_harmless) {
+            return Err(fault.error);
+        }
+        let mut inflated = Vec::new();
+        for page in pages.iter().filter(|page| page.place.0 >= behind) {
+            let stored = ntuple.stored_page(page)?;
+            if stored.stored.len() < stored.inflated_bytes {
+                inflated.resize(stored.inflated_bytes, 0);
+                inflate(&stored.stored, &mut inflated, &mut self.scratch)?;
+            }
+        }
+        Ok(())
     }
 
     fn tree(&mut self, key: &Key, behind: u64) -> Result<()> {

@@ -270,12 +270,13 @@ impl Output {
                 continue;
             }
             let is_within = |room: &Range<u64>| room.start <= key.seek_key && key.room().end <= room.end;
-            let is_doubtful =
-                has_list && key.seek_key < saved && key.datime == modified && !used_again.iter().any(is_within);
-            let is_older = |old: &Key| !has_entries(old) || entries_of(file, old) >= entries_of(file, &key);
-            if is_doubtful && known.as_ref().is_some_and(is_older) {
+            // Neither its date nor its place shows whether it was written before the last save or after it.
+            let is_undated = has_list && key.seek_key < saved && key.datime == modified;
+            // What was saved stays, unless it is lost. A tree or an RNTuple then gets back its clusters one by one.
+            if is_undated && known.as_ref().is_some_and(|saved_key| judge.object(saved_key, saved).is_ok()) {
                 continue;
             }
+            let is_doubtful = is_undated && !used_again.iter().any(is_within);
             let is_list = key.is_directory() && key.name == state.folders[folder].name;
             match judge.object(&key, saved) {
                 Ok(Object::List) => continue,
@@ -543,10 +544,6 @@ fn is_basket(key: &Key) -> bool {
 fn is_object(key: &Key) -> bool {
     let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
     !is_basket(key) && !is_list && !key.is_blob() && !key.class.is_empty()
-}
-
-fn has_entries(key: &Key) -> bool {
-    key.is_tree() || key.is_ntuple()
 }
 
 /// Entries of a tree or RNTuple; none if it cannot be opened.
