@@ -1,8 +1,9 @@
 """Counts phrases that readers stumble over, and fails when a change adds more of them.
 
-Each rule is a pattern. Its matching lines are counted per area: the command's help, messages (string literals),
-pages, docstrings and rustdoc, comments, code, and the tests and tools. ``tools/prose.json`` holds the highest
-count that each may have; ``--write`` lowers these numbers to the present counts and never raises one.
+Each rule is a pattern. Its matching lines are counted per area: the command's help, messages (string
+literals), pages, docstrings and rustdoc, comments, code, and the tests and tools. ``tools/prose.json`` holds
+the highest count that each may have; ``--write`` lowers these numbers to the present counts and never raises
+one.
 
 Usage: ``prose.py [--write] [--lines RULE [AREA]] [--base REV]``. ``--lines`` prints the lines that a rule
 matches; ``--base`` chooses the revision from which added lines are listed when a count is too high.

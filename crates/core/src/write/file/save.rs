@@ -4,7 +4,7 @@
 //! `TFile::WriteHeader`.
 
 use crate::codec::{Algorithm, Compression};
-use crate::container::{BIG_FILE, Free, Key, write_key_list};
+use crate::container::{BIG_FILE, Free, Header, Key, write_key_list};
 use crate::error::{Error, Result};
 use crate::schema::write_infos;
 use crate::write::file::directory::Moved;
@@ -24,6 +24,7 @@ impl Output {
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
+        self.show_infos(state)?;
         // Moved objects are listed in their new directory before the old one drops them, even if the power fails.
         let (lose, keep): (Vec<usize>, Vec<usize>) =
             folders.into_iter().partition(|&folder| state.folders[folder].moved == Moved::Out);
@@ -39,6 +40,21 @@ impl Output {
         // The header on storage refers to none of it any more. Markers that fail are written before the next record.
         state.free_list.apply_releases().into_iter().for_each(|gap| self.mark_or_defer_gap(gap));
         self.mark_deferred_gaps()
+    }
+
+    /// Makes the header on storage name the new descriptions of classes, and nothing else that is new. Directories are
+    /// replaced before the header: if the writer dies in between, a reader needs the classes of what they list.
+    fn show_infos(&self, state: &mut State) -> Result<()> {
+        let Some(stored) = &state.stored_header else { return Ok(()) };
+        if stored.seek_info == state.header.seek_info {
+            return Ok(());
+        }
+        let (seek_info, nbytes_info) = (state.header.seek_info, state.header.nbytes_info);
+        state.stored_header = Some(self.put_header(Header { seek_info, nbytes_info, ..stored.clone() })?);
+        if self.options.sync {
+            self.sink.sync().map_err(|error| self.in_file(error))?;
+        }
+        Ok(())
     }
 
     /// Replaces directory records in place.
@@ -158,10 +174,16 @@ impl Output {
     }
 
     fn save_header(&self, state: &mut State) -> Result<()> {
-        let end = state.free_list.end();
-        let header = &mut state.header;
-        header.end = end;
-        header.units = if end > BIG_FILE { 8 } else { 4 };
+        state.header.end = state.free_list.end();
+        state.header = self.put_header(state.header.clone())?;
+        state.stored_header = Some(state.header.clone());
+        Ok(())
+    }
+
+    /// Writes a header with offsets as wide as it needs, and returns it.
+    fn put_header(&self, header: Header) -> Result<Header> {
+        let last = header.end.max(header.seek_info);
+        let header = Header { units: if last > BIG_FILE { 8 } else { 4 }, ..header };
         let mut bytes = header.to_bytes();
         let room = header.begin as usize;
         if bytes.len() > room {
@@ -169,7 +191,8 @@ impl Output {
             return Err(self.in_file(Error::limit(words, room as u64, bytes.len() as u64)));
         }
         bytes.resize(room, 0);
-        self.put(0, &[&bytes])
+        self.put(0, &[&bytes])?;
+        Ok(header)
     }
 }
 

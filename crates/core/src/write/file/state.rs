@@ -38,6 +38,8 @@ pub(crate) struct Output {
 pub(crate) struct State {
     pub(crate) free_list: FreeList,
     pub(crate) header: Header,
+    /// The header as it is on storage; nothing before the first save of a new file.
+    pub(crate) stored_header: Option<Header>,
     pub(crate) folders: Vec<DirectoryState>,
     /// Indices of directories by path.
     pub(crate) places: HashMap<String, usize>,
@@ -70,6 +72,7 @@ impl State {
         Self {
             free_list,
             header,
+            stored_header: None,
             folders: vec![root],
             places: HashMap::from([(String::new(), 0)]),
             infos: Vec::new(),
@@ -205,6 +208,7 @@ impl Output {
         let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
         let compression = options.compression.or_else(|| Compression::from_root(header.compress)).unwrap_or_default();
         let mut state = State::new(free_list, header, DirectoryState::new(String::new(), root, record, room, keys));
+        state.stored_header = Some(file.header().clone()).filter(|_| !file.is_recovered());
         let (infos, rules) = file.infos_and_rules()?;
         state.infos = infos.into_iter().map(Arc::new).collect();
         state.rules = rules;

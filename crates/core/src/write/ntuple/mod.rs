@@ -216,9 +216,9 @@ impl NTupleWriter {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) if fields are missing, unknown or of another type, if lengths differ, and
-    /// in a forked child: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the
-    /// others are buffered.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if fields are missing, unknown or of another type, if lengths differ,
+    /// and in a forked child: then no row was added. What the sink reports: then the rows of earlier clusters are
+    /// there, and the others are buffered.
     pub fn extend(&mut self, values: &[(&str, Column)]) -> Result<()> {
         self.output.check_process()?;
         let name = Arc::clone(&self.layout.name);

@@ -149,8 +149,8 @@ impl TreeWriter {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if branches are missing, unknown or of another kind, if lengths differ,
-    /// and in a forked child: then no row was added. What the sink reports, of this cluster or the previous one: then all rows
-    /// were added, and are buffered.
+    /// and in a forked child: then no row was added. What the sink reports, of this cluster or the previous one: then
+    /// all rows were added, and are buffered.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
         self.extend_with(values, Self::write_full)
     }
