@@ -155,6 +155,16 @@ fn clients_with_long_timeouts_are_served() {
 }
 
 #[test]
+fn an_answer_that_is_announced_and_does_not_come_is_awaited_once() {
+    let config = ServerConfig { late: Some(Duration::from_secs(3600)), ..ServerConfig::default() };
+    let server = XrootdServer::start(content(1_000), config);
+    let options = NetOptions { timeout: Duration::from_millis(50), retries: 5, ..NetOptions::default() };
+    let error = XrootdStore::new(&server.url(), &options).unwrap().ends(1, 1).unwrap_err();
+    assert!(error.to_string().contains("announced an answer, and did not send it"), "{error}");
+    assert_eq!(numbers(&server).iter().filter(|&&number| number == OPEN).count(), 1);
+}
+
+#[test]
 fn files_of_a_server_share_a_connection() {
     let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let stores: Vec<_> = (0..70).map(|i| at(&format!("root://{}//f{i}", server.address()))).collect();

@@ -65,6 +65,12 @@ impl RequestError {
         Self::later(Error::new(ErrorKind::TimedOut, words))
     }
 
+    /// An answer that was announced did not come. Asking again would only wait as long once more.
+    pub(crate) fn unanswered(host: &str, waited: Duration) -> Self {
+        let words = format!("{host} announced an answer, and did not send it within {} s", waited.as_secs_f64());
+        Self::never(Error::new(ErrorKind::TimedOut, words))
+    }
+
     /// The same once more: one link may break for many.
     pub(crate) fn copy(&self) -> Self {
         let error = reworded(&self.error, self.error.message().to_owned(), source_of(&self.error));

@@ -12,6 +12,7 @@ use zstd::zstd_safe::{CCtx, CParameter, compress_bound, get_error_name};
 
 use super::blocks::in_parallel;
 use super::seekable::{FOOTER_MAGIC, HAS_CHECKSUMS, MOST_FRAMES, TABLE_MAGIC};
+use crate::redact;
 
 /// Blocks from here to [`MOST_BLOCK_BYTES`] are written.
 const LEAST_BLOCK_BYTES: usize = 1 << 10;
@@ -77,6 +78,7 @@ impl PackReport {
     /// );
     /// ```
     pub fn advice(&self, name: &str) -> Option<String> {
+        let name = &*redact(name);
         let gained = 100. - 100. * self.packed_bytes as f64 / self.bytes.max(1) as f64;
         self.is_compressed_inside.then(|| {
             format!(

@@ -241,9 +241,11 @@ impl Pending {
                     let seconds = wait_seconds(&body).map_err(|broken| self.shared.nonsense(broken))?;
                     self.last = Instant::now();
                     if self.last.duration_since(self.sent) > timeout * WAITS {
-                        return Err(RequestError::late(&self.shared.server, timeout * WAITS));
+                        return Err(RequestError::unanswered(&self.shared.server, timeout * WAITS));
                     }
-                    self.promised = self.last + Duration::from_secs(seconds.into()).min(timeout * WAITS);
+                    let announced = self.last + Duration::from_secs(seconds.into()).min(timeout * WAITS);
+                    // However often the server announces it, an answer comes in this time.
+                    self.promised = announced.min(self.sent + timeout * WAITS);
                 }
                 Ok(Some(event)) => {
                     self.last = Instant::now();
@@ -257,7 +259,10 @@ impl Pending {
                     if self.shared.last_received() + timeout > until
                         && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
-                    let failure = RequestError::late(&self.shared.server, timeout);
+                    let failure = match self.promised > self.sent {
+                        true => RequestError::unanswered(&self.shared.server, self.sent.elapsed()),
+                        false => RequestError::late(&self.shared.server, timeout),
+                    };
                     match self.path {
                         0 => self.shared.end(failure.copy()),
                         path => self.shared.leave(path, failure.copy()),
