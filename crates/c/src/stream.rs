@@ -132,6 +132,30 @@ pub unsafe extern "C" fn sapwood_stream_error(stream: *const FFI_ArrowArrayStrea
     exported.and_then(|exported| exported.error.as_ref()).map_or(ptr::null(), ptr::from_ref)
 }
 
+/// Refuses a schema that was released, or never filled: Arrow's library panics at these.
+fn check_schema(schema: &FFI_ArrowSchema) -> Result<()> {
+    /// As Arrow's specification lays it out.
+    #[repr(C)]
+    struct Layout {
+        format: *const c_char,
+        name: *const c_char,
+        metadata: *const c_char,
+        flags: i64,
+        n_children: i64,
+        children: *const c_void,
+        dictionary: *const c_void,
+        release: Option<unsafe extern "C" fn(*mut c_void)>,
+        private_data: *const c_void,
+    }
+    const { assert!(size_of::<Layout>() == size_of::<FFI_ArrowSchema>()) };
+    // SAFETY: both have the layout of Arrow's specification, and a null function is `None`.
+    let layout = unsafe { &*ptr::from_ref(schema).cast::<Layout>() };
+    if layout.release.is_none() || layout.format.is_null() {
+        return Err(Error::mismatch("the argument `schema` was released, or never filled"));
+    }
+    Ok(())
+}
+
 /// Batches that C gives.
 ///
 /// # Safety
@@ -156,10 +180,13 @@ pub(crate) unsafe fn import_batch(batch: *mut FFI_ArrowArray, schema: *const FFI
     if unsafe { batch.as_ref() }.is_none_or(FFI_ArrowArray::is_released) {
         return Err(Error::mismatch("the argument `batch` is NULL or was released"));
     }
+    // SAFETY: as this function's.
+    let schema = unsafe { object(schema, "schema")? };
+    check_schema(schema)?;
     // SAFETY: as this function's; `from_raw` leaves a released array behind.
     let batch = unsafe { FFI_ArrowArray::from_raw(batch) };
     // SAFETY: as this function's.
-    let data = unsafe { arrow_array::ffi::from_ffi(batch, object(schema, "schema")?) }.map_err(error_of)?;
+    let data = unsafe { arrow_array::ffi::from_ffi(batch, schema) }.map_err(error_of)?;
     if !matches!(data.data_type(), DataType::Struct(_)) {
         return Err(Error::mismatch(format!("a batch is a struct of columns, not {}", data.data_type())));
     }
@@ -172,5 +199,6 @@ pub(crate) unsafe fn import_batch(batch: *mut FFI_ArrowArray, schema: *const FFI
 
 /// The schema of a struct that C gives.
 pub(crate) fn import_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef> {
+    check_schema(schema)?;
     arrow_schema::Schema::try_from(schema).map(Into::into).map_err(error_of)
 }
