@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sapwood::codec::is_like;
 use sapwood::{Error, Session, Value};
 
 use crate::output::{self, Outcome};
@@ -25,18 +26,18 @@ fn all(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>>
     }
     let (folder, pattern) = match Path::new(path) {
         place if place.is_dir() => (path, "*.root"),
-        place if place.exists() || !path.contains(['*', '?']) => {
+        place if place.exists() || !path.contains(['*', '?', '[']) => {
             return chain_or(named(path.to_owned()), session, remote);
         }
         _ => path.rsplit_once('/').unwrap_or(("", path)),
     };
-    if folder.contains(['*', '?']) && !Path::new(folder).exists() {
+    if folder.contains(['*', '?', '[']) && !Path::new(folder).exists() {
         return Err(Error::unsupported(format!("{path:?}: only the name of the file can be a pattern")).into());
     }
     let mut found = Vec::new();
     for entry in std::fs::read_dir(if folder.is_empty() { "." } else { folder })? {
         if let Ok(file) = entry?.file_name().into_string()
-            && matches(pattern.as_bytes(), file.as_bytes())
+            && is_like(pattern, &file)
         {
             found.push(if folder.is_empty() { file } else { format!("{}/{file}", folder.trim_end_matches('/')) });
         }
@@ -78,27 +79,4 @@ fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<T
         true => Err(wrong("the chain has no files").into()),
         false => Ok(found),
     }
-}
-
-/// Whether a name is one of a pattern with stars and question marks.
-pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, place));
-                at += 1;
-            }
-            Some(&one) if one == b'?' || one == name[place] => (at, place) = (at + 1, place + 1),
-            _ => match &mut star {
-                Some((before, from)) => {
-                    *from += 1;
-                    (at, place) = (*before + 1, *from);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|one| *one == b'*')
 }

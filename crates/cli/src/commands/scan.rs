@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
-use sapwood::column::{Kind, Number};
+use sapwood::codec::is_like;
+use sapwood::column::Kind;
 use sapwood::query::{Item, ItemLines, ItemTable, LumiMask, Query, Source};
-use sapwood::read::Column;
+use sapwood::read::{Cell, Cells, Column};
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::source::{ChainNames, Dataset, Friends, LumiMaskOption, dataset_or_part};
-use crate::targets::{matches, targets};
+use crate::targets::targets;
 
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
@@ -281,9 +282,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 writeln!(out, "entry,{}", head.join(","))?;
             }
             all.rows(left, |entries, columns, rows| {
+                let mut cells = cells_of(columns);
                 for (row, entry) in entries.iter().enumerate().take(rows) {
                     let cells: Vec<String> =
-                        columns.iter().map(|column| csv(&cell(column, &column.kind, row))).collect();
+                        cells.iter_mut().map(|(column, cells)| csv(&json(cells, &column.kind, row))).collect();
                     writeln!(out, "{entry},{}", cells.join(","))?;
                 }
                 Ok(())
@@ -293,11 +295,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.json {
         return each_file(arguments, |all, left| {
             all.rows(left, |entries, columns, rows| {
+                let mut cells = cells_of(columns);
                 for (row, entry) in entries.iter().enumerate().take(rows) {
                     let mut document = serde_json::Map::new();
                     document.insert("entry".into(), (*entry).into());
-                    for (name, column) in all.names.iter().zip(columns) {
-                        document.insert(name.clone(), cell(column, &column.kind, row));
+                    for (name, (column, cells)) in all.names.iter().zip(&mut cells) {
+                        document.insert(name.clone(), json(cells, &column.kind, row));
                     }
                     serde_json::to_writer(&mut *out, &document)?;
                     writeln!(out)?;
@@ -314,10 +317,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             left_out = Some(all.left_out.clone());
         }
         all.rows(left, |entries, columns, count| {
+            let mut cells = cells_of(columns);
             rows.extend(entries.iter().enumerate().take(count).map(|(row, entry)| {
-                let mut cells = vec![entry.to_string()];
-                cells.extend(columns.iter().map(|column| shown(&cell(column, &column.kind, row))));
-                cells
+                let mut texts = vec![entry.to_string()];
+                texts.extend(cells.iter_mut().map(|(column, cells)| shown(&json(cells, &column.kind, row))));
+                texts
             }));
             Ok(())
         })
@@ -401,19 +405,20 @@ fn csv(value: &serde_json::Value) -> String {
     }
 }
 
-/// What is wanted, with names in place of patterns that some names match.
+/// What is wanted, with names in place of patterns that some names match. What matches none is an expression:
+/// `x[0]*2` is one, and `Jet_[pe]*` is not where there are such names.
 fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
-    let is_pattern =
-        |words: &str| words.contains(['*', '?']) && words.chars().all(|c| c.is_alphanumeric() || "_./*?".contains(c));
-    let names = match wanted.iter().any(|words| is_pattern(words)) {
+    let may_be_pattern = |words: &str| words.contains(['*', '?', '[']);
+    let names = match wanted.iter().any(|words| may_be_pattern(words)) {
         true => everything(dataset).1,
         false => Vec::new(),
     };
     let mut found = Vec::new();
     for words in wanted {
-        let fits = |name: &&String| is_pattern(words) && matches(words.as_bytes(), name.as_bytes());
         let before = found.len();
-        found.extend(names.iter().filter(fits).cloned());
+        if may_be_pattern(words) {
+            found.extend(names.iter().filter(|name| is_like(words, name)).cloned());
+        }
         if found.len() == before {
             found.push(words.clone());
         }
@@ -429,55 +434,27 @@ fn names<'t>(tree: &'t Tree, ids: &[BranchId]) -> Vec<&'t str> {
     branches.iter().map(|branch| if times[&*branch.name] > 1 { &*branch.path } else { &*branch.name }).collect()
 }
 
-/// One value as JSON.
-fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
-    let bounds = |offsets: u32| column.bounds(offsets, row);
-    match kind {
-        Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
-        Kind::Text { offsets, bytes } => {
-            let bytes = column.buffer(*bytes);
-            sapwood::wire::text(bytes.get(bounds(*offsets)).unwrap_or(&[])).into()
-        }
-        Kind::Opaque { offsets, .. } => format!("({} bytes)", bounds(*offsets).len()).into(),
-        Kind::List { offsets, item, .. } => bounds(*offsets).map(|row| cell(column, item, row)).collect(),
-        Kind::Fixed { len, item } => (row * len..(row + 1) * len).map(|row| cell(column, item, row)).collect(),
-        Kind::Record { .. } => {
-            kind.shown_members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
-        }
-        Kind::Pointer { class, .. } => format!("({class})").into(),
-        Kind::OneOf { tags, of } => {
-            // Values of one type follow one another: those before tell where this one is.
-            let tags = column.buffer(*tags);
-            let Some((&tag, before)) = tags.get(..=row).and_then(<[u8]>::split_last) else {
-                return serde_json::Value::Null;
-            };
-            let Some(kind) = of.get(usize::from(tag)) else { return serde_json::Value::Null };
-            cell(column, kind, before.iter().filter(|&&other| other == tag).count())
-        }
-    }
+/// Each column with what reads its values.
+fn cells_of(columns: &[Column]) -> Vec<(&Column, Cells<'_>)> {
+    columns.iter().map(|column| (column, Cells::new(column))).collect()
 }
 
-fn number_at(bytes: &[u8], number: Number, row: usize) -> serde_json::Value {
-    macro_rules! read {
-        ($type:ty) => {
-            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
-                Some(chunk) => <$type>::from_ne_bytes(*chunk),
-                None => return serde_json::Value::Null,
-            }
-        };
-    }
-    match number {
-        Number::Bool => (read!(u8) != 0).into(),
-        Number::I8 => read!(i8).into(),
-        Number::U8 => read!(u8).into(),
-        Number::I16 => read!(i16).into(),
-        Number::U16 => read!(u16).into(),
-        Number::I32 => read!(i32).into(),
-        Number::U32 => read!(u32).into(),
-        Number::I64 => read!(i64).into(),
-        Number::U64 => read!(u64).into(),
-        Number::F32 => output::number(read!(f32).to_string().parse().unwrap_or(f64::NAN)),
-        Number::F64 => output::number(read!(f64)),
+/// One value as JSON.
+fn json(cells: &mut Cells<'_>, kind: &Kind, row: usize) -> serde_json::Value {
+    match cells.at(kind, row) {
+        Cell::Bool(value) => value.into(),
+        Cell::Whole(value) => i64::try_from(value).map_or_else(|_| (value as u64).into(), Into::into),
+        // The shortest decimal of 32 bits, not that of the same number in 64.
+        Cell::F32(value) => output::number(value.to_string().parse().unwrap_or(f64::NAN)),
+        Cell::F64(value) => output::number(value),
+        Cell::Text(bytes) => sapwood::wire::text(&bytes).into(),
+        Cell::Opaque(bytes) => format!("({bytes} bytes)").into(),
+        Cell::Pointer(class) => format!("({class})").into(),
+        Cell::List(item, rows) => rows.map(|row| json(cells, item, row)).collect(),
+        Cell::Record(members) => {
+            members.into_iter().map(|(name, kind)| (name.to_string(), json(cells, kind, row))).collect()
+        }
+        _ => serde_json::Value::Null,
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod arrow;
 mod basket_search;
 mod batch;
+mod cell;
 mod column;
 mod declared;
 mod decode;
@@ -33,6 +34,7 @@ use crate::error::{Error, Result};
 pub use crate::progress::Progress;
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
+pub use cell::{Cell, Cells};
 pub use column::Column;
 pub use declared::declared;
 pub(crate) use follow::items;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use sapwood::column::{Kind, Number};
+use sapwood::column::Kind;
 use sapwood::query::Query;
-use sapwood::read::{Column, Selection};
+use sapwood::read::{Cell, Cells, Column, Selection};
 use sapwood::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -113,10 +113,14 @@ impl Rows {
         for place in 0..self.queries.len() {
             // One column is in memory at a time.
             let column = self.column(place, &passing.part(0..rows as u64));
+            let mut cells = column.as_ref().map(Cells::new);
             let mut all = self.values;
             for (row, sum) in sums[..rows].iter_mut().enumerate() {
-                let mut cell = Cell { left: MOST_VALUES, values: 0 };
-                let value = column.as_ref().map_or(Value::Null, |column| cell.value(column, &column.kind, row));
+                let mut cell = Room { left: MOST_VALUES, values: 0 };
+                let value = match (&column, &mut cells) {
+                    (Some(column), Some(cells)) => cell.value(cells, &column.kind, row),
+                    _ => Value::Null,
+                };
                 self.columns[place].push(value);
                 *sum += cell.values;
                 all += *sum;
@@ -157,52 +161,53 @@ fn id_of(dataset: &Dataset, name: &str) -> Option<usize> {
 }
 
 /// A cell of the table while it is made.
-struct Cell {
+struct Room {
     /// Values that it may still show.
     left: usize,
     /// What it has, for the sum of the answer.
     values: usize,
 }
 
-impl Cell {
+impl Room {
     /// One value. A list that is too long for a cell ends with how many items it has.
-    fn value(&mut self, column: &Column, kind: &Kind, row: usize) -> Value {
+    fn value(&mut self, cells: &mut Cells<'_>, kind: &Kind, row: usize) -> Value {
         self.left = self.left.saturating_sub(1);
         self.values += 1;
-        match kind {
-            Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
-            Kind::Text { offsets, bytes } => {
-                let bytes = column.buffer(*bytes);
-                let text = bytes.get(column.bounds(*offsets, row)).unwrap_or(&[]);
-                let text = &text[..text.len().min(MOST_LETTERS)];
+        match cells.at(kind, row) {
+            Cell::Bool(value) => value.into(),
+            Cell::Whole(value) => whole(value),
+            // The shortest decimal of 32 bits, not that of the same number in 64.
+            Cell::F32(value) => number(value.to_string().parse().unwrap_or(f64::NAN)),
+            Cell::F64(value) => number(value),
+            Cell::Text(bytes) => {
+                let text = &bytes[..bytes.len().min(MOST_LETTERS)];
                 self.values += text.len();
                 self.left = self.left.saturating_sub(text.len() / 10);
                 String::from_utf8_lossy(text).into()
             }
-            Kind::Opaque { offsets, .. } => format!("({} bytes)", column.bounds(*offsets, row).len()).into(),
-            Kind::List { offsets, item, .. } => self.list(column, item, column.bounds(*offsets, row)),
-            Kind::Fixed { len, item } => self.list(column, item, row * len..(row + 1) * len),
-            Kind::Record { .. } => {
+            Cell::Opaque(bytes) => format!("({bytes} bytes)").into(),
+            Cell::Pointer(class) => format!("({class})").into(),
+            Cell::List(item, rows) => self.list(cells, item, rows),
+            Cell::Record(kinds) => {
                 let mut members = Map::new();
-                for (name, kind) in kind.shown_members() {
-                    let value = if self.left > 0 { self.value(column, kind, row) } else { "…".into() };
+                for (name, kind) in kinds {
+                    let value = if self.left > 0 { self.value(cells, kind, row) } else { "…".into() };
                     members.insert(name.to_string(), value);
                 }
                 members.into()
             }
-            Kind::Pointer { class, .. } => format!("({class})").into(),
-            Kind::OneOf { .. } => Value::Null,
+            _ => Value::Null,
         }
     }
 
-    fn list(&mut self, column: &Column, item: &Kind, rows: Range<usize>) -> Value {
+    fn list(&mut self, cells: &mut Cells<'_>, item: &Kind, rows: Range<usize>) -> Value {
         let count = rows.len();
         let mut items = Vec::new();
         for row in rows.take(MOST_ITEMS) {
             if self.left == 0 {
                 break;
             }
-            items.push(self.value(column, item, row));
+            items.push(self.value(cells, item, row));
         }
         if items.len() < count {
             items.push(json!({ "count": count }));
@@ -211,31 +216,7 @@ impl Cell {
     }
 }
 
-fn number_at(bytes: &[u8], of: Number, row: usize) -> Value {
-    macro_rules! read {
-        ($type:ty) => {
-            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
-                Some(chunk) => <$type>::from_ne_bytes(*chunk),
-                None => return Value::Null,
-            }
-        };
-    }
-    match of {
-        Number::Bool => (read!(u8) != 0).into(),
-        Number::I8 => read!(i8).into(),
-        Number::U8 => read!(u8).into(),
-        Number::I16 => read!(i16).into(),
-        Number::U16 => read!(u16).into(),
-        Number::I32 => read!(i32).into(),
-        Number::U32 => read!(u32).into(),
-        // JSON in a browser has 53 bits.
-        Number::I64 => whole(i128::from(read!(i64))),
-        Number::U64 => whole(i128::from(read!(u64))),
-        Number::F32 => number(read!(f32).to_string().parse().unwrap_or(f64::NAN)),
-        Number::F64 => number(read!(f64)),
-    }
-}
-
+/// A whole number. JSON in a browser has 53 bits.
 fn whole(value: i128) -> Value {
     match i64::try_from(value) {
         Ok(small) if small.unsigned_abs() < 1 << 53 => small.into(),
