@@ -137,7 +137,7 @@ where
     let arguments = match in_our_words(arguments.into_iter().map(Into::into).collect()) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = writeln!(err, "sapwood: {error}");
+            output::warn(err, &error);
             return 2;
         }
     };
@@ -179,7 +179,7 @@ where
         Command::Man(arguments) => man::run(arguments, Arguments::command(), out),
     };
     for words in arguments.command.remote().map(|remote| remote.notices.take()).unwrap_or_default() {
-        let _ = writeln!(err, "sapwood: {words}");
+        output::warn(err, &words);
     }
     // What does not reach a full disk is an error.
     match outcome.and_then(|()| Ok(out.flush()?)) {
@@ -187,7 +187,7 @@ where
         Err(output::Failure::Pipe) => 0,
         Err(output::Failure::Found) => 1,
         Err(output::Failure::Read(error)) => {
-            let _ = writeln!(err, "sapwood: {error}");
+            output::warn(err, &error);
             1
         }
     }

@@ -76,6 +76,12 @@ pub(crate) fn check_output(path: impl AsRef<Path>) -> Outcome<()> {
     Ok(sapwood_store::check_output(&path.as_ref().to_string_lossy())?)
 }
 
+/// Writes a line to the standard error, without the passwords and tickets of URLs in it. Errors and warnings of all
+/// commands pass through here, so that none can forget to hide them.
+pub(crate) fn warn(err: &mut dyn Write, message: &dyn std::fmt::Display) {
+    let _ = writeln!(err, "sapwood: {}", sapwood_store::redact(&message.to_string()));
+}
+
 /// The name of an output as it may be shown.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     match path.to_str() {

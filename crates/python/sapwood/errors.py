@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-from sapwood._core import SapwoodError
+from sapwood._core import SapwoodError, redact
 
 __all__ = [
     "ExistsError",
@@ -36,6 +36,16 @@ __all__ = [
 for _name in ("kind", "file", "object", "basket", "block", "offset", "expected", "found"):
     if not hasattr(SapwoodError, _name):
         setattr(SapwoodError, _name, None)
+
+
+def _without_secrets(self: SapwoodError, *args: object) -> None:
+    """Keeps the arguments, texts without the passwords and tickets of URLs: no message can forget to hide them."""
+    super(SapwoodError, self).__init__(*(redact(arg) if isinstance(arg, str) else arg for arg in args))
+
+
+# Pickles find it under the name that users know.
+SapwoodError.__module__ = __name__
+SapwoodError.__init__ = _without_secrets  # type: ignore[assignment]
 
 
 class NotFoundError(SapwoodError, KeyError):

@@ -6,7 +6,6 @@ import atexit
 import inspect
 import io
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from sapwood import _core, errors
 from sapwood._file import session
 from sapwood._file.file import check_options, open_file
 from sapwood._file.sizes import as_bytes, every
+from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import urls
 from sapwood._remote.network import take_options
@@ -538,11 +538,11 @@ class WritableFile(WritableDirectory):
             try:
                 self.close()
             except Exception as error:
-                warnings.warn(
+                warn(
                     f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self
                 )
             else:
-                warnings.warn(words, ResourceWarning, stacklevel=2, source=self)
+                warn(words, ResourceWarning, stacklevel=2, source=self)
         except Exception:  # warnings may be errors, and there is no caller to raise them to
             pass
 

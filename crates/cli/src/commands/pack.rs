@@ -7,7 +7,7 @@ use sapwood::Error;
 use sapwood_store::{PackOptions, pack, packed_name, unpack, unpacked_name};
 use serde_json::json;
 
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
 /// Pack a file into blocks that are compressed one by one, so that it can still be read in place.
@@ -99,7 +99,7 @@ pub(crate) fn run_pack(arguments: &Pack, out: &mut dyn Write, err: &mut dyn Writ
         report.blocks
     )?;
     if let Some(advice) = advice {
-        writeln!(err, "sapwood: {advice}")?;
+        output::warn(err, &advice);
     }
     Ok(())
 }

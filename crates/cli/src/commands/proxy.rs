@@ -9,7 +9,7 @@ use sapwood::Error;
 use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
 use sapwood_store::{NetOptions, environment};
 
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was
 /// read.
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
     writeln!(out, "{}", proxy.url())?;
     out.flush()?;
     proxy.wait(&mut |words| {
-        let _ = writeln!(err, "sapwood: {words}");
+        output::warn(err, &words);
     })?;
     proxy.stop();
     Ok(())

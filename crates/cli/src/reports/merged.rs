@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use sapwood::merge::{Merged, MergedTree};
+use sapwood_store::redact;
 use serde_json::{Value, json};
 
 use crate::output::{self, Outcome};
@@ -54,7 +55,7 @@ impl Report<'_> {
             writeln!(out, "{unread} baskets were copied and not looked into: --verify inflates them")?;
         }
         for notice in &merged.notices {
-            writeln!(out, "{notice}")?;
+            writeln!(out, "{}", redact(notice))?;
         }
         for (_, error) in &merged.skipped {
             writeln!(out, "left out: {error}")?;
@@ -94,14 +95,16 @@ impl Report<'_> {
                 "embedded": part(tree.embedded),
             })
         };
-        let skipped = |(name, error): &(String, sapwood::Error)| json!({ "input": name, "why": error.to_string() });
+        let skipped =
+            |(name, error): &(String, sapwood::Error)| json!({ "input": redact(name), "why": error.to_string() });
+        let notices: Vec<_> = merged.notices.iter().map(|notice| redact(notice)).collect();
         json!({
             "output": self.output.to_string_lossy(), "bytes": merged.output_bytes, "inputs": merged.inputs,
             "input_bytes": merged.input_bytes, "requests": merged.requests, "seconds": merged.took.as_secs_f64(),
             "adler32": self.adler32.map(|sum| format!("{sum:08x}")), "objects": merged.objects,
             "trees": merged.trees.iter().map(tree).collect::<Vec<_>>(),
             "unread": merged.unread(),
-            "skipped": merged.skipped.iter().map(skipped).collect::<Vec<_>>(), "notices": merged.notices,
+            "skipped": merged.skipped.iter().map(skipped).collect::<Vec<_>>(), "notices": notices,
         })
     }
 }

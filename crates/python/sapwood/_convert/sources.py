@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 
 from sapwood._convert import hdf5, numpy_files, texts
 from sapwood._file import sizes
+from sapwood._notices import warn
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, near, not_found, place
 
@@ -302,7 +302,7 @@ def _check_columns(found: Any, schema: Any, path: str, first: str) -> None:
     if more:
         others = f" and {len(more) - 5} more" if len(more) > 5 else ""
         words = f"{path}: left out, since {first} has no such columns: {', '.join(more[:5])}{others}"
-        warnings.warn(words, stacklevel=2)
+        warn(words, stacklevel=2)
 
 
 def _fits(kind: Any, wanted: Any) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from sapwood._convert import formats
 from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
+from sapwood._notices import warn
 from sapwood._read.libraries import need
 from sapwood._write import tables
 from sapwood._write.branch_schema import counter_name, field_name, schema_of
@@ -101,7 +101,7 @@ class RootWriter:
             for name, counter in own.items():
                 other = counter_name(name)
                 words = f"branch {counter!r} counts the items of {name!r}, since {other!r} is another column"
-                warnings.warn(words, stacklevel=2)
+                warn(words, stacklevel=2)
 
     def close(self) -> None:
         """Completes the file."""

@@ -8,13 +8,13 @@ import os
 import sys
 import threading
 import uuid
-import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
 from sapwood import _core
 from sapwood._file import session
 from sapwood._file.directory import Directory
+from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, network, paths, urls
 from sapwood._tree.ntuple import NTuple
@@ -276,7 +276,7 @@ def open_file(
     opened, size = _open_source(source, threads, object_limit, answer_limit, network)
     words = None if is_being_written else _lacks(opened, size)
     if words:
-        warnings.warn(words, IncompleteFileWarning, stacklevel=3)
+        warn(words, IncompleteFileWarning, stacklevel=3)
     return opened
 
 
@@ -385,7 +385,7 @@ def _state(place: Any) -> tuple[int, ...] | None:
 def _warn(core: Any) -> None:
     """Says what a cache could not keep: it never fails a read."""
     for words in core.notices():
-        warnings.warn(words, RuntimeWarning, stacklevel=5)
+        warn(words, RuntimeWarning, stacklevel=5)
 
 
 def check_options(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, TypedDict
+
+from sapwood._notices import warn
 
 #: What only tunes how uproot fetches, caches and decodes: no result depends on it.
 QUIET = frozenset(
@@ -65,7 +66,7 @@ def ignore(others: Mapping[str, Any], what: str, stacklevel: int = 3) -> None:
             loud.remove("custom_classes")
     if loud:
         names = ", ".join(f"{name}=" for name in loud)
-        warnings.warn(
+        warn(
             f"{what}() has no use for {names}: sapwood.open(threads=...) sets all",
             UnusedArgument,
             stacklevel=stacklevel,

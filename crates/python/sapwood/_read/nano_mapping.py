@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from coffea.nanoevents.schemas.edm4hep import podio_collection_types  # type: ig
 from coffea.nanoevents.util import tuple_to_key, unquote  # type: ignore[import-untyped]
 
 from sapwood._file import file as files
+from sapwood._notices import warn
 from sapwood._read import layout, libraries, reading
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError
@@ -74,7 +74,7 @@ class Columns(BaseSourceMapping):  # type: ignore[misc]
             if name in beside and branch.interpretation.kind[0] == "record":
                 continue
             if "," in name or "!" in name:
-                warnings.warn(
+                warn(
                     f"left out {name!r}: coffea has no columns with a comma or an exclamation mark",
                     stacklevel=4,
                 )
@@ -85,7 +85,7 @@ class Columns(BaseSourceMapping):  # type: ignore[misc]
                     form, f"{name},!load", docstr=branch.title, typestr=branch.typename
                 )
             except CannotBeNanoEvents as error:
-                warnings.warn(
+                warn(
                     f"left out {name!r} ({branch.typename}): coffea has no such columns: {error}",
                     stacklevel=4,
                 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood import _core
+from sapwood._notices import warn
 from sapwood._read import ak_docs, libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.filters import Filter
@@ -66,7 +66,7 @@ def used_aliases(over: HasBranches, aliases: Mapping[str, str] | None) -> dict[s
         if not over._is_exact(name):
             used[name] = text
             continue
-        warnings.warn(
+        warn(
             f"the alias {name!r} has the name of a branch, and the branch is taken: give it another name",
             NameConflictWarning,
             stacklevel=4,
@@ -234,7 +234,7 @@ class Plan:
         if short:
             names = ", ".join(repr(output.name) for output in short[:5])  # type: ignore[attr-defined]
             more = f" and {len(short) - 5} more" if len(short) > 5 else ""
-            warnings.warn(
+            warn(
                 f"left out, as they do not have entries {selection.span[0]} to {selection.span[1]}: "
                 f"{names}{more}{place(self.tree.file_path, self.tree.object_path)}",
                 stacklevel=4,
@@ -393,7 +393,7 @@ def _load_what_can_be(
         try:
             loaded.update(load([branch], selection, bar))
         except UnsupportedError as error:
-            warnings.warn(f"left out: {error}", stacklevel=5)
+            warn(f"left out: {error}", stacklevel=5)
             plan.outputs = [
                 output
                 for output in plan.outputs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sapwood._notices import warn
 from sapwood._read.filters import Filter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def convert(
     tasks = work.tasks(files, target, format, source_format, compression, overwrite, wanted)
     done = work.run(tasks, wanted, nullable, jobs, progress)
     for words in (one.left_out for one in done if one.left_out is not None):
-        warnings.warn(words, stacklevel=2)
+        warn(words, stacklevel=2)
     return Converted([task.place for task in tasks], sum(one.entries for one in done))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, errors
 from sapwood._file.file import check_options
 from sapwood._file.sizes import as_bytes, every
+from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import network, paths, urls
 from sapwood._write.staged import sent
@@ -180,14 +180,14 @@ def merge(
             ) from None
         raise
     for words in notices:
-        warnings.warn(words, RuntimeWarning, stacklevel=2)
+        warn(words, RuntimeWarning, stacklevel=2)
     found = json.loads(document)
     if is_remote:
         found["output"] = urls.shown(target)
     found["trees"] = {tree["tree"]: MergedTree(**tree) for tree in found["trees"]}
     found["skipped"] = {each["input"]: each["why"] for each in found["skipped"]}
     for name, why in found["skipped"].items():
-        warnings.warn(f"{name!r} is left out: {why}", stacklevel=2)
+        warn(f"{name!r} is left out: {why}", stacklevel=2)
     return Merged(**found)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, errors
 from sapwood._file.file import check_options
 from sapwood._file.sizes import as_bytes
+from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, network, paths, urls
 
@@ -80,7 +80,7 @@ def pack(
     except errors.NotFoundError as error:
         raise _missing(name, error) from error.__cause__
     if advice is not None:
-        warnings.warn(advice, UserWarning, stacklevel=2)
+        warn(advice, UserWarning, stacklevel=2)
     return Packed(target, bytes_, packed_bytes, blocks)
 
 

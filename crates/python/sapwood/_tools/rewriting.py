@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, errors
 from sapwood._file import file
 from sapwood._file.sizes import as_bytes, every
+from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
@@ -190,16 +190,16 @@ def rewrite(
         )
     for path, before, after, reason, _, also_kept, notes in made:
         if reason is not None:
-            warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
+            warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
         for name in also_kept:
             if (dropped := as_match(drop)) and dropped(name):
                 words = f"{name} stays in spite of drop=, since what is kept needs it"
-                warnings.warn(f"{path!r}: {words}", stacklevel=2)
+                warn(f"{path!r}: {words}", stacklevel=2)
         for note in notes:
-            warnings.warn(f"{path!r}: {note}", stacklevel=2)
+            warn(f"{path!r}: {note}", stacklevel=2)
         lost = Figures(*before).entries - Figures(*after).entries
         if to is not None and lost and path not in entries:
-            warnings.warn(
+            warn(
                 f"{path!r}: nothing is left of what held values, so its {lost} entries are gone, too",
                 stacklevel=2,
             )
