@@ -250,7 +250,11 @@ impl<'s> Binder<'s> {
                     }
                 }
             }
-            for item in items {
+            while let Some(item) = items.next() {
+                if let Item::Rest = item {
+                    level = level.max(value.depth.saturating_sub(items.len()));
+                    continue;
+                }
                 value = self.item(text, value, item, &mut level, counts_entries, at)?;
             }
         }
@@ -266,10 +270,6 @@ impl<'s> Binder<'s> {
         from_end: bool,
         at: usize,
     ) -> Result<Bound> {
-        if let Item::Rest = item {
-            *level = of.depth;
-            return Ok(of);
-        }
         if *level >= of.depth {
             let words = match of.depth {
                 0 => "this is one value an entry: it has no items".to_owned(),
@@ -335,6 +335,8 @@ impl<'s> Binder<'s> {
                     return Ok(made(Op::Mask { of, level: here, mask: Box::new(by) }, depth, in_loop));
                 }
                 let levels = depth - 1 + by.depth.saturating_sub(here);
+                // The lists of the index come first: what follows is an index of the levels below them.
+                *level = here.max(by.depth);
                 let in_loop = in_loop || by.in_loop;
                 made(Op::PickBy { of, level: here, by: Box::new(by) }, levels, in_loop)
             }

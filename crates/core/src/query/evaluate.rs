@@ -86,6 +86,16 @@ impl Rows<'_> {
             }
             return Ok(());
         }
+        if let Op::PickBy { of: lists, level, by } = &of.op {
+            // An index uses up its list, and what is below is not part of the loop.
+            if lists.in_loop {
+                self.lists_of(lists, into)?;
+            } else if *level > 0 {
+                let frame = self.value(lists)?.frame.outer(*level);
+                into.push(Value { frame, data: Data::One(Scalar::Bool(true)), present: None });
+            }
+            return self.lists_of(by, into);
+        }
         of.parts().into_iter().try_for_each(|part| self.lists_of(part, into))
     }
 
@@ -154,12 +164,20 @@ impl Rows<'_> {
                 (Op::Column(place, path), Some(picked)) if *level == 0 => {
                     index::pick_of_rows(&self.loaded(of, *place, path)?, picked, *item, *from_end)?
                 }
-                _ => index::pick(&self.value(of)?, *level, *item, *from_end)?,
+                _ => {
+                    let value = self.value(of)?;
+                    index::pick(&value, below_loop(of, &value, *level), *item, *from_end)?
+                }
             },
             Op::PickBy { of, level, by } => {
-                index::pick_by(&self.value(of)?, *level, self.value(by)?, |values| self.align(values))?
+                let value = self.value(of)?;
+                let level = below_loop(of, &value, *level);
+                index::pick_by(&value, level, self.value(by)?, |values| self.align(values))?
             }
-            Op::Slice { of, level, slice } => index::slice(&self.value(of)?, *level, *slice)?,
+            Op::Slice { of, level, slice } => {
+                let value = self.value(of)?;
+                index::slice(&value, below_loop(of, &value, *level), *slice)?
+            }
             Op::Mask { of, level, mask } => {
                 let mask = self.value(mask)?.spread()?;
                 index::masked(&self.value(of)?.spread()?, *level, &mask)?
@@ -338,6 +356,11 @@ impl Rows<'_> {
         });
         Ok(Value { frame, data, present })
     }
+}
+
+/// The level of a value that an index counts. A value that asks for its loop has the loop's levels in front of its own.
+fn below_loop(of: &Bound, value: &Value, level: usize) -> usize {
+    level + value.depth().saturating_sub(of.depth)
 }
 
 /// How many items of each row pass.

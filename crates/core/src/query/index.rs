@@ -124,7 +124,8 @@ fn positions(by: &Value) -> Result<Vec<Option<i64>>> {
     Ok(wholes.iter().enumerate().map(position).collect())
 }
 
-/// The item of each list that another value names; `align` makes one loop of both.
+/// The item of each list that another value names; `align` makes one loop of both. The levels of the answer are those of
+/// the loop, then those below the picked one.
 pub(super) fn pick_by(
     value: &Value,
     level: usize,
@@ -133,37 +134,20 @@ pub(super) fn pick_by(
 ) -> Result<Value> {
     let of = level_of(value, level)?;
     let offsets = of.offsets()?;
-    if by.depth() <= level {
-        // One for each list that the loop has: where lengths differ, some are left out.
-        let lists = value.frame.items_above(level)?;
-        let lists = Value::numbers(value.frame.outer(level), (0..lists as i64).collect());
-        let (frame, aligned) = align(vec![lists, by])?;
-        let Ok([lists, by]) = <[Value; 2]>::try_from(aligned) else { return Err(Error::internal("an index is lost")) };
-        let Data::Numbers(lists) = &lists.data else { return Err(super::fault::no_number()) };
-        let by = by.spread()?;
-        let places = positions(&by)?;
-        let lists = lists.as_i64()?;
-        let chosen = lists.iter().zip(places).map(|(&list, at)| {
-            let (first, len) = of.bounds(offsets, list as usize);
-            place(at?, len, false).map(|at| first + at)
-        });
-        return taken(value, level, chosen.collect(), frame.levels);
-    }
-    if level > 0 {
-        return Err(Error::mismatch("lists of positions can be taken of the outermost lists only"));
-    }
-    // Lists of positions: the answer has their form.
+    // The number of each list: where lengths differ, the loop leaves some out.
+    let lists = value.frame.items_above(level)?;
+    let lists = Value::numbers(value.frame.outer(level), (0..lists as i64).collect());
+    let (frame, aligned) = align(vec![lists, by])?;
+    let Ok([lists, by]) = <[Value; 2]>::try_from(aligned) else { return Err(Error::internal("an index is lost")) };
+    let Data::Numbers(lists) = &lists.data else { return Err(super::fault::no_number()) };
     let by = by.spread()?;
-    let mut row_of = Vec::with_capacity(by.frame.items()?);
-    for (row, items) in by.frame.row_items()?.into_iter().enumerate() {
-        row_of.extend(std::iter::repeat_n(row, items));
-    }
-    let chosen = positions(&by)?.into_iter().zip(&row_of).map(|(at, &row)| {
-        let (first, len) = of.bounds(offsets, row);
+    let places = positions(&by)?;
+    let lists = lists.as_i64()?;
+    let chosen = lists.iter().zip(places).map(|(&list, at)| {
+        let (first, len) = of.bounds(offsets, list as usize);
         place(at?, len, false).map(|at| first + at)
     });
-    let chosen: Vec<Option<usize>> = chosen.collect();
-    taken(value, level, chosen, by.frame.levels.clone())
+    taken(value, level, chosen.collect(), frame.levels)
 }
 
 /// Some items of each list of a level.
