@@ -9,6 +9,8 @@ use crate::wire::{Reader, Writer};
 pub const BIG_FILE: u64 = 2_000_000_000;
 /// Added to `version` in files with 64-bit offsets.
 const BIG_VERSION: i32 = 1_000_000;
+/// Versions of ROOT are below this one: 10.00/00.
+const NEWEST_VERSION: i32 = 100_000;
 /// Bytes of the header up to the UUID, which files of ROOT 2 lack: with offsets of 32 bits, and of 64.
 const SMALL_BYTES: usize = 45;
 const BIG_BYTES: usize = 57;
@@ -100,6 +102,9 @@ impl Header {
         whole(SMALL_BYTES)?;
         let version = reader.i32()?;
         let big = version >= BIG_VERSION;
+        // uproot 4.1 to 5.3 took the million off at each update of a small file.
+        let lowered = (version < 0).then(|| version.rem_euclid(BIG_VERSION)).filter(|plain| *plain < NEWEST_VERSION);
+        let version = lowered.unwrap_or(version);
         whole(if big { BIG_BYTES } else { SMALL_BYTES })?;
         let begin = reader.u32()?;
         let offset = |reader: &mut Reader<'_>| if big { reader.u64() } else { reader.u32().map(u64::from) };
@@ -185,6 +190,19 @@ mod tests {
         let big = Header { units: 8, end: 1 << 40, seek_free: 5 << 32, ..small };
         assert_eq!(Header::read(&big.to_bytes()).unwrap(), big);
         assert_eq!(big.to_bytes().len(), 75);
+    }
+
+    #[test]
+    fn a_version_that_uproot_lowered_is_that_of_root() {
+        let header = Header { end: 7777, uuid: [7; 16], ..Header::default() };
+        for updates in [1, 3] {
+            let mut bytes = header.to_bytes();
+            bytes[4..8].copy_from_slice(&(header.version - updates * BIG_VERSION).to_be_bytes());
+            assert_eq!(Header::read(&bytes).unwrap(), header);
+        }
+        let mut bytes = header.to_bytes();
+        bytes[4..8].copy_from_slice(&(-1_i32).to_be_bytes());
+        assert!(Header::read(&bytes).is_err());
     }
 
     #[test]
