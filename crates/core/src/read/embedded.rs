@@ -14,6 +14,9 @@ pub(crate) fn is_displaced(tree: &Tree, id: u32) -> bool {
     }
 }
 
+/// `fFlag` of baskets without offsets that depend on the values: these can be computed (`kGenerateOffsetMap`).
+const LEFT_OUT: u32 = 80;
+
 /// Basket object `id` of the tree's record.
 pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
     let row = tree.object.table().get(id).ok_or_else(|| Error::malformed("an embedded basket was not decoded"))?;
@@ -42,5 +45,6 @@ pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
         number("fNevBuf")? as usize,
         number("fNevBufSize")? as usize,
         ints("fEntryOffset")?,
+        number("fFlag")? >= LEFT_OUT,
     )
 }

@@ -236,19 +236,25 @@ pub struct Unsealed<'m> {
 }
 
 impl<'m> Unsealed<'m> {
-    /// An embedded basket: `buffer` begins with space for a key, `offsets` are native-endian.
+    /// An embedded basket: `buffer` begins with space for a key, `offsets` are native-endian, unless they were left
+    /// out.
     pub fn embedded(
         buffer: &'m [u8],
         keylen: u32,
         entries: usize,
         entry_bytes: usize,
         offsets: &'m [u8],
+        are_left_out: bool,
     ) -> Result<Self> {
         let data = buffer.get(keylen as usize..).ok_or_else(|| {
             Error::malformed("an embedded basket is shorter than its key")
                 .wanted(u64::from(keylen), buffer.len() as u64)
         })?;
-        let offsets = if offsets.is_empty() { Offsets::Fixed(entry_bytes) } else { Offsets::Native(offsets) };
+        let offsets = match (are_left_out, offsets.is_empty()) {
+            (true, _) => Offsets::LeftOut,
+            (false, true) => Offsets::Fixed(entry_bytes),
+            (false, false) => Offsets::Native(offsets),
+        };
         Ok(Self { data, keylen, entries, offsets, displacements: &[] })
     }
 
