@@ -43,6 +43,18 @@ fn by_class(layouts: &[Layout]) -> Known {
 }
 
 const LAYOUTS: &[Layout] = &[
+    // `TMaterial::Streamer`, `TMixture::Streamer`: in another order than their StreamerInfo, arrays with their length.
+    ("TMaterial", 3..=3, "base:TNamed@1 fNumber:3 fA:5 fZ:5 fDensity:5 base:TAttFill@2 fRadLength:5 fInterLength:5"),
+    ("TMixture", 1..=1, "base:TMaterial@3 fNmixt:3 fAmixt:62:TArrayF fZmixt:62:TArrayF fWmixt:62:TArrayF"),
+    // `TImagePalette::Streamer`: arrays without the byte before them.
+    (
+        "TImagePalette",
+        2..=2,
+        "base:TObject@1 fNumPoints:13 fPoints*8!:fNumPoints fColorRed*12!:fNumPoints fColorGreen*12!:fNumPoints \
+         fColorBlue*12!:fNumPoints fColorAlpha*12!:fNumPoints",
+    ),
+    // A file that holds nothing but an image describes neither of the two.
+    ("TAttImage", 1..=1, "fImageQuality:3 fImageCompression:13 fConstRatio:18 fPalette:61:TImagePalette"),
     // `RooRealVar::Streamer`: the shared properties stand within its byte count, whatever its StreamerInfo says.
     ("RooRealVar", 1..=1, "base:RooAbsRealLValue@1 fitMin:8 fitMax:8 fitBins:3 _error:8 _asymErrLo:8 _asymErrHi:8"),
     ("RooRealVar", 2..=2, "base:RooAbsRealLValue@1 _error:8 _asymErrLo:8 _asymErrHi:8 _binning:64:RooAbsBinning*"),
