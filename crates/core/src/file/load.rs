@@ -237,7 +237,10 @@ impl Inner {
                              `sapwood recover` brings back what is whole";
                 return Err(Error::malformed(words).wanted(self.header.end, self.identity.len));
             }
-            return Ok(Arc::new(Registry::new(Vec::new(), file_version)));
+            return Ok(Arc::new(match self.header.seek_info {
+                0 => Registry::of_root(file_version),
+                _ => Registry::new(Vec::new(), file_version),
+            }));
         };
         let stored = self.stored_payload(&key)?;
         let description = Description { stored, keylen: key.keylen, objlen: key.objlen, file_version };

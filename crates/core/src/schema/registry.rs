@@ -37,6 +37,8 @@ pub struct Registry {
     /// What members of classes that are `TClonesArray` hold, where that is known: by class and member.
     clones: HashMap<(Arc<str>, Arc<str>), Arc<ClonesForm>>,
     is_for_writing: bool,
+    /// Whether nothing describes the classes of the file: they are ROOT's own, in the versions of ROOT 6.40.
+    is_assumed: bool,
     file_version: i32,
 }
 
@@ -67,6 +69,12 @@ impl Registry {
             versions.extend_from_slice(layouts);
         }
         registry
+    }
+
+    /// The classes of ROOT's own, for a file that describes none: its writer died before it did so.
+    pub(crate) fn of_root(file_version: i32) -> Self {
+        let infos = StreamerInfo::all_of_root().map(|info| (**info).clone()).collect();
+        Self { is_assumed: true, ..Self::new(infos, file_version) }
     }
 
     /// The same, for writing values alone; and what members that are `TClonesArray` hold, by class and member.
@@ -130,6 +138,11 @@ impl Registry {
     /// One version of a class: by checksum where one is given, then by version, then the newest.
     pub fn info(&self, class: &str, version: Option<i32>, checksum: Option<u32>) -> Option<&Arc<StreamerInfo>> {
         let versions = self.versions(class);
+        // Another version than the assumed one has another layout.
+        let is_other = |version| !versions.iter().any(|info| info.version == version);
+        if self.is_assumed && version.is_some_and(is_other) {
+            return None;
+        }
         let by_checksum = checksum.filter(|&sum| sum != 0);
         by_checksum
             .and_then(|sum| versions.iter().find(|info| info.checksum == sum))
