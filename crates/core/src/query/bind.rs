@@ -77,6 +77,13 @@ impl<'s> Binder<'s> {
             Node::Text(value) => Ok(constant(at, Scalar::Text(value.as_str().into()))),
             Node::Name(_) | Node::Member(..) | Node::Index(..) => self.path(text, expr),
             Node::Size(of) => self.size(text, of, at),
+            Node::Length(of) => match self.bind(text, of) {
+                Ok(of) if of.of == Of::Text => {
+                    let (depth, in_loop) = (of.depth, of.in_loop);
+                    Ok(Bound { op: Op::Length(Box::new(of)), at, depth, of: computed(Wide::I64), in_loop })
+                }
+                _ => self.size(text, of, at),
+            },
             Node::Call(name, arguments) => self.call(text, expr, name, arguments),
             Node::Unary(operator, of) => {
                 let of = self.bind(text, of)?;

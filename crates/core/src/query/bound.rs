@@ -58,6 +58,8 @@ pub(super) enum Op {
     },
     /// How many items the lists of a level have.
     Size(Box<Bound>, usize),
+    /// How many characters each text has.
+    Length(Box<Bound>),
     /// How many innermost items an entry has.
     Count(Box<Bound>),
     /// Over all items of an entry, which may have to meet a condition.
@@ -78,7 +80,7 @@ impl Bound {
     /// The values that it is computed of, in its own loop.
     pub(super) fn parts(&self) -> Vec<&Self> {
         match &self.op {
-            Op::Unary(_, of) | Op::Pairs(of, _) | Op::Size(of, _) | Op::ReduceInner(_, of) => vec![of],
+            Op::Unary(_, of) | Op::Length(of) | Op::Pairs(of, _) | Op::Size(of, _) | Op::ReduceInner(_, of) => vec![of],
             Op::Pick { of, .. } | Op::Slice { of, .. } => vec![of],
             Op::PickBy { of, by, .. } => vec![of, by],
             Op::Mask { of, mask, .. } => vec![of, mask],

@@ -182,6 +182,12 @@ impl Rows<'_> {
                 let mask = self.value(mask)?.spread()?;
                 index::masked(&self.value(of)?.spread()?, *level, &mask)?
             }
+            Op::Length(of) => {
+                let value = self.value(of)?.spread()?;
+                let Data::Texts(texts) = &value.data else { return Err(Error::internal("a number has no length")) };
+                let lengths: Vec<i64> = texts.iter()?.map(|text| text.len() as i64).collect();
+                Value { data: Data::Numbers(super::number::Numbers::of(lengths)), ..value }
+            }
             Op::Size(of, level) => index::sizes(&self.alone(of)?.frame, *level)?,
             Op::Count(of) => {
                 let value = self.alone(of)?;

@@ -1,7 +1,7 @@
 //! Functions that an expression may call: names of C, of ROOT (`TMath`) and of NumPy.
 
 use super::compute::text_items;
-use super::names::{Kernel, PLAIN, TMATH};
+use super::names::{ANGLES, Kernel, PLAIN, TMATH};
 use super::number::{Numbers, Side, Wide};
 use super::shapes::SHAPES;
 use super::value::{Data, Scalar};
@@ -21,6 +21,9 @@ impl Function {
         let of = |table: &'static [(&'static str, Kernel)], name: &str| {
             table.iter().find(|(known, _)| *known == name).map(|&(_, kernel)| Self { kernel })
         };
+        if let Some(found) = of(ANGLES, name) {
+            return Some(found);
+        }
         match (root, name.strip_prefix("ROOT::Math::")) {
             (Some(name), _) => of(TMATH, name),
             (None, Some(name)) => of(SHAPES, name),
@@ -32,7 +35,8 @@ impl Function {
     pub(super) fn names() -> impl Iterator<Item = String> {
         let plain = PLAIN.iter().map(|(name, _)| (*name).to_owned());
         let shapes = SHAPES.iter().map(|(name, _)| format!("ROOT::Math::{name}"));
-        plain.chain(TMATH.iter().map(|(name, _)| format!("TMath::{name}"))).chain(shapes)
+        let angles = ANGLES.iter().map(|(name, _)| (*name).to_owned());
+        plain.chain(angles).chain(TMATH.iter().map(|(name, _)| format!("TMath::{name}"))).chain(shapes)
     }
 
     /// How many arguments it takes, at least and at most.

@@ -224,6 +224,63 @@ pub(super) const TMATH: &[(&str, Kernel)] = &[
     ("Voigt", Many(special::voigt, 3, &[4.0])),
 ];
 
+/// Differences of angles, by their whole names: methods and functions of ROOT's vectors.
+pub(super) const ANGLES: &[(&str, Kernel)] = &[
+    ("ROOT::Math::VectorUtil::Phi_0_2pi", One(|x| turned(x, 0.0))),
+    ("ROOT::Math::VectorUtil::Phi_mpi_pi", One(phi_mpi_pi)),
+    ("ROOT::VecOps::DeltaPhi", Many(delta_phi, 2, &[consts::PI])),
+    ("ROOT::VecOps::DeltaR", Many(delta_r, 4, &[consts::PI])),
+    ("TVector2::Phi_0_2pi", One(|x| turned(x, 0.0))),
+    ("TVector2::Phi_mpi_pi", One(|x| turned(x, -consts::PI))),
+];
+
+/// The angle from `low` on, below a full turn more: `TVector2::Phi_mpi_pi`, `TVector2::Phi_0_2pi`.
+fn turned(mut x: f64, low: f64) -> f64 {
+    const TURN: f64 = 2.0 * consts::PI;
+    if !x.is_finite() {
+        return f64::NAN;
+    }
+    // ROOT takes off one turn after the other; of large angles that would take for ever.
+    if x.abs() > 1e4 {
+        x %= TURN;
+    }
+    while x >= low + TURN {
+        x -= TURN;
+    }
+    while x < low {
+        x += TURN;
+    }
+    x
+}
+
+/// As in `ROOT::Math::VectorUtil`, which has +pi and not -pi.
+fn phi_mpi_pi(x: f64) -> f64 {
+    if x > -consts::PI && x <= consts::PI {
+        return x;
+    }
+    let found = turned(x, -consts::PI);
+    if found == -consts::PI { consts::PI } else { found }
+}
+
+/// The second angle minus the first, in half a turn `c` to both sides.
+fn delta_phi(of: &[f64]) -> f64 {
+    let [first, second, c] = *of else { return f64::NAN };
+    let found = (second - first) % (2.0 * c);
+    if found < -c {
+        found + 2.0 * c
+    } else if found > c {
+        found - 2.0 * c
+    } else {
+        found
+    }
+}
+
+/// The distance of two directions: eta of both, then phi of both.
+fn delta_r(of: &[f64]) -> f64 {
+    let [eta1, eta2, phi1, phi2, c] = *of else { return f64::NAN };
+    ((eta1 - eta2).powi(2) + delta_phi(&[phi1, phi2, c]).powi(2)).sqrt()
+}
+
 fn roots(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value.sqrt()).collect()
 }

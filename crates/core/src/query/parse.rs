@@ -51,6 +51,14 @@ pub fn split_expressions(text: &str) -> Result<Vec<String>> {
     Ok(parse_list(text)?.into_iter().filter_map(|expr| Some(text.get(expr.span)?.trim().to_owned())).collect())
 }
 
+/// What to write instead of Python's words.
+const WRITE_SIGNS: &str = "write && for 'and', || for 'or', ! for 'not' and c ? a : b for a choice";
+
+/// Whether a name is a word of Python. As the name of a branch it is a value like any other.
+fn is_word(name: &str) -> bool {
+    ["and", "or", "not", "if", "else", "lambda", "in", "is"].contains(&name)
+}
+
 struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Placed>,
@@ -105,12 +113,17 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Whether the last token is a word of Python that was taken for a name.
+    fn follows_word(&self) -> bool {
+        let last = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        matches!(last, Some(Placed { token: Token::Name(name), .. }) if is_word(name))
+    }
+
     fn end(&self) -> Result<()> {
         match self.token() {
             Token::End => Ok(()),
-            Token::Name(name) if ["and", "or", "not"].contains(&name.as_str()) => {
-                Err(fault(self.text, self.start(), "write && for 'and', || for 'or' and ! for 'not'"))
-            }
+            Token::Name(name) if is_word(name) => Err(fault(self.text, self.start(), WRITE_SIGNS)),
+            _ if self.follows_word() => Err(fault(self.text, self.start(), WRITE_SIGNS)),
             Token::Sign("=") => Err(fault(self.text, self.start(), "write == to compare")),
             Token::Sign(":") => {
                 Err(fault(self.text, self.start(), "':' stands between the axes of a histogram; here is one value"))
@@ -264,7 +277,7 @@ impl<'t> Parser<'t> {
                     self.size_call()?;
                     match of.node {
                         Node::Size(_) => of.node,
-                        _ => Node::Size(Box::new(of)),
+                        _ => Node::Length(Box::new(of)),
                     }
                 } else {
                     let Token::Name(name) = self.token() else {
@@ -340,9 +353,8 @@ impl<'t> Parser<'t> {
             Token::Text(text) => Node::Text(text),
             Token::Name(name) => {
                 self.at += 1;
-                if ["and", "or", "not", "if", "else", "lambda", "in", "is"].contains(&name.as_str()) {
-                    let words = "write && for 'and', || for 'or', ! for 'not' and c ? a : b for a choice";
-                    return Err(fault(self.text, start, words));
+                if is_word(&name) && self.is("(") {
+                    return Err(fault(self.text, start, WRITE_SIGNS));
                 }
                 let opened = self.start();
                 if !self.take("(") {
@@ -395,6 +407,7 @@ mod tests {
             Node::Name(name) => name.clone(),
             Node::Member(of, name) => format!("{}.{name}", shown(of)),
             Node::Size(of) => format!("@{}", shown(of)),
+            Node::Length(of) => format!("{}.size()", shown(of)),
             Node::Call(name, of) => format!("{name}({})", of.iter().map(shown).collect::<Vec<_>>().join(",")),
             Node::Unary(operator, of) => format!("{operator:?}({})", shown(of)),
             Node::Binary(operator, a, b) => format!("({} {operator:?} {})", shown(a), shown(b)),

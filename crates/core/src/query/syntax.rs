@@ -25,6 +25,8 @@ pub(super) enum Node {
     Index(Box<Expr>, Vec<Item>),
     /// `@of`, with or without `.size()`: the list itself instead of its items.
     Size(Box<Expr>),
+    /// `of.size()`, `of.length()`: of a list its items, of texts the characters of each.
+    Length(Box<Expr>),
     Call(String, Vec<Expr>),
     Unary(Unary, Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
@@ -153,7 +155,7 @@ impl Node {
         };
         match self {
             Self::Whole(_) | Self::Fraction(_) | Self::Text(_) | Self::Name(_) => 0,
-            Self::Member(of, _) | Self::Size(of) | Self::Unary(_, of) => of.height,
+            Self::Member(of, _) | Self::Size(of) | Self::Length(of) | Self::Unary(_, of) => of.height,
             Self::Index(of, items) => items.iter().map(of_item).max().unwrap_or(0).max(of.height),
             Self::Call(_, of) => of.iter().map(|of| of.height).max().unwrap_or(0),
             Self::Binary(_, a, b) => a.height.max(b.height),

@@ -278,6 +278,8 @@ fn in_tree(tree: &Tree, below: Option<BranchId>, name: &str) -> Option<Found> {
         }
     }
     find(&|branch| is_path(&branch.path, name))
+        .or_else(|| find(&|branch| is_full_name(branch, name)))
+        .or_else(|| find(&|branch| is_member_path(branches, branch, name)))
         .or_else(|| find(&|branch| &*branch.name == name))
         .or_else(|| find(&|branch| branch.name.trim_end_matches('.') == name))
         .or_else(|| branches.iter().find_map(|branch| in_leaves(branch, name)))
@@ -308,6 +310,33 @@ fn in_ntuple(ntuple: &NTuple, below: Option<FieldId>, name: &str) -> Option<Foun
 /// Whether a path with slashes is a name with points.
 fn is_path(path: &str, name: &str) -> bool {
     path.len() == name.len() && path.bytes().zip(name.bytes()).all(|(a, b)| a == b || a == b'/' && b == b'.')
+}
+
+/// Whether a name is what `TBranch::GetFullName` returns: the name of the top branch before that of the branch, which
+/// may leave out the branches in between. Extents are not part of it.
+fn is_full_name(branch: &Branch, name: &str) -> bool {
+    let Some((top, _)) = branch.path.split_once('/') else { return false };
+    let own = branch.name.split('[').next().unwrap_or_default();
+    match top.ends_with('.') {
+        // Its point makes it a part of the names below.
+        true => own == name,
+        false => name.strip_prefix(top).and_then(|rest| rest.strip_prefix('.')) == Some(own),
+    }
+}
+
+/// Whether a name has the members that lead to a branch, as C++ would: members of a base are members of the class.
+fn is_member_path(branches: &[Branch], branch: &Branch, name: &str) -> bool {
+    let (mut at, mut rest) = (branch, name);
+    loop {
+        let plain = at.name.trim_end_matches('.');
+        let Some(parent) = at.parent.and_then(|id| branches.get(id)) else { return rest == plain };
+        if at.element.as_ref().is_none_or(|element| element.kind != element_kind::BASE) {
+            let own = plain.split('[').next().and_then(|own| own.rsplit('.').next()).unwrap_or_default();
+            let Some(before) = rest.strip_suffix(own).and_then(|before| before.strip_suffix('.')) else { return false };
+            rest = before;
+        }
+        at = parent;
+    }
 }
 
 /// Whether a name ends with a point and another name.

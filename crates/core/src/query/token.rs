@@ -68,12 +68,17 @@ fn has_digit(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_some_and(u8::is_ascii_digit)
 }
 
-/// Bytes of the name that a text begins with: `::` joins its parts, and a `$` ends it.
+/// Bytes of the name that a text begins with: `::` joins its parts, and a `$` ends it. A `#` may stand within, as in
+/// podio's `Particle#0`.
 fn name_len(rest: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut len = 0;
     loop {
         len += rest[len..].chars().take_while(|&c| is_part(c)).map(char::len_utf8).sum::<usize>();
+        if rest[len..].strip_prefix('#').and_then(|more| more.chars().next()).is_some_and(is_part) {
+            len += 1;
+            continue;
+        }
         if rest[len..].starts_with('$') {
             return len + 1;
         }
