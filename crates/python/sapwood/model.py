@@ -138,7 +138,7 @@ class Model:
         return self._of(found[0])
 
     def _find(self, name: str) -> tuple[Any] | None:
-        return _member(self._value, name)
+        return find_member(self._value, name)
 
     @property
     def name(self) -> str:
@@ -250,11 +250,12 @@ def _base(value: Any, classname: str) -> Any:
     return None
 
 
-def _member(value: Any, name: str) -> tuple[Any] | None:
+def find_member(value: Any, name: str) -> tuple[Any] | None:
+    """A member of a record or of its bases, in a tuple; ``None`` if there is none."""
     if name in value.members:
         return (value.members[name],)
     for base in value.bases:
-        found = _member(base, name)
+        found = find_member(base, name)
         if found is not None:
             return found
     return None

@@ -114,7 +114,7 @@ impl Histogram {
     fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
         let (draft, bases) = flattened(record, false)?;
         let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
-        run(record.py(), || hist::Histogram::from_derived(draft, &bases)).map(Self)
+        run(record.py(), || hist::Histogram::from_derived(draft, &bases)?.finished()).map(Self)
     }
 
     /// What bins hold, in the type of the class.

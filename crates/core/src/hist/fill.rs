@@ -40,9 +40,33 @@ impl Histogram {
         Ok(())
     }
 
+    /// The same with buffered entries in its bins, as ROOT shows it: those wait for limits of the axes, or for more of
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) where buffered entries need too many bins.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut histogram = Histogram::new("TH1D", [Axis::regular(2, 0.0, 2.0)?])?;
+    /// histogram.fill(&[0.5], 1.0)?;
+    /// assert_eq!(histogram.finished()?.values(), [0.0, 1.0, 0.0, 0.0]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn finished(mut self) -> Result<Self> {
+        self.empty_buffer(false)?;
+        Ok(self)
+    }
+
     /// Axes that hold all that is to be filled, where they have no limits or can grow.
     fn fit_axes<'f>(&mut self, fills: impl Iterator<Item = &'f [f64]> + Clone) -> Result<()> {
         let automatic = !self.has_limits();
+        if automatic && self.is_in_powers_of_two() {
+            return Err(Error::unsupported("automatic bins in powers of two are not known before ROOT chose them"));
+        }
         let dimension = self.dimension;
         if !automatic && !self.axes[..dimension].iter().all(|axis| axis.can_extend()) {
             return Ok(());

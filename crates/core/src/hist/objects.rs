@@ -28,7 +28,8 @@ pub fn is_part(class: &str) -> bool {
 }
 
 impl Histogram {
-    /// The histogram that an object is: one of its classes, or of a class that is derived from one. What else its
+    /// The histogram that an object is: one of its classes, or of a class that is derived from one, with [buffered
+    /// entries in its bins](Self::finished). What else its
     /// pointers lead to, functions say, is not taken along; [`File::draft`](crate::File::draft) and
     /// [`from_draft`](Self::from_draft) keep it.
     ///
@@ -50,7 +51,7 @@ impl Histogram {
         let mut bases = Vec::new();
         base_names(&members, &mut bases);
         let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
-        Self::from_derived(draft_of(&members, object.class(), 0)?, &bases)
+        Self::from_derived(draft_of(&members, object.class(), 0)?, &bases)?.finished()
     }
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -12,19 +14,54 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood._read.libraries import need
-from sapwood.errors import MalformedError, MismatchError, UnsupportedError
-from sapwood.model import Model
+from sapwood.errors import MalformedError, MismatchError, SapwoodError, UnsupportedError
+from sapwood.model import Model, find_member
 from sapwood.models.axis import METADATA, Axis
 
 Array = NDArray[Any]
 _LETTERS = "xyz"
 
 
+#: Members that change when entries in the buffer of a histogram are put into its bins.
+_FILLED = re.compile(r"f[XYZ]axis|fNcells|fEntries|fTsumw\w*|fN|fArray|fSumw2|fBinEntries|fBinSumw2|fBuffer")
+
+
+def _finished(value: Any) -> Any:
+    """The record of a histogram with buffered entries in its bins: ROOT does so when it is looked at
+    (``TH1::BufferEmpty``)."""
+    found = find_member(value, "fBuffer")
+    if found is None or found[0] is None or len(found[0]) == 0 or not found[0][0] > 0:
+        return value
+    import sapwood
+
+    try:
+        draft = _core.Histogram.of(value).draft()
+    except SapwoodError:
+        # Whoever asks for its bins gets the error; all else of it can be read.
+        return value
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file["finished"] = draft
+    filled = sapwood.open(memory)["finished"]._value
+
+    def replaced(record: Any) -> Any:
+        members = {}
+        for name, member in record.members.items():
+            new = find_member(filled, name) if _FILLED.fullmatch(name) else None
+            members[name] = member if new is None else new[0]
+        return _core.Struct(record.classname, [replaced(base) for base in record.bases], members)
+
+    return replaced(value)
+
+
 class Hist(Model):
     """A histogram: axes, values, variances. With ``flow``, each direction begins with its underflow bin and
-    ends with its overflow bin."""
+    ends with its overflow bin. Entries that were still in its buffer are in its bins."""
 
     _ndim = 0
+
+    def __init__(self, value: Any, identity: Any = None) -> None:
+        super().__init__(_finished(value), identity)
 
     @property
     def kind(self) -> str:
@@ -69,15 +106,16 @@ class Hist(Model):
         return self._reshape(self._native.cells(), flow)
 
     def variances(self, flow: bool = False) -> Array:
-        """Square of the error of each bin: the sum of squared weights, or the content where none was
-        summed."""
+        """Square of the error of each bin: the sum of squared weights, or the content without its sign if none
+        was summed."""
         sums = self._native.sumw2()
-        squares = np.asarray(self._native.cells() if sums is None else sums, "float64")
-        return self._reshape(np.where(squares < 0, 0.0, squares), flow)
+        squares = np.abs(np.asarray(self._native.cells(), "float64")) if sums is None else np.asarray(sums)
+        return self._reshape(squares, flow)
 
     def errors(self, flow: bool = False) -> Array:
-        """Error of each bin."""
-        return np.sqrt(self.variances(flow))
+        """Error of each bin; NaN for a sum of squares that is negative."""
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(self.variances(flow))
 
     def counts(self, flow: bool = False) -> Array:
         """How many entries each bin has, effectively; for a histogram without weights its values."""
@@ -203,7 +241,7 @@ class PolyHist(Hist):
 
     def variances(self, flow: bool = False) -> Array:
         """Square of the error of each polygon."""
-        return np.maximum(self.values(flow), 0.0)
+        return np.abs(self.values(flow))
 
     def to_numpy(self, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
         raise UnsupportedError("the bins of a TH2Poly are polygons: NumPy has no form for them")
