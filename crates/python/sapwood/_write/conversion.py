@@ -3,6 +3,7 @@ read."""
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from sapwood import _core, objects
 from sapwood._read.libraries import need
 from sapwood._write.bins import Bins
-from sapwood._write.lossless import unmasked
+from sapwood._write.lossless import is_of, unmasked
 from sapwood.errors import MismatchError, UnsupportedError
 from sapwood.model import Model
 from sapwood.pyroot import from_pyroot, is_pyroot
@@ -32,6 +33,8 @@ def as_object(value: Any) -> _core.Draft | None:
         value = from_pyroot(value)
     if isinstance(value, Model):
         return _draft_of(value)
+    if is_of(value, "uproot") and (found := _from_uproot(value)) is not None:
+        return found
     if _is_numpy_histogram(value):
         edges = value[1] if isinstance(value[1], (list, tuple)) and np.ndim(value[1][0]) == 1 else value[1:]
         return objects.histogram(value[0], *edges)
@@ -50,6 +53,26 @@ def as_object(value: Any) -> _core.Draft | None:
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, (_core.Draft, Model)) or _is_numpy_histogram(value) or _is_histogram(value)
+
+
+def _from_uproot(value: Any) -> _core.Draft | None:
+    """An object of uproot with all members that uproot writes; ``None`` for those that it does not write."""
+    import uproot
+
+    import sapwood
+
+    if not isinstance(value, uproot.Model):
+        return None
+    memory = io.BytesIO()
+    try:
+        # Closing it would close the memory, too.
+        file = uproot.recreate(memory)
+        file[str(value.all_members.get("fName") or "object")] = value
+    except Exception:
+        # Whatever uproot has against it, the protocol of histograms may do.
+        return None
+    with sapwood.open(io.BytesIO(memory.getvalue())) as written:
+        return _draft_of(written[written.keys()[0]])
 
 
 def _draft_of(value: Model) -> _core.Draft:
