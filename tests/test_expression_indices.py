@@ -9,7 +9,6 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-
 import sapwood
 
 ENTRIES = 6
@@ -142,7 +141,7 @@ def test_indices_of_all_kinds_in_all_places(tree: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("vv[k][0]", lambda c: [[c["vv"][e][k][:1] for k in c["k"][e] if k < len(c["vv"][e])] for e in range(6)]),
+        ("vv[k][0]", lambda c: chosen(c, "vv", lambda part: part[:1])),
         ("a[1][k]", lambda c: [[c["a"][e][1][k] for k in c["k"][e] if k < 3] for e in range(6)]),
         ("vvv[:, k, 0, 1]", None),
         ("vvv[:, k, ..., 1]", None),
@@ -159,11 +158,11 @@ def test_an_index_uses_up_its_dimension(tree: Any, text: str, wanted: Any) -> No
     assert tree.points(text)[0][0].tolist() == flat(wanted(columns()))
 
 
-def _of_third(c: Any, inner: Callable[[Any], Any]) -> list[Any]:
-    return [[inner(c["vvv"][e][k]) for k in c["k"][e] if k < len(c["vvv"][e])] for e in range(6)]
+def chosen(c: Any, name: str, inner: Callable[[Any], Any]) -> list[Any]:
+    return [[inner(c[name][e][k]) for k in c["k"][e] if k < len(c[name][e])] for e in range(6)]
 
 
 spelled = {
-    "vvv[:, k, 0, 1]": lambda c: _of_third(c, lambda part: part[0][1:2] if part else []),
-    "vvv[:, k, ..., 1]": lambda c: _of_third(c, lambda part: [row[1:2] for row in part]),
+    "vvv[:, k, 0, 1]": lambda c: chosen(c, "vvv", lambda part: part[0][1:2] if part else []),
+    "vvv[:, k, ..., 1]": lambda c: chosen(c, "vvv", lambda part: [row[1:2] for row in part]),
 }

@@ -80,3 +80,18 @@ fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<T
         false => Ok(found),
     }
 }
+
+/// The weight that a chain has for all its trees (`TChain::SetWeight` with `global`); none of other targets.
+pub(crate) fn chain_weight(target: &str, session: &Session, remote: &Remote) -> Outcome<Option<f64>> {
+    /// `TChain::kGlobalWeight`.
+    const GLOBAL_WEIGHT: i64 = 1 << 15;
+    let (path, Some(name)) = output::split(target) else { return Ok(None) };
+    if !sapwood_store::is_url(path) && !Path::new(path).is_file() {
+        return Ok(None);
+    }
+    let file = output::open_in(path, session.clone(), remote)?;
+    let Some(key) = file.key(name).ok().filter(|key| &*key.class == "TChain") else { return Ok(None) };
+    let chain = file.object_at(&key)?;
+    let bits = chain.member("fBits")?.as_int().unwrap_or(0);
+    Ok(if bits & GLOBAL_WEIGHT == 0 { None } else { chain.member("fWeight")?.as_float() })
+}

@@ -296,6 +296,7 @@ class Draws:
         draws: list[tuple[str, str, bool, list[Axis] | None]],
         aliases: list[tuple[str, str]] = ...,
         friends: list[Friend] = ...,
+        weight: float | None = None,
     ) -> Draws: ...
     needed: list[int]
     def fill(

@@ -217,12 +217,13 @@ pub(crate) struct Draws(Vec<Draw>);
 #[pymethods]
 impl Draws {
     #[new]
-    #[pyo3(signature = (of, draws, aliases=Vec::new(), friends=Vec::new()))]
+    #[pyo3(signature = (of, draws, aliases=Vec::new(), friends=Vec::new(), weight=None))]
     fn new(
         of: &Bound<'_, PyAny>,
         draws: Vec<Drawn>,
         aliases: Vec<(String, String)>,
         friends: Vec<Py<Friend>>,
+        weight: Option<f64>,
     ) -> PyResult<Self> {
         let source = source(of, None, &friends)?;
         run(of.py(), || {
@@ -231,6 +232,9 @@ impl Draws {
                 let mut draw = Draw::with_aliases(source.clone(), words, cut, aliases())?;
                 if *is_profile {
                     draw = draw.profile()?;
+                }
+                if let Some(weight) = weight {
+                    draw = draw.tree_weight(weight);
                 }
                 match axes {
                     Some(axes) => draw.axes(axes.iter().map(|axis| axis.get().engine().clone())),

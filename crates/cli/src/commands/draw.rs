@@ -11,7 +11,7 @@ use sapwood::{Error, Session};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::source::{ChainNames, Friends, LumiMaskOption, dataset};
-use crate::targets::{Target, targets};
+use crate::targets::{Target, chain_weight, targets};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// Draw means of the first expression in bins of the others.
     #[arg(long)]
     profile: bool,
+    /// Leave out the weight of the tree (`TTree::SetWeight`).
+    #[arg(long)]
+    no_tree_weight: bool,
     /// Write to this file: `.svg`, `.pdf` or `.png` (without words) a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
@@ -55,6 +58,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let files = targets(&arguments.target, &session, &arguments.remote)?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files)).transpose()?;
     let names = ChainNames::new(&[&arguments.expression, &arguments.cut], &files, &session, &arguments.remote)?;
+    let weight = match arguments.no_tree_weight {
+        true => Some(1.0),
+        false => chain_weight(&arguments.target, &session, &arguments.remote)?,
+    };
     let (mut before, mut drawn) = (0, None);
     for (path, name) in &files {
         let file = output::open_in(path, session.clone(), &arguments.remote)?;
@@ -68,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             let names = names.of(before);
             let names = names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let draw = Draw::with_aliases(source, &arguments.expression, &arguments.cut, names)?;
+            let draw = weight.map_or_else(|| draw.clone(), |weight| draw.clone().tree_weight(weight));
             Ok((if arguments.profile { draw.profile()? } else { draw }, entries, all))
         })?;
         drawn = Some(draw_with(&[draw], &entries, drawn, |_| Ok(()))?);

@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 use crate::read::{Progress, Selection};
 
-/// Values that decide on automatic bins, as ROOT's `TTree::SetEstimate` has it; the axes grow for what follows.
+/// Values that decide on automatic bins, unless the tree says how many (`TTree::SetEstimate`); the axes grow for what
+/// follows.
 const ESTIMATE: usize = 1_000_000;
 
 /// What is drawn: one to three expressions, a cut or weight, and bins.
@@ -40,6 +41,10 @@ pub struct Draw {
     /// Whether values of bins are means of the last expression.
     is_profile: bool,
     bins: Vec<Bins>,
+    /// What each entry is weighted with, besides the cut.
+    weight: f64,
+    /// How many values decide on automatic bins.
+    estimate: usize,
 }
 
 /// The bins of an axis.
@@ -52,7 +57,8 @@ enum Bins {
 
 impl Draw {
     /// Draws what the words of `TTree::Draw` say: `y:x>>name(bins, min, max, ...)`, the last expression along x. A cut
-    /// that is a number is a weight; an empty one keeps everything.
+    /// that is a number is a weight; an empty one keeps everything. The [weight of the tree](crate::tree::Tree::weight)
+    /// counts, too.
     ///
     /// # Errors
     ///
@@ -84,6 +90,8 @@ impl Draw {
         aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self> {
         let (values, target) = split(words)?;
+        let source: Source = source.into();
+        let (weight, estimate) = (source.weight(), source.estimate().unwrap_or(ESTIMATE));
         let mut query = Query::new(source).aliases(aliases).lengths(Lengths::Shortest);
         for expr in parse_list(values)? {
             query = query.value(&values[expr.span])?;
@@ -115,6 +123,8 @@ impl Draw {
             query,
             name: "htemp".to_owned(),
             is_profile: false,
+            weight,
+            estimate,
         };
         if let Some(target) = target {
             draw.set_target(words, target)?;
@@ -148,6 +158,24 @@ impl Draw {
             self.bins[0] = Bins::Automatic(100);
         }
         Ok(self)
+    }
+
+    /// Weights each entry with a number instead of the weight of the tree; 1 leaves that out.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Draw;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let drawn = Draw::new(&tree, "nJet", "")?.tree_weight(0.5).run(0..4)?;
+    /// assert_eq!((drawn.entries(), drawn.statistics()?[0]), (4.0, 2.0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tree_weight(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
     }
 
     /// Sets the axes of the histogram: as many as it has expressions, along x first.
@@ -278,12 +306,12 @@ impl Draw {
     }
 
     /// Takes the values and weights of the entries of a step, part by part.
-    fn each_part(&self, step: &Step<'_>, take: impl FnMut(Points) -> Result<()>) -> Result<()> {
+    fn each_part(&self, step: &Step<'_>, mut take: impl FnMut(Points) -> Result<()>) -> Result<()> {
         let cut = self.query.cut.as_ref();
         let bounds: Vec<&Bound> = self.query.values.iter().chain(cut).map(|value| &value.bound).collect();
         let compute =
             |rows: &Rows<'_>| self.points_of(rows, &bounds).map_err(|error| self.query.place(&self.title, error));
-        self.query.each_part(step, &bounds, compute, take)
+        self.query.each_part(step, &bounds, compute, |points| take(points.weighted(self.weight)))
     }
 
     /// What some rows are filled with. A cut on entries comes first, so that values are computed only where it passes.
@@ -434,10 +462,10 @@ impl Pending {
     fn wait(&mut self, draw: &Draw, mut points: Points) -> Result<()> {
         let is_automatic = draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_)));
         // So many values decide, and no more of the part that they end in.
-        let rest = points.split_off(if is_automatic { ESTIMATE - self.count } else { points.len() });
+        let rest = points.split_off(if is_automatic { draw.estimate - self.count } else { points.len() });
         self.count += points.len();
         self.waiting.push(points);
-        if self.count >= ESTIMATE || !is_automatic {
+        if self.count >= draw.estimate || !is_automatic {
             let mut histogram = filled_with(draw, &mut self.waiting)?;
             fill(&mut histogram, &rest)?;
             self.histogram = Some(histogram);

@@ -124,8 +124,8 @@ fn positions(by: &Value) -> Result<Vec<Option<i64>>> {
     Ok(wholes.iter().enumerate().map(position).collect())
 }
 
-/// The item of each list that another value names; `align` makes one loop of both. The levels of the answer are those of
-/// the loop, then those below the picked one.
+/// The item of each list that another value names; `align` makes one loop of both. The levels of the answer are those
+/// of the loop, then those below the picked one.
 pub(super) fn pick_by(
     value: &Value,
     level: usize,

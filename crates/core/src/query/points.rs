@@ -44,6 +44,16 @@ impl Points {
         }
     }
 
+    /// The same with a weight for all, besides their own ones.
+    pub(super) fn weighted(mut self, weight: f64) -> Self {
+        if weight.to_bits() != 1.0_f64.to_bits() {
+            let count = self.len();
+            let weights = self.weights.get_or_insert_with(|| vec![1.0; count]);
+            weights.iter_mut().for_each(|own| *own *= weight);
+        }
+        self
+    }
+
     /// Those from one on, without which this goes on.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let at = at.min(self.len());

@@ -194,6 +194,16 @@ impl Source {
         self.session().map_or(1, crate::Session::threads)
     }
 
+    /// The weight of its entries.
+    pub(super) fn weight(&self) -> f64 {
+        self.table.weight()
+    }
+
+    /// How many values decide on automatic bins, if it says so.
+    pub(super) fn estimate(&self) -> Option<usize> {
+        self.table.estimate()
+    }
+
     /// Expressions that it brings along, by their names.
     pub(super) fn aliases(&self) -> &[(String, String)] {
         self.table.aliases()

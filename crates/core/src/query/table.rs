@@ -73,6 +73,22 @@ impl Table {
         }
     }
 
+    /// The weight of its entries.
+    pub(super) fn weight(&self) -> f64 {
+        match self {
+            Self::Tree(tree) => tree.weight,
+            Self::NTuple(_) | Self::Columns(_) => 1.0,
+        }
+    }
+
+    /// How many values decide on automatic bins, if it says so.
+    pub(super) fn estimate(&self) -> Option<usize> {
+        match self {
+            Self::Tree(tree) => usize::try_from(tree.estimate).ok(),
+            Self::NTuple(_) | Self::Columns(_) => None,
+        }
+    }
+
     /// What a name leads to, below a branch or field before all others.
     pub(super) fn find(&self, below: Option<usize>, name: &str) -> Option<Found> {
         match self {

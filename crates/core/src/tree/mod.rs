@@ -73,6 +73,10 @@ pub struct Tree {
     pub zip_bytes: u64,
     /// `fAutoFlush`: entries a cluster where positive, minus bytes where negative.
     pub auto_flush: i64,
+    /// `fWeight`: what `TTree::Draw` weights each entry with.
+    pub weight: f64,
+    /// `fEstimate`: how many values decide on the limits of a histogram.
+    pub estimate: u64,
     /// Names and expressions of `fAliases`.
     pub aliases: Vec<(String, String)>,
     /// Trees whose values belong to its entries, too: `fFriends`.
@@ -168,6 +172,9 @@ impl Tree {
             tot_bytes: row.float(Member::TotBytes).max(0.0) as u64,
             zip_bytes: row.float(Member::ZipBytes).max(0.0) as u64,
             auto_flush: row.int(Member::AutoFlush),
+            weight: if row.has(Member::Weight) { row.float(Member::Weight) } else { 1.0 },
+            // As `TTree::Streamer`, which takes no fewer.
+            estimate: u64::try_from(row.int(Member::Estimate)).ok().filter(|some| *some > 10_000).unwrap_or(1_000_000),
             aliases,
             friends,
             cluster_ends: row.ints(Member::ClusterRangeEnd),

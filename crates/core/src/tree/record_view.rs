@@ -42,6 +42,7 @@ members! {
     Entries "fEntries"
     EntryNumber "fEntryNumber"
     EntryOffsetLen "fEntryOffsetLen"
+    Estimate "fEstimate"
     FileName "fFileName"
     FirstEntry "fFirstEntry"
     Friends "fFriends"
@@ -64,6 +65,7 @@ members! {
     TreeName "fTreeName"
     Type "fType"
     Virtual "fVirtual"
+    Weight "fWeight"
     ZipBytes "fZipBytes"
 }
 

@@ -40,12 +40,13 @@ def fill(
     more: list[_core.Histogram] | None = None,
     friends: Iterable[Friend] = (),
     show: bool | None = False,
+    tree_weight: bool | float = True,
 ) -> list[_core.Histogram]:
     """Histograms of one tree, which is read once; they go on from those of ``more``. ``show`` is as
     ``progress`` of :meth:`arrays`."""
     axes = None if bins is None else _axes(bins)
     wanted = [(words, cut, profile, axes) for words, cut in drawings]
-    draws = _draws(tree, wanted, aliases, friends)
+    draws = _draws(tree, wanted, aliases, friends, tree_weight)
     start, stop, rows = _wanted(tree, entry_start, entry_stop, entries)
     selection = range(stop - start) if rows is None else rows
 
@@ -63,16 +64,21 @@ def points(
     entry_start: int | None,
     entry_stop: int | None,
     entries: Any,
+    tree_weight: bool | float = True,
 ) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """The values that a histogram would be filled with, along x first, and their weights."""
-    draws = _draws(tree, [(*drawing, False, None)], aliases)
+    draws = _draws(tree, [(*drawing, False, None)], aliases, tree_weight=tree_weight)
     columns, weights = draws.points(*_wanted(tree, entry_start, entry_stop, entries))
     found = [layout.to_numpy(column) for column in columns]
     return found, np.ones(len(found[0])) if weights is None else layout.to_numpy(weights)
 
 
 def _draws(
-    tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None, more: Iterable[Friend] = ()
+    tree: Tree,
+    wanted: list[Any],
+    aliases: Mapping[str, str] | None,
+    more: Iterable[Friend] = (),
+    tree_weight: bool | float = True,
 ) -> _core.Draws:
     named = list(reading.used_aliases(tree, aliases).items())
     # The engine's way to go on with a histogram has another form here.
@@ -82,7 +88,15 @@ def _draws(
             f"'>>+' adds to a histogram, in {adding!r}: draw without it and add the two (h + tree.draw(...)), or "
             "draw several files at once (sapwood.draw)"
         )
-    return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends), more)
+    weight = _weight(tree_weight)
+    return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends, weight), more)
+
+
+def _weight(tree_weight: bool | float) -> float | None:
+    """What to weight each entry with instead of the weight of the tree; ``None`` for that."""
+    if isinstance(tree_weight, bool):
+        return None if tree_weight else 1.0
+    return float(tree_weight)
 
 
 def masked(tree: Tree, start: int | None, stop: int | None, entries: Any, lumi_mask: Any) -> Any:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from sapwood._remote.network import Opening
 
 
+#: Bit of a chain whose weight is for all its trees (``TChain::kGlobalWeight``).
+_GLOBAL_WEIGHT = 1 << 15
+
+
 def iterate(
     files: Any,
     expressions: Any = None,
@@ -247,6 +251,7 @@ def draw(
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
     entries: Any = None,
+    tree_weight: bool | float = True,
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
@@ -263,6 +268,7 @@ def draw(
     """
     drawing.check_library(library)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
+    tree_weight = _tree_weight(files, tree_weight)
     chain = Chain(
         "draw",
         files,
@@ -275,7 +281,7 @@ def draw(
     )
     list_name = drawing.list_name(expression)
     if list_name is None:
-        filled = _fill(chain, [(expression, cut)], bins, profile, aliases, progress)
+        filled = _fill(chain, [(expression, cut)], bins, profile, aliases, progress, tree_weight)
         return drawing.as_library(filled[0], library)
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
@@ -302,6 +308,7 @@ def draw_many(
     friends: Mapping[str, Any] | None = None,
     lumi_mask: Any = None,
     entries: Any = None,
+    tree_weight: bool | float = True,
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
@@ -318,6 +325,7 @@ def draw_many(
     pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
     drawing.check_library(library)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
+    tree_weight = _tree_weight(files, tree_weight)
     chain = Chain(
         "draw_many",
         files,
@@ -328,8 +336,16 @@ def draw_many(
         lumi_mask=lumi_mask,
         entries=entries,
     )
-    filled = _fill(chain, pairs, None, False, aliases, progress)
+    filled = _fill(chain, pairs, None, False, aliases, progress, tree_weight)
     return [drawing.as_library(one, library) for one in filled]
+
+
+def _tree_weight(files: Any, tree_weight: bool | float) -> bool | float:
+    """The weight of each entry: that of a stored chain, if it is for all its trees."""
+    is_chain = tree_weight is True and getattr(files, "classname", None) == "TChain"
+    if is_chain and files.member("fBits") & _GLOBAL_WEIGHT:
+        return float(files.member("fWeight"))
+    return tree_weight
 
 
 def _fill(
@@ -339,6 +355,7 @@ def _fill(
     profile: bool,
     aliases: Mapping[str, str] | None,
     progress: bool | None,
+    tree_weight: bool | float,
 ) -> list[Any]:
     """Histograms of all files, one after another."""
     filled: list[Any] | None = None
@@ -349,7 +366,16 @@ def _fill(
             for start, stop in member.ranges:
                 wanted = member.select(start, stop)
                 filled = drawing.fill(
-                    member.tree, drawings, bins, profile, named, *wanted.span, wanted.rows, filled, more
+                    member.tree,
+                    drawings,
+                    bins,
+                    profile,
+                    named,
+                    *wanted.span,
+                    wanted.rows,
+                    filled,
+                    more,
+                    tree_weight=tree_weight,
                 )
         except NotFoundError as error:
             chain.left_out(member.source, error)

@@ -249,6 +249,7 @@ class Tree(HasBranches):
         entry_stop: int | None = None,
         entries: Any = None,
         lumi_mask: Any = None,
+        tree_weight: bool | float = True,
         library: str = "hist",
         progress: bool | None = None,
     ) -> Any:
@@ -259,6 +260,9 @@ class Tree(HasBranches):
         several axes, along x first. Without them they are those that ROOT would choose. Lists are looped
         over; where they differ in length, the shortest counts. With ``profile`` bins hold means of the first
         expression.
+
+        Each entry has the weight of the tree (``TTree::SetWeight``), too; ``tree_weight=False`` leaves that
+        out, and a number takes its place.
 
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
@@ -293,6 +297,7 @@ class Tree(HasBranches):
             entry_stop,
             drawing.masked(self, entry_start, entry_stop, entries, lumi_mask),
             show=progress,
+            tree_weight=tree_weight,
         )
         return drawing.as_library(found[0], library)
 
@@ -305,6 +310,7 @@ class Tree(HasBranches):
         entry_stop: int | None = None,
         entries: Any = None,
         lumi_mask: Any = None,
+        tree_weight: bool | float = True,
         library: str = "hist",
         progress: bool | None = None,
     ) -> list[Any]:
@@ -321,8 +327,9 @@ class Tree(HasBranches):
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
+        where = entry_start, entry_stop, entries
         found = drawing.fill(
-            self, pairs, None, False, aliases, entry_start, entry_stop, entries, show=progress
+            self, pairs, None, False, aliases, *where, show=progress, tree_weight=tree_weight
         )
         return [drawing.as_library(one, library) for one in found]
 
@@ -336,9 +343,10 @@ class Tree(HasBranches):
         entry_stop: int | None = None,
         entries: Any = None,
         lumi_mask: Any = None,
+        tree_weight: bool | float = True,
     ) -> tuple[list[Any], Any]:
         """The values that :meth:`draw` would fill, and their weights (``TTree::GetVal``, ``GetW``): an array
-        for each expression, along x first.
+        for each expression, along x first. ``tree_weight`` is as in :meth:`draw`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -348,7 +356,7 @@ class Tree(HasBranches):
         ([1.0, 2.0], [2.0, 3.0])
         """
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
-        return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
+        return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries, tree_weight)
 
     def scan(
         self,
