@@ -31,7 +31,12 @@ impl Axis {
 impl Axis {
     /// An axis with these edges, and labels for its bins, where it has them.
     #[new]
-    fn new(edges: Vec<f64>, labels: Option<Vec<String>>, title: String) -> PyResult<Self> {
+    fn new(edges: &Bound<'_, PyAny>, labels: Option<Vec<String>>, title: String) -> PyResult<Self> {
+        // An array is copied at once; of other sequences each number is an object.
+        let edges: Vec<f64> = match PyBuffer::<f64>::get(edges) {
+            Ok(array) => array.to_vec(edges.py())?,
+            Err(_) => edges.extract()?,
+        };
         let axis = hist::Axis::from_edges(&edges).map_err(raise)?.with_title(title);
         let axis = match labels {
             Some(labels) => axis.with_labels(labels).map_err(raise)?,

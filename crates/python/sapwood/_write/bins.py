@@ -39,7 +39,7 @@ class Bins:
     def of(axis: Any, title: str = "") -> Bins:
         """From edges, from ``(number of bins, low, high)``, or from labels."""
         if isinstance(axis, Bins):
-            return Bins(axis.edges, axis.labels, title or axis.title)
+            return axis if title in ("", axis.title) else Bins(axis.edges, axis.labels, title)
         if (
             isinstance(axis, tuple)
             and len(axis) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -57,10 +58,9 @@ def _is_object(value: Any) -> bool:
 
 def _from_uproot(value: Any) -> _core.Draft | None:
     """An object of uproot with all members that uproot writes; ``None`` for those that it does not write."""
-    import uproot
-
     import sapwood
 
+    uproot: Any = sys.modules["uproot"]
     if not isinstance(value, uproot.Model):
         return None
     memory = io.BytesIO()

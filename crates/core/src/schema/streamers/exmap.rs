@@ -80,7 +80,7 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
 fn table(entries: &[[i64; 3]]) -> Result<Vec<i32>> {
     /// The size of an empty table of ROOT.
     const LEAST: u64 = 101;
-    let is_prime = |size: u64| (3..).step_by(2).take_while(|by| by * by <= size).all(|by| size % by != 0);
+    let is_prime = |size: u64| (3..).step_by(2).take_while(|by| by * by <= size).all(|by| !size.is_multiple_of(by));
     let wanted = (2 * entries.len() as u64 + 1).max(LEAST);
     let size = (wanted..).step_by(2).find(|size| is_prime(*size)).unwrap_or(wanted);
     let size32 = i32::try_from(size).map_err(|_| Error::limit("entries of a TExMap", 1 << 30, entries.len() as u64))?;
