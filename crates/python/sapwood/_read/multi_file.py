@@ -101,26 +101,33 @@ def iterate(
 
     def steps(held: list[Member]) -> Iterator[tuple[reading.Plan, Selection, Range, int]]:
         for member in progress_bar.each(chain.kept(), len(chain.sources), progress, "files", "files"):
+            held.append(member)
             try:
                 plan = chain.plan(member, expressions, cut, filters, aliases, ak_add_doc)
             except NotFoundError as error:
-                close(member.source, member.tree)
+                close_last(held)
                 chain.left_out(member.source, error)
                 continue
-            before = held.pop() if held else None
-            held.append(member)
+            has_steps = False
             for start, stop in member.ranges:
                 for step in iteration.steps(plan, start, stop, step_size):
                     selection = member.select(*step)
                     if member.rows is not None and len(selection) == 0:
                         continue
+                    has_steps = True
                     yield plan, selection, step, member.offset
-                    if before is not None:
-                        # Its last step is no longer in use, nor the report of it, which needs the file.
+                    # This step is read next: those of the files before are no longer in use, nor are their
+                    # reports, which need the files.
+                    for before in held[:-1]:
                         close(before.source, before.tree)
-                        before = None
-            if before is not None:
-                close(before.source, before.tree)
+                    del held[:-1]
+            if not has_steps:
+                # The last step of the file before is still in use.
+                close_last(held)
+
+    def close_last(held: list[Member]) -> None:
+        last = held.pop()
+        close(last.source, last.tree)
 
     def read(one: tuple[reading.Plan, Selection, Range, int]) -> Any:
         plan, selection, step, offset = one
