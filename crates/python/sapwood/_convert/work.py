@@ -86,7 +86,8 @@ def run(
     made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None
 ) -> list[Done]:
     """Writes files, several at a time."""
-    workers = max(1, min(len(made), jobs or os.cpu_count() or 1))
+    one_thread = any(_is_one_thread(task) for task in made)
+    workers = 1 if one_thread else max(1, min(len(made), jobs or os.cpu_count() or 1))
     work = partial(convert, wanted=wanted, nullable=nullable)
     if workers == 1:
         return [
@@ -103,6 +104,12 @@ def run(
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _is_one_thread(task: Task) -> bool:
+    """Whether a library with a lock of its own takes part: what one thread leaves in it after an error makes the
+    other wait for ever."""
+    return "hdf5" in (task.format, *(kind for _, kind in task.parts))
 
 
 def _inputs(files: Any, over: Any) -> list[Any]:
@@ -231,7 +238,7 @@ def _convert(
         in_root = targets.InRoot(task.tree or rows.name, nullable, own_counters)
         writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
         try:
-            batches = _ahead(rows.batches)
+            batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
             shown = progress_bar.each(
                 batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
             )
