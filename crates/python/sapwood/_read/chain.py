@@ -27,7 +27,7 @@ from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import network, paths
 from sapwood._remote.urls import is_url
 from sapwood._tree.iteration import within
-from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
+from sapwood.errors import ExpressionError, MismatchError, MissingFileError, NotFoundError, not_found, place
 
 _log = logging.getLogger("sapwood")
 
@@ -97,7 +97,7 @@ class Chain:
         self.mask = LumiMask.of(lumi_mask)
         self.chosen = EntryChoice.of(entries)
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
-        self._widths = Widths(widen)
+        self._types = Types(widen)
         self._known_total: int | None = None
         #: Files whose leaving out was told.
         self._told: list[Any] = []
@@ -117,11 +117,24 @@ class Chain:
         """What is wanted of one of the trees; ``expressions`` are read for each."""
         texts = [expressions] if isinstance(expressions, str) else expressions or ()
         named, friends = self.aliases(member, aliases, *texts, cut), self.friends_of(member)
-        plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
-        self._widths.check(
+        with self.naming(member):
+            plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
+        self._types.check(
             member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None}
         )
         return plan
+
+    @contextmanager
+    def naming(self, member: Member) -> Iterator[None]:
+        """Errors about expressions name the file that they come from, if there are several."""
+        try:
+            yield
+        except (ExpressionError, MismatchError) as error:
+            if len(self.sources) < 2 or getattr(error, "file", None):
+                raise
+            named = type(error)(f"{error}{place(member.tree.file_path, member.tree.object_path)}")
+            named.file, named.object = str(member.tree.file_path), str(member.tree.object_path)
+            raise named from error.__cause__
 
     def close(self) -> None:
         """Closes the files of friends."""
@@ -419,27 +432,50 @@ def check_fill(fill: Mapping[str, Any] | None) -> dict[str, str]:
     return texts
 
 
-class Widths:
-    """The widths of numbers in the first file: another one in a later file is an error."""
+class Types:
+    """What branches hold in the first file: values of another sort in a later file are an error, and numbers of
+    another width unless ``widen`` allows them."""
 
     def __init__(self, widen: bool) -> None:
         self.widen = widen
         self._known: dict[str, tuple[str, str]] = {}
+        self._sorts: dict[str, tuple[str, str]] = {}
 
     def check(self, tree: Any, branches: Mapping[str, Any]) -> None:
         """Compares branches, by the names that they have in the answer."""
-        if self.widen:
-            return
+        path = str(tree.tree.file_path)
         for name, branch in branches.items():
-            own = _number(branch.interpretation.kind)
-            if own is None:
+            kind = branch.interpretation.kind
+            if not kind:
                 continue
-            first, where = self._known.setdefault(name, (own, tree.tree.file_path))
+            sort = _sort(kind)
+            first, where = self._sorts.setdefault(name, (sort, path))
+            if first != sort:
+                raise MismatchError(
+                    f"files hold values of different types under one name: the branch {name!r} holds {sort} in {path} "
+                    f"and {first} in {where}: read them one by one, or name what all have in common"
+                )
+            own = _number(kind)
+            if own is None or self.widen:
+                continue
+            first, where = self._known.setdefault(name, (own, path))
             if first != own:
                 raise MismatchError(
-                    f"the branch {name!r} holds {own} in {tree.tree.file_path} and {first} in {where}: with widen=True "
+                    f"the branch {name!r} holds {own} in {path} and {first} in {where}: with widen=True "
                     "each file's numbers are read as they are, and the widest of them hold the answer"
                 )
+
+
+def _sort(kind: tuple[Any, ...]) -> str:
+    """The sort of a column's values in words: lists of what, whatever the width of numbers.
+
+    >>> _sort(("list", ("number", 0, "float32"))), _sort(("text", 1))
+    ('lists of numbers', 'texts')
+    """
+    depth = 0
+    while kind[0] in ("list", "fixed"):
+        depth, kind = depth + 1, kind[-1]
+    return "lists of " * depth + {"number": "numbers", "text": "texts"}.get(kind[0], "objects")
 
 
 def _number(kind: tuple[Any, ...]) -> str | None:

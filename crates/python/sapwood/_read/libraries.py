@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._read import layout, zip_fields
+from sapwood._read import common_numbers, layout, zip_fields
 from sapwood._read.selection import Selection
 from sapwood.errors import MismatchError, UnsupportedError, place
 
@@ -154,7 +154,7 @@ class Awkward(Library):
         return super().group(arrays, outputs, how, loaded)
 
     def join_arrays(self, arrays: list[Any]) -> Any:
-        joined = need("awkward", 'library="ak"').concatenate(arrays)
+        joined = need("awkward", 'library="ak"').concatenate(_as_one_type(arrays))
         if "union[" in str(joined.type) and not any("union[" in str(array.type) for array in arrays):
             types = sorted({str(array.type).partition(" * ")[2] for array in arrays})
             raise MismatchError(
@@ -162,6 +162,58 @@ class Awkward(Library):
                 "name what all have in common"
             )
         return joined
+
+
+def _as_one_type(arrays: list[Any]) -> list[Any]:
+    """Arrays of Awkward whose numbers have the same types, place by place; as they are where their shapes differ."""
+    ak = need("awkward", 'library="ak"')
+    numbers: list[list[Any]] = []
+    for array in arrays:
+        found: list[Any] = []
+
+        def collect(layout: Any, found: list[Any] = found, **_: Any) -> None:
+            if layout.is_numpy:
+                found.append(np.asarray(layout.data))
+
+        ak.transform(collect, array, return_value="none")
+        numbers.append(found)
+    has_texts = any("string" in str(array.type) or "bytes" in str(array.type) for array in arrays)
+    types = [[one.dtype for one in found] for found in numbers]
+    if all(kinds == types[0] for kinds in types) or len({len(found) for found in numbers}) > 1:
+        return arrays
+    places = [list(found) for found in zip(*numbers)]
+    if any(one.dtype.kind not in "biuf" for found in places for one in found) or has_texts:
+        return arrays
+    common = [common_numbers.common_type(found) for found in places]
+    out = []
+    for array in arrays:
+        wanted = iter(common)
+
+        def change(layout: Any, wanted: Any = wanted, **_: Any) -> Any:
+            if not layout.is_numpy:
+                return None
+            changed = common_numbers.converted(np.asarray(layout.data), next(wanted))
+            return ak.contents.NumpyArray(changed, parameters=layout.parameters)
+
+        out.append(ak.transform(change, array))
+    return out
+
+
+def _as_one_kind(arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Arrays of NumPy of one type, if all hold numbers.
+
+    Raises :class:`~sapwood.errors.MismatchError` if some hold numbers and others do not.
+    """
+    if len({array.dtype for array in arrays}) < 2:
+        return arrays
+    if any(array.dtype.kind not in "biuf" for array in arrays):
+        types = sorted({str(array.dtype) for array in arrays})
+        raise MismatchError(
+            f"files hold values of different types under one name ({'; '.join(types)}): read them one by one, or name "
+            "what all have in common"
+        )
+    common = common_numbers.common_type(arrays)
+    return [common_numbers.converted(array, common) for array in arrays]
 
 
 class NumPy(Library):
@@ -191,7 +243,7 @@ class NumPy(Library):
         return arrays
 
     def join_arrays(self, arrays: list[Any]) -> Any:
-        return np.concatenate(arrays)
+        return np.concatenate(_as_one_kind(arrays))
 
 
 class Calculation(Library):
@@ -257,7 +309,18 @@ class Pandas(Library):
         return super().group(arrays, outputs, None if isinstance(how, str) else how, loaded)
 
     def join_arrays(self, arrays: list[Any]) -> Any:
-        return need("pandas", 'library="pd"').concat(arrays)
+        pandas = need("pandas", 'library="pd"')
+        if not isinstance(arrays[0], pandas.DataFrame):
+            values = _as_one_kind([array.to_numpy() for array in arrays])
+            return pandas.concat([pandas.Series(one, array.index) for one, array in zip(values, arrays)])
+        joined = pandas.concat(arrays)
+        if not joined.columns.is_unique:
+            return joined
+        for name in joined.columns:
+            kinds = {array[name].dtype for array in arrays}
+            if len(kinds) > 1 and all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in kinds):
+                joined[name] = np.concatenate(_as_one_kind([array[name].to_numpy() for array in arrays]))
+        return joined
 
     def counted_from(self, answer: Any, offset: int) -> Any:
         if offset == 0:

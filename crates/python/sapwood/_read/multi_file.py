@@ -298,7 +298,8 @@ def draw(
                 words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
                 raise MismatchError(f"{words}: ROOT tells them by name and file")
             named = chain.aliases(member, aliases, cut)
-            lists[place] = _passing(member, cut, named, chain.friends_of(member))
+            with chain.naming(member):
+                lists[place] = _passing(member, cut, named, chain.friends_of(member))
         except NotFoundError as error:
             chain.left_out(member.source, error)
     return drawing.as_model(objects.entry_list(lists, list_name, cut), list_name)
@@ -372,18 +373,19 @@ def _fill(
             named, more = chain.aliases(member, aliases, *texts), chain.friends_of(member)
             for start, stop in member.ranges:
                 wanted = member.select(start, stop)
-                filled = drawing.fill(
-                    member.tree,
-                    drawings,
-                    bins,
-                    profile,
-                    named,
-                    *wanted.span,
-                    wanted.rows,
-                    filled,
-                    more,
-                    tree_weight=tree_weight,
-                )
+                with chain.naming(member):
+                    filled = drawing.fill(
+                        member.tree,
+                        drawings,
+                        bins,
+                        profile,
+                        named,
+                        *wanted.span,
+                        wanted.rows,
+                        filled,
+                        more,
+                        tree_weight=tree_weight,
+                    )
         except NotFoundError as error:
             chain.left_out(member.source, error)
     if filled is None:
@@ -443,7 +445,10 @@ def scan(
                 wanted = names or scanning.expressions_of(member.tree, expressions)
                 named = chain.aliases(member, aliases, *wanted.values(), cut)
                 friend_trees = chain.friends_of(member)
-                query, cuts_items = scanning.query_of(member.tree, wanted.values(), cut, named, friend_trees)
+                with chain.naming(member):
+                    query, cuts_items = scanning.query_of(
+                        member.tree, wanted.values(), cut, named, friend_trees
+                    )
             except NotFoundError as error:
                 chain.left_out(member.source, error)
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood._read import common_numbers
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -208,19 +209,26 @@ _CONTAINERS = (list, tuple, dict)
 
 
 def fitted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Numbers as another type has them. Digits of floats may be lost; what is too large is refused.
+    """Numbers as another type has them. Digits of floats may be lost; what is too large is refused, and whole numbers
+    that a type of floats does not hold exactly.
 
     >>> fitted(np.array([1.5, np.inf]), np.dtype("f4"))
     array([1.5, inf], dtype=float32)
 
     Raises :class:`~sapwood.errors.MismatchError` where some do not fit.
     """
-    if array.size == 0 or np.can_cast(array.dtype, wanted):
+    is_same_kind = array.dtype.kind == wanted.kind or array.dtype.kind not in "iu"
+    if array.size == 0 or (is_same_kind and np.can_cast(array.dtype, wanted)):
         return np.ascontiguousarray(array, wanted)
     if wanted.kind in "iu":
         least, most = int(array.min()), int(array.max())
         if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
             raise MismatchError(f"{wanted} was expected, and numbers from {least} to {most} were given")
+    inexact = common_numbers.first_inexact(array, wanted)
+    if inexact is not None:
+        raise MismatchError(
+            f"{wanted} was expected, and {array.flat[inexact]} was given, which is not exact as {wanted}"
+        )
     with np.errstate(over="ignore"):
         out = np.ascontiguousarray(array, wanted)
     if wanted.kind == "f":
@@ -241,6 +249,9 @@ def first_unfit(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> int:
     if wanted.kind in "iu":
         unfit = (array < np.iinfo(wanted).min) | (array > np.iinfo(wanted).max)
     else:
+        inexact = common_numbers.first_inexact(array, wanted)
+        if inexact is not None:
+            return inexact
         with np.errstate(over="ignore"):
             unfit = np.isinf(array.astype(wanted)) & np.isfinite(array)
     return int(unfit.argmax())
