@@ -288,6 +288,15 @@ def name_of(part: Any) -> str:
     return f"{part.file_path}:{part.tree.name}" if hasattr(part, "num_entries") else str(part)
 
 
+def file_of(part: Any) -> Any:
+    """The file of a part, as a path if it has one.
+
+    >>> file_of("a.csv"), file_of({"a.root": "t"})
+    ('a.csv', 'a.root')
+    """
+    return next(iter(part)) if isinstance(part, dict) else getattr(part, "file_path", part)
+
+
 def _check_columns(found: Any, schema: Any, path: str, first: str) -> None:
     """Refuses columns that are missing or of another kind; a warning names those that are left out."""
     kinds = {field.name: field.type for field in found}

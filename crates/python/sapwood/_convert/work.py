@@ -77,6 +77,7 @@ def tasks(
         for place, tree, to, parts in _plans(inputs, os.fspath(target), format, source_format)
     ]
     for task in made:
+        paths.refuse_input(task.place, [sources.file_of(one) for one, _ in task.parts])
         if not urls.is_url(task.place) and os.path.exists(task.place) and not overwrite:
             raise ExistsError(f"{task.place} is there already: overwrite=True (--force) replaces it")
     return made
@@ -196,8 +197,7 @@ def _source_format(one: Any, named: str | None) -> str:
 
 
 def _stem(one: Any) -> str:
-    path = next(iter(one)) if isinstance(one, dict) else getattr(one, "file_path", one)
-    name = os.path.basename(str(path))
+    name = os.path.basename(str(sources.file_of(one)))
     for packed in formats.PACKED:
         name = name.removesuffix(packed)
     return os.path.splitext(name)[0]

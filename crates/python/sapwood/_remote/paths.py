@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sapwood import _core
 from sapwood._remote import filesystems, urls
-from sapwood.errors import MissingFileError, UnsupportedError, near
+from sapwood.errors import MismatchError, MissingFileError, UnsupportedError, near
 
 _ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+|\.zst)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
@@ -255,3 +255,18 @@ def missing_file(path: str) -> MissingFileError:
     error = MissingFileError(f"not found: no file {path!r}{hint}")
     error.kind, error.file = "not found", path
     return error
+
+
+def refuse_input(target: str, sources: Iterable[Any]) -> None:
+    """Refuses an output that is one of the files that are read, also by another name.
+
+    Raises :class:`~sapwood.errors.MismatchError`.
+    """
+    place = _identity(target)
+    for source in sources:
+        if isinstance(source, (str, os.PathLike)) and _identity(os.fspath(source)) == place:
+            raise MismatchError(f"{urls.shown(target)} is a file that is read: write to another one")
+
+
+def _identity(path: str) -> str:
+    return path if urls.is_url(path) else os.path.realpath(os.path.expanduser(urls.local_path(path)))

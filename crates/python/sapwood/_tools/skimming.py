@@ -13,7 +13,6 @@ from sapwood._read import reading
 from sapwood._read.chain import Chain, from_chain, listed
 from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
-from sapwood._remote.urls import is_url
 from sapwood._tools.skim_layout import Layout
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
@@ -190,11 +189,8 @@ def _without_counters(
 
 def _refuse_input(files: Any, target: str, over: Mapping[str, Any]) -> None:
     """Refuses to write over what is read."""
-    place = target if is_url(target) else os.path.realpath(target)
-    for source in paths.expand(from_chain(files), network=over):
-        file = source.file
-        if isinstance(file, str) and (file if is_url(file) else os.path.realpath(file)) == place:
-            raise MismatchError(f"{target} is a file that is read: write the skim to another one")
+    sources = paths.expand(from_chain(files), network=over)
+    paths.refuse_input(target, [getattr(source.file, "file_path", source.file) for source in sources])
 
 
 __all__ = ["skim"]

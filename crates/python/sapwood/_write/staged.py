@@ -22,6 +22,8 @@ def staged(target: str, network: Mapping[str, Any] | None = None, replaces: bool
         with sent(target, network, replaces) as path:
             yield path
         return
+    # The target of a symbolic link is replaced, not the link, which others write through.
+    target = os.path.realpath(target)
     folder, base = os.path.split(target)
     path = os.path.join(folder, f".{base}.{os.getpid()}-{threading.get_ident()}.part")
     try:

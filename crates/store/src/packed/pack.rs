@@ -134,6 +134,7 @@ pub fn pack(from: &dyn Store, to: impl AsRef<Path>, options: &PackOptions) -> Re
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads.min(MOST_THREADS),
     };
+    refuse_input(&identity.name, to.as_ref())?;
     let staged = AtomicFile::new(&to, options.replaces)?;
     let sink = LocalFile::create(staged.path())?;
     let (mut at, mut table) = (0_u64, Vec::new());
@@ -232,13 +233,26 @@ fn table_of(frames: &[(u32, u32, u32)]) -> Vec<u8> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn unpack(from: &dyn Store, to: impl AsRef<Path>, replaces: bool) -> Result<u64> {
-    let bytes = from.ends(0, 0)?.identity.len;
+    let identity = from.ends(0, 0)?.identity;
+    let bytes = identity.len;
+    refuse_input(&identity.name, to.as_ref())?;
     let staged = AtomicFile::new(&to, replaces)?;
     let sink = LocalFile::create(staged.path())?;
     sink.copy_at(0, from, 0..bytes)?;
     drop(sink);
     staged.publish()?;
     Ok(bytes)
+}
+
+/// Refuses to replace the file that is read, also by another name, or the archive that it is a member of.
+fn refuse_input(from: &str, to: &Path) -> Result<()> {
+    let Ok(target) = to.canonicalize() else { return Ok(()) };
+    let archives = from.match_indices(':').filter_map(|(end, _)| from.get(..end));
+    let is_target = |path: &str| Path::new(path).canonicalize().is_ok_and(|path| path == target);
+    if std::iter::once(from).chain(archives).any(is_target) {
+        return Err(Error::mismatch("the file is read: write to another one").in_file(to.to_string_lossy()));
+    }
+    Ok(())
 }
 
 /// The name of a packed file, and of what is in one, where the user gives none: that of the file with `.zst` behind it,
