@@ -5,7 +5,6 @@ import itertools
 import awkward as ak
 import numpy as np
 import pytest
-
 import sapwood
 
 TYPES = [np.dtype(name) for name in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")]
@@ -48,11 +47,7 @@ def test_all_pairs_of_types_are_exact_or_refused(tmp_path, library):
         write(tmp_path / f"{kind.name}.root", kind, np.array(values, kind))
     for one, other in itertools.permutations(TYPES, 2):
         files = [f"{tmp_path / kind.name}.root:t" for kind in (one, other)]
-        wanted = [
-            value.item()
-            for path in files
-            for value in sapwood.open(path)["x"].array(library="np")
-        ]
+        wanted = [value.item() for path in files for value in sapwood.open(path)["x"].array(library="np")]
         try:
             found = sapwood.concatenate(files, ["x"], widen=True, library=library)["x"]
         except sapwood.errors.MismatchError:

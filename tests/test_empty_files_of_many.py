@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import sapwood
 
 
@@ -15,7 +14,8 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "names", [["full", "empty"], ["full", "empty", "more"], ["empty", "full"], ["more", "empty", "empty", "full"]]
+    "names",
+    [["full", "empty"], ["full", "empty", "more"], ["empty", "full"], ["more", "empty", "empty", "full"]],
 )
 def test_the_tree_of_a_report_is_open_while_its_step_is_used(files, names, tmp_path):
     wanted = []

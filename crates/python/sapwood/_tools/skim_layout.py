@@ -34,7 +34,28 @@ class Layout:
 
     def types(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The type of each column."""
-        return {name: self._vector(name) or _type(_short(name, column)) for name, column in values.items()}
+        return {
+            name: self._vector(name) or self._as_stored(name, _type(_short(name, column)))
+            for name, column in values.items()
+        }
+
+    def _as_stored(self, name: str, kind: Any) -> Any:
+        """The type of a column, as the branch that it is taken from stores it: values alone do not tell packed numbers
+        from others, nor ``std::string`` from ``char*``, nor leaves from records."""
+        branch = self._branches.get(name)
+        if branch is None:
+            return kind
+        if branch.typename == "std::string":
+            return branch_types.Objects(("text",))
+        leaves = branch._row["leaves"]
+        classes = {leaf[1] for leaf in leaves}
+        if len(leaves) == 1 and classes <= {"TLeafD32", "TLeafF16"}:
+            # The title of a leaf has the letter of its type only next to a range.
+            _, slash, stored = leaves[0][2].partition("/")
+            return branch_types.Packed(kind, stored[1:] if slash else "")
+        if len(leaves) > 1 and branch.interpretation.kind[0] == "record":
+            return _leaves(branch.interpretation.kind) or kind
+        return kind
 
     def stored(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What is given to the tree: lists without what counts them, for a cut may have left out items."""
@@ -68,6 +89,20 @@ def _type(column: Any) -> Any:
     if isinstance(column, ak.Array):
         return ak.type(column).content
     return np.dtype((column.dtype, column.shape[1:]))
+
+
+def _leaves(record: tuple[Any, ...]) -> branch_types.Leaves | None:
+    """A record of numbers and arrays of them as a list of leaves; ``None`` for other records."""
+    found = []
+    for name, _, kind in record[2]:
+        extents = []
+        while kind[0] == "fixed":
+            extents.append(int(kind[1]))
+            kind = kind[-1]
+        if kind[0] != "number":
+            return None
+        found.append((name, str(kind[2]), tuple(extents)))
+    return branch_types.Leaves(tuple(found))
 
 
 def _short(name: str, column: Any) -> Any:

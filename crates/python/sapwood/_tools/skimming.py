@@ -109,6 +109,7 @@ def skim(
             made = file.mktree(
                 name,
                 layout.types(values),
+                source.tree.title,
                 counter_name=layout.counter,
                 compression=compression,
                 random_access=blocks,

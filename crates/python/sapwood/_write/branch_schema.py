@@ -296,6 +296,8 @@ def _add(
 ) -> None:
     if isinstance(kind, branch_types.Packed):
         _add(out, column, part, name, kind.of, counters, fields, kind.range)
+    elif isinstance(kind, branch_types.Objects):
+        out.add(column, part, Spec(name, "object", dimensions=(99,), objects=kind.of))
     elif isinstance(kind, branch_types.Leaves):
         out.add(column, part, Spec(name, "leaves", objects=kind.type_of(name)))
     elif isinstance(kind, str):

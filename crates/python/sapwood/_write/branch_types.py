@@ -48,6 +48,13 @@ class Packed:
 
 
 @dataclass(frozen=True)
+class Objects:
+    """Values of a type of C++ in a branch of their own, such as ``("text",)`` for ``std::string``."""
+
+    of: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Leaves:
     """Several numbers an entry: name, type and extents of each."""
 
@@ -102,6 +109,8 @@ def as_type(kind: Any) -> Any:
 
     Raises :class:`sapwood.errors.UnsupportedError` for what is no type.
     """
+    if isinstance(kind, (Packed, Objects, Leaves)):
+        return kind
     if isinstance(kind, str):
         return _of_words(kind.replace("std::", "").strip())
     if isinstance(kind, type) and issubclass(kind, (str, bytes)):
