@@ -77,9 +77,9 @@ def tasks(
         for place, tree, to, parts in _plans(inputs, os.fspath(target), format, source_format)
     ]
     for task in made:
-        paths.refuse_input(task.place, [sources.file_of(one) for one, _ in task.parts])
         if not urls.is_url(task.place) and os.path.exists(task.place) and not overwrite:
             raise ExistsError(f"{task.place} is there already: overwrite=True (--force) replaces it")
+        paths.refuse_input(task.place, [sources.file_of(one) for one, _ in task.parts])
     return made
 
 
