@@ -20,7 +20,7 @@ from sapwood._read import friends as friends_module
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
 from sapwood._read.entry_choice import EntryChoice
-from sapwood._read.filters import Filter
+from sapwood._read.filters import Filter, as_match, no_filter
 from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
@@ -99,6 +99,8 @@ class Chain:
         self.friends = [_Files(name, of, self.opening) for name, of in (friends or {}).items()]
         self._types = Types(widen)
         self._known_total: int | None = None
+        #: Names of the columns of the first file, if all branches are wanted.
+        self._names: list[str] | None = None
         #: Files whose leaving out was told.
         self._told: list[Any] = []
         #: Trees that are taken where none is named, and there are several.
@@ -117,12 +119,37 @@ class Chain:
         """What is wanted of one of the trees; ``expressions`` are read for each."""
         texts = [expressions] if isinstance(expressions, str) else expressions or ()
         named, friends = self.aliases(member, aliases, *texts, cut), self.friends_of(member)
+        more = self._filled(member, filters) if expressions is None else ()
         with self.naming(member):
-            plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc)
+            plan = reading.Plan(member.tree, expressions, cut, *filters, named, friends, ak_add_doc, more)
+        if expressions is None:
+            self._check_names(member, plan)
         self._types.check(
             member.tree, {one.name: one.branch for one in plan.outputs if one.branch is not None}
         )
         return plan
+
+    def _filled(self, member: Member, filters: tuple[Filter, Filter, Any]) -> list[str]:
+        """Branches that a file lacks and ``fill`` stands in for, if the filters let them pass or the first file has
+        them."""
+        passes = (as_match(filters[0]) or no_filter) if filters[1] is None and filters[2] is None else None
+        known = self._names or ()
+        return [
+            name
+            for name in self.fill
+            if member.tree._find(name) is None and (name in known or (passes is not None and passes(name)))
+        ]
+
+    def _check_names(self, member: Member, plan: reading.Plan) -> None:
+        """Puts the branches in the order of the first file. A file that lacks some is left out if that is allowed."""
+        names = [output.name for output in plan.outputs]
+        if self._names is None:
+            self._names = names
+        lacking = [name for name in self._names if name not in names]
+        if lacking and self.allow_missing:
+            raise not_found(f"not found: the branch {lacking[0]!r}", member.tree.file_path)
+        places = {name: number for number, name in enumerate(self._names)}
+        plan.outputs.sort(key=lambda output: places.get(output.name, len(places)))
 
     @contextmanager
     def naming(self, member: Member) -> Iterator[None]:

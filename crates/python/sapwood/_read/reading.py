@@ -88,7 +88,9 @@ class Plan:
         aliases: Mapping[str, str] | None = None,
         friends: Iterable[Friend] = (),
         ak_add_doc: Any = False,
+        more: Iterable[str] = (),
     ) -> None:
+        """``more`` are expressions that are added if all branches are wanted."""
         self.over = over
         self.ak_add_doc = ak_docs.check(ak_add_doc)
         self.friends = list(friends)
@@ -97,6 +99,7 @@ class Plan:
         self.is_everything = expressions is None
         if expressions is None:
             self.outputs = self._everything(filter_name, filter_typename, filter_branch)
+            self.outputs += [self._output(text) for text in more]
         else:
             texts = [expressions] if isinstance(expressions, str) else expressions
             if not isinstance(texts, Iterable):
@@ -225,7 +228,9 @@ class Plan:
         short: list[str] = []
         kept: list[Output] = []
         for output in self.outputs:
-            assert output.branch is not None
+            if output.branch is None:
+                kept.append(output)
+                continue
             (
                 kept if all(_has(leaf, selection.span) for leaf in values_below(output.branch)) else short
             ).append(

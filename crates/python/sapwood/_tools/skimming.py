@@ -11,6 +11,7 @@ from typing import Any
 from sapwood import writing
 from sapwood._read import reading
 from sapwood._read.chain import Chain, from_chain, listed
+from sapwood._read.filters import as_match
 from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
 from sapwood._tools.skim_layout import Layout
@@ -173,7 +174,10 @@ def _first(files: Any, options: Mapping[str, Any]) -> Iterator[Any]:
 def _names(files: Any, filters: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """The branches of the first tree that pass filters."""
     with _first(files, options) as tree:
-        return [output.name for output in reading.Plan(tree, **filters).outputs]
+        names = [output.name for output in reading.Plan(tree, **filters).outputs]
+        passes = as_match(filters.get("filter_name")) if set(filters) <= {"filter_name"} else None
+        filled = [name for name in options.get("fill") or () if passes is not None and passes(name)]
+        return list(dict.fromkeys([*names, *filled]))
 
 
 def _without_counters(
