@@ -269,7 +269,11 @@ class Pandas(Library):
 
     def _series(self, values: Any, selection: Selection) -> Any:
         pandas = need("pandas", 'library="pd"')
-        return pandas.Series(values, index=self._index(selection))
+        try:
+            return pandas.Series(values, index=self._index(selection))
+        except UnicodeEncodeError:
+            # Its type of texts holds UTF-8 alone; other bytes stay texts of Python.
+            return pandas.Series(values, index=self._index(selection), dtype=object)
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         kind = loaded.column.kind

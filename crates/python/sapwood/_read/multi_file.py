@@ -293,7 +293,8 @@ def draw(
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
-            place = member.tree.tree.name, str(member.tree.tree.file_path)
+            # As in the list of a chain that ROOT makes: the path of the tree, for which ROOT looks.
+            place = member.tree.tree._path.partition(";")[0].strip("/"), str(member.tree.tree.file_path)
             if place in lists:
                 words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
                 raise MismatchError(f"{words}: ROOT tells them by name and file")

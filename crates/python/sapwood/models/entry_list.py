@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Entries = NDArray[np.int64]
 
+Places = dict[tuple[str, str], list["EntryList"]]
+
 #: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
 BLOCK_ENTRIES = 64_000
 
@@ -89,15 +91,29 @@ class EntryList(Model):
         Raises :class:`~sapwood.errors.MismatchError` where files of one name in several folders fit.
         """
         path = tree.file_path
-        named = [one for one in self.lists or [self] if one.tree_name == tree.name]
-        found = [one for one in named if one.tree_file == path]
-        found = found or [one for one in named if os.path.basename(one.tree_file) == os.path.basename(path)]
+        by_path, by_base = self._places()
+        # ROOT names the tree of a chain's list by its path in the file.
+        names = dict.fromkeys([tree.name, str(tree.object_path).partition(";")[0].strip("/")])
+        found = [one for name in names for one in by_path.get((name, path), ())]
+        found = found or [one for name in names for one in by_base.get((name, os.path.basename(path)), ())]
         if len(found) > 1:
             raise MismatchError(
                 f"the {self.classname} {self.name!r} has {len(found)} lists for the tree {tree.name!r} in "
                 f"{os.path.basename(path)!r}: {self._trees()}"
             )
         return found[0] if found else None
+
+    def _places(self) -> tuple[Places, Places]:
+        """The lists by the name of the tree, and the path or the name of the file."""
+        known: tuple[Places, Places] | None = self.__dict__.get("_by_place")
+        if known is None:
+            known = {}, {}
+            for one in self.lists or [self]:
+                name, path = one.tree_name.strip("/"), one.tree_file
+                known[0].setdefault((name, path), []).append(one)
+                known[1].setdefault((name, os.path.basename(path)), []).append(one)
+            self.__dict__["_by_place"] = known
+        return known
 
     def _trees(self) -> str:
         return ", ".join(f"{one.tree_name!r} in {one.tree_file!r}" for one in self.lists[:5])
