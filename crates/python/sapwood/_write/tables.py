@@ -195,7 +195,7 @@ def _column(data: Any) -> Any:
     if lossless.is_awkward(data) and not lossless.is_awkward(data, "Record"):
         ak = lossless.awkward()
 
-        return _without_options(ak.Array(data))
+        return _without_options(_without_categories(ak.Array(data)))
     if isinstance(data, np.ndarray) and data.ndim > 0:
         return _of_numpy(data)
     if _is_pandas(data) and hasattr(data, "columns"):
@@ -364,6 +364,21 @@ def _without_views(pa: Any, kind: Any) -> Any:
 
 def _item(pa: Any, kind: Any) -> Any:
     return kind.value_field.with_type(_without_views(pa, kind.value_type))
+
+
+def _without_categories(array: Any) -> Any:
+    """Values in place of Awkward's categories: a branch has no dictionary."""
+    ak = lossless.awkward()
+
+    if "categorical" not in str(array.type):
+        return array
+
+    def project(layout: Any, **_: Any) -> Any:
+        if layout.is_indexed and not layout.is_option and layout.parameter("__array__") == "categorical":
+            return ak.transform(project, layout.project(), highlevel=False)
+        return None
+
+    return ak.transform(project, array)
 
 
 def _without_options(array: Any) -> Any:
