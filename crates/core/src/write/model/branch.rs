@@ -1,5 +1,6 @@
 //! Branch specifications.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -246,11 +247,17 @@ impl BranchSpec {
         self.each() * self.prim().map_or(1, Prim::bytes)
     }
 
+    /// The name of its leaf. In titles of leaves some characters have a meaning, so that `total/energy` has a leaf
+    /// `total_energy`.
+    pub(crate) fn leaf_name(&self) -> Cow<'_, str> {
+        as_leaf_name(&self.name)
+    }
+
     /// `name[counter][extent]`, the title of its leaf; with its type and range where it has one.
     pub fn leaf_title(&self) -> String {
-        let mut title = self.name.to_string();
+        let mut title = self.leaf_name().into_owned();
         if let BranchKind::Jagged(_, counter) = &self.kind {
-            title += &format!("[{counter}]");
+            title += &format!("[{}]", as_leaf_name(counter));
         }
         self.dimensions.iter().for_each(|extent| title += &format!("[{extent}]"));
         match self.packing.as_deref() {
@@ -338,8 +345,8 @@ impl BranchSpec {
     /// Refuses what ROOT cannot hold.
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::mismatch(format!("branch {:?} {what}", self.name)));
-        if self.name.is_empty() || self.name.contains(['\0', '[', ']', '/', ':']) {
-            return wrong("has a name that ROOT cannot hold: it is empty, or has one of [ ] / : in it");
+        if self.name.is_empty() || self.name.contains('\0') {
+            return wrong("has a name that ROOT cannot hold: it is empty, or has a zero in it");
         }
         const DEEPEST: u32 = 16;
         if let BranchKind::Vector(_, depth) = self.kind
@@ -383,6 +390,15 @@ impl BranchSpec {
             return wrong("has too many numbers an entry");
         }
         Ok(())
+    }
+}
+
+/// A name of a branch as its leaf may have it.
+fn as_leaf_name(name: &str) -> Cow<'_, str> {
+    const MEANINGFUL: [char; 4] = ['[', ']', '/', ':'];
+    match name.contains(MEANINGFUL) {
+        true => Cow::Owned(name.replace(MEANINGFUL, "_")),
+        false => Cow::Borrowed(name),
     }
 }
 

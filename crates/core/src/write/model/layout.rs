@@ -46,6 +46,17 @@ impl BranchLayout {
         }
     }
 
+    /// Whether its baskets hold the offsets of entries; none if that depends on the baskets that were found.
+    pub(crate) fn has_offsets(&self) -> Option<bool> {
+        match self {
+            Self::Plain(spec) => {
+                Some(!matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_) | BranchKind::Leaves(_)))
+            }
+            Self::Split(..) => self.split().map(Split::has_offsets),
+            Self::Found(..) => None,
+        }
+    }
+
     /// Whether it has baskets.
     pub(crate) fn has_data(&self) -> bool {
         match self {

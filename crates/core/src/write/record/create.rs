@@ -144,13 +144,10 @@ fn branch(
     let branch = &tree.branches[index];
     let figures = BranchFigures::new(tree, branch);
     let whole = |which| figures.one(which);
-    let (title, varies) = match (&branch.layout, branch.layout.split()) {
-        (BranchLayout::Plain(spec), _) => {
-            let is_fixed = matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_) | BranchKind::Leaves(_));
-            (spec.title(), !is_fixed)
-        }
-        (_, Some(split)) => (split.title.clone(), split.has_offsets()),
-        _ => (String::new(), false),
+    let title = match (&branch.layout, branch.layout.split()) {
+        (BranchLayout::Plain(spec), _) => spec.title(),
+        (_, Some(split)) => split.title.clone(),
+        _ => String::new(),
     };
     let class = match &branch.layout {
         BranchLayout::Plain(spec) if spec.class().is_none() => "TBranch",
@@ -164,7 +161,7 @@ fn branch(
         .with("fFillStyle", 1001)
         .with("fCompress", branch.compression.to_root())
         .with("fBasketSize", whole(OfBranch::BasketSize))
-        .with("fEntryOffsetLen", if varies { 1000 } else { 0 })
+        .with("fEntryOffsetLen", if branch.layout.has_offsets() == Some(true) { 1000 } else { 0 })
         .with("fWriteBasket", whole(OfBranch::WriteBasket))
         .with("fEntryNumber", whole(OfBranch::Entries))
         .with("fMaxBaskets", whole(OfBranch::MaxBaskets))
@@ -223,11 +220,11 @@ fn branch(
 }
 
 fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
-    let BranchSpec { name, kind, .. } = spec;
+    let kind = &spec.kind;
     if matches!(kind, BranchKind::Vector(..)) {
         let title = spec.leaf_title();
         return Draft::new("TLeafElement")
-            .with("fName", Arc::clone(name))
+            .with("fName", &*spec.leaf_name())
             .with("fTitle", &*title)
             .with("fLen", 1)
             .with("fID", -1)
@@ -240,7 +237,7 @@ fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Dra
         None => (most as i64 + 1, 1),
     };
     let draft = Draft::new(spec.leaf_class())
-        .with("fName", Arc::clone(name))
+        .with("fName", &*spec.leaf_name())
         .with("fTitle", &*spec.leaf_title())
         .with("fLen", len)
         .with("fLenType", len_type)
