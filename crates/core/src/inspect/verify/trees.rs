@@ -11,6 +11,7 @@ use crate::codec::BlockTable;
 use crate::error::ErrorKind;
 use crate::file::File;
 use crate::object::Value;
+use crate::read::{counters, has_offsets, largest_count};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 
 /// A basket that a branch lists.
@@ -99,6 +100,11 @@ fn check_branch(tree: &Tree, branch: &Branch, path: &str, report: &mut Report) {
             report.add(finding.within(path).wanted(branch.first_entry, first.entries.start));
         }
         for (index, pair) in baskets.windows(2).enumerate() {
+            if pair[0].entries.is_empty() {
+                let words = "a basket without entries stands before others: ROOT reads it in place of the next one, and \
+                             `sapwood rewrite` leaves it out";
+                report.add(Finding::unusual(words).within(path).in_basket(index));
+            }
             if pair[0].entries.end != pair[1].entries.start {
                 let finding = Finding::damage("baskets do not follow one another: one is missing, or is listed twice");
                 let (expected, found) = (pair[0].entries.end, pair[1].entries.start);
@@ -138,6 +144,11 @@ fn check_branch(tree: &Tree, branch: &Branch, path: &str, report: &mut Report) {
             }
         }
     }
+    if branch.entry_offset_len == 0 && has_offsets(tree, branch) == Some(true) {
+        let words = "the baskets of a branch hold offsets of entries, and its fEntryOffsetLen is 0: ROOT reads other \
+                     values, and `sapwood rewrite` corrects it";
+        report.add(Finding::damage(words).within(path));
+    }
     for leaf in branch.leaves.iter().filter(|leaf| &*leaf.class == "TLeafC") {
         if i64::from(leaf.len) > leaf.maximum && leaf.maximum > 0 {
             let finding = Finding::unusual("a string's room is larger than its longest string");
@@ -148,13 +159,7 @@ fn check_branch(tree: &Tree, branch: &Branch, path: &str, report: &mut Report) {
 
 /// Leaves that count others: ROOT sizes its buffers by their `fMaximum`, and cuts what is larger.
 fn check_counters(tree: &Tree, path: &str, report: &mut Report) {
-    /// Counts that are read at a time.
-    const STEP: u64 = 1 << 20;
-    let mut counters: Vec<_> =
-        tree.branches().iter().flat_map(|branch| &branch.leaves).filter_map(|leaf| leaf.count).collect();
-    counters.sort_unstable();
-    counters.dedup();
-    for (id, leaf) in counters {
+    for (id, leaf) in counters(tree) {
         let Some((branch, leaf)) = tree.branches().get(id).and_then(|branch| Some((branch, branch.leaves.get(leaf)?)))
         else {
             continue;
@@ -166,20 +171,11 @@ fn check_counters(tree: &Tree, path: &str, report: &mut Report) {
         if !leaf.is_range {
             report.add(place(Finding::note("a leaf that counts another is not marked as one")));
         }
-        let range = branch.entry_range();
-        let mut largest = 0;
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min(start + STEP);
-            // Where they cannot be read, the baskets say why.
-            let Ok(columns) = crate::read::columns(tree, &[id], start..end) else { break };
-            let Some(column) = columns.first() else { break };
-            let crate::column::Kind::Number { buffer, number } = &column.kind else { break };
-            largest = number.wholes(&column.buffer(*buffer)).fold(largest, i64::max);
-            start = end;
-        }
+        // If counts cannot be read, the findings about their baskets say why.
+        let largest = largest_count(tree, branch);
         if largest > leaf.maximum {
-            let finding = Finding::unusual("a leaf counts more than its fMaximum: ROOT cuts such lists");
+            let words = "a leaf counts more than its fMaximum: ROOT cuts such lists, and `sapwood rewrite` corrects it";
+            let finding = Finding::unusual(words);
             report.add(place(finding).wanted(leaf.maximum.max(0) as u64, largest as u64));
         }
     }
@@ -292,8 +288,11 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
         },
         Err(error) => findings.push(Finding::of(payload_severity(&error), &error)),
     }
-    let offsets_expected = tree.branches().get(claim.branch).is_some_and(|branch| branch.entry_offset_len != 0);
-    if basket.has_offsets() != offsets_expected && basket.entries > 0 && !basket.offsets_left_out {
+    let declared = tree.branches().get(claim.branch).map_or(0, |branch| branch.entry_offset_len);
+    let offsets_expected = declared != 0;
+    // A whole branch without its offsets is one finding, not one per basket.
+    let is_known = !offsets_expected && basket.has_offsets();
+    if basket.has_offsets() != offsets_expected && basket.entries > 0 && !basket.offsets_left_out && !is_known {
         let finding = Finding::note("a basket has offsets against what its branch says, or lacks them");
         findings.push(finding.wanted(offsets_expected.into(), basket.has_offsets().into()));
     }
