@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
+use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::read::counters;
 use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::rewrite::widen::Widening;
@@ -36,6 +38,8 @@ struct BranchSchema {
     children: Vec<BranchId>,
     leaves: Vec<(Leaf, Option<Arc<str>>)>,
     element: Option<ElementBranch>,
+    /// Whether it counts the items of others.
+    counts: bool,
     /// The program that decodes its entries, for objects whose class may change.
     program: Option<Arc<Program>>,
 }
@@ -43,6 +47,7 @@ struct BranchSchema {
 impl TreeSchema {
     /// The branches of a tree.
     pub(crate) fn new(tree: &Tree) -> Self {
+        let counting = counters(tree);
         let known = |branch: &Branch| BranchSchema {
             name: Arc::clone(&branch.name),
             path: Arc::clone(&branch.path),
@@ -52,6 +57,7 @@ impl TreeSchema {
             children: branch.children.clone(),
             leaves: branch.leaves.iter().map(|leaf| (leaf.clone(), counter(tree, leaf))).collect(),
             element: branch.element.clone(),
+            counts: counting.iter().any(|(counter, _)| *counter == branch.id),
             program: branch.element.as_ref().and_then(|_| program(tree, branch)),
         };
         Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
@@ -152,6 +158,15 @@ impl BranchSchema {
             if spelled(ours, count.as_ref()) != spelled(theirs, counter(tree, theirs).as_ref()) {
                 let is_like = ours.dimensions() == theirs.dimensions() && *count == counter(tree, theirs);
                 let types = theirs.number().zip(ours.number()).filter(|_| is_like && !is_list);
+                // Counts are never negative, nor above what a signed number of their width holds.
+                let is_whole = |number| !matches!(number, Number::Bool | Number::F32 | Number::F64);
+                let is_other_sign = types.is_some_and(|(from, to)| {
+                    is_whole(from) && is_whole(to) && from.bytes() == to.bytes() && to.bytes() >= 4
+                });
+                let counts = || counters(tree).iter().any(|(counter, _)| *counter == other.id);
+                if is_other_sign && self.counts && counts() {
+                    continue;
+                }
                 if let Some(widening) = types.and_then(|(from, to)| Widening::new(from, to)) {
                     return Ok(Some(Widening { counts: theirs.is_range, ..widening }));
                 }
