@@ -19,7 +19,7 @@ use crate::write::check_closed;
 pub(super) struct Input {
     pub(super) file: File,
     /// Directories, before their content.
-    pub(super) folders: Vec<String>,
+    pub(super) folders: Vec<(String, Key)>,
     /// The newest cycle of each tree, with its directory.
     pub(super) trees: Vec<(Place, Arc<Tree>)>,
     /// The newest cycle of each RNTuple, with its directory.
@@ -122,7 +122,7 @@ impl Input {
                     continue;
                 }
                 let inside = self.file.keys_of(key).map_err(|error| error.in_object(&path))?;
-                self.folders.push(path.clone());
+                self.folders.push((path.clone(), key.clone()));
                 self.gather(&path, inside, (trees, listed, is_whole), seen, depth + 1)?;
             } else if !is_whole || is_rows && (!trees || newest(&key.name) != Some(key.cycle)) {
             } else if key.is_tree() {

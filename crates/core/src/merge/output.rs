@@ -152,7 +152,7 @@ impl Running {
                 self.trees.truncate(known);
                 self.places.retain(|_, index| *index < known);
                 self.sums.restore(before);
-                for path in &input.folders {
+                for (path, _) in &input.folders {
                     // The first of them has others in it.
                     let is_new = matches!(meanings.get(path), Some((_, true)));
                     if is_new && self.writer.has_folder(path)? {
@@ -228,7 +228,7 @@ impl Running {
             let meaning = Meaning::of(&place.key);
             (place.path(), place.folder.as_str(), &*place.key.name, meaning)
         });
-        let folders = input.folders.iter().map(|path| {
+        let folders = input.folders.iter().map(|(path, _)| {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             (path.clone(), folder, name, Meaning::Folder)
         });
@@ -252,8 +252,8 @@ impl Running {
     /// Copies the content of an input, trees first; returns the number of other objects.
     fn copy(&mut self, input: &Input, matches: &[(usize, BranchMatches)]) -> Result<u64> {
         let file = &input.file;
-        for folder in &input.folders {
-            self.writer.mkdir(folder)?;
+        for (folder, key) in &input.folders {
+            self.writer.mkdir_like(folder, key)?;
         }
         for ((index, matched), (_, tree)) in matches.iter().zip(&input.trees) {
             let Some(growing) = self.trees.get_mut(*index) else { continue };

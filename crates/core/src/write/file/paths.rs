@@ -30,14 +30,23 @@ impl Output {
 
     /// The directory of a path, created if missing.
     pub(crate) fn folder(&self, state: &mut State, path: &str) -> Result<usize> {
-        self.find_folder(state, path, true)?.ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
+        self.find_folder(state, path, Some(""))?
+            .ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
     }
 
-    /// The directory of a path; none if it does not exist and `make` is false.
-    pub(crate) fn find_folder(&self, state: &mut State, path: &str, make: bool) -> Result<Option<usize>> {
+    /// The directory of a path, created with a title if missing.
+    pub(crate) fn folder_titled(&self, state: &mut State, path: &str, title: &str) -> Result<usize> {
+        self.find_folder(state, path, Some(title))?
+            .ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
+    }
+
+    /// The directory of a path; if it does not exist it is created with the title `make`, and the directories above it
+    /// without one, or there is none.
+    pub(crate) fn find_folder(&self, state: &mut State, path: &str, make: Option<&str>) -> Result<Option<usize>> {
         let mut at = 0;
         let mut done = String::new();
-        for name in path.split('/').filter(|name| !name.is_empty()) {
+        let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.next() {
             if !done.is_empty() {
                 done.push('/');
             }
@@ -52,8 +61,11 @@ impl Output {
                     let words = format!("{done:?} is an object, and no directory");
                     return Err(self.in_file(Error::new(ErrorKind::Exists, words)));
                 }
-                None if make => self.make_folder(state, at, name, done.clone())?,
-                None => return Ok(None),
+                None => {
+                    let Some(title) = make else { return Ok(None) };
+                    let title = if names.peek().is_none() { title } else { "" };
+                    self.make_folder(state, at, (name, title), done.clone())?
+                }
             };
         }
         Ok(Some(at))
@@ -68,7 +80,7 @@ impl Output {
     pub(crate) fn find(&self, state: &mut State, path: &str) -> Result<(usize, Vec<Key>)> {
         let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
         let missing = |hint: String| self.in_file(Error::not_found(format!("no key {path:?}{hint}")));
-        let folder = self.find_folder(state, folder, false)?.ok_or_else(|| missing(String::new()))?;
+        let folder = self.find_folder(state, folder, None)?.ok_or_else(|| missing(String::new()))?;
         let (name, cycle) = split_cycle(text);
         let named = |name, cycle| state.folders[folder].named(name, cycle).cloned().collect();
         let mut keys: Vec<Key> = named(name, cycle);
@@ -98,7 +110,13 @@ impl Output {
         Ok(state.know(folder))
     }
 
-    fn make_folder(&self, state: &mut State, parent: usize, name: &str, path: String) -> Result<usize> {
+    fn make_folder(
+        &self,
+        state: &mut State,
+        parent: usize,
+        (name, title): (&str, &str),
+        path: String,
+    ) -> Result<usize> {
         let now = self.now();
         let record = Directory {
             created: now,
@@ -107,7 +125,7 @@ impl Output {
             uuid: self.uuid(),
             ..Directory::default()
         };
-        let key = self.key(state, "TDirectory", &name.into(), &"".into());
+        let key = self.key(state, "TDirectory", &name.into(), &title.into());
         let bytes = record.to_bytes().len();
         let key = self.reserve(state, parent, key, bytes, bytes)?;
         let record = Directory { seek_dir: key.seek_key, nbytes_name: u32::from(key.keylen), ..record };

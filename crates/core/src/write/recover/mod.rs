@@ -321,7 +321,7 @@ impl Output {
         let listed = file.keys(true)?;
         for found in listed.iter().filter(|found| found.key.is_directory()) {
             // If one cannot be read, the others still are.
-            let _ = self.find_folder(state, &found.path, false);
+            let _ = self.find_folder(state, &found.path, None);
         }
         Ok(())
     }

@@ -125,13 +125,13 @@ impl FileWriter {
     /// Whether there is a directory of that path.
     pub(crate) fn has_folder(&self, path: &str) -> Result<bool> {
         let mut state = self.output.open_state()?;
-        Ok(self.output.find_folder(&mut state, path, false)?.is_some())
+        Ok(self.output.find_folder(&mut state, path, None)?.is_some())
     }
 
     /// The newest key of a name in a directory, if there is one.
     pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
         let mut state = self.output.open_state()?;
-        let folder = self.output.find_folder(&mut state, folder, false)?;
+        let folder = self.output.find_folder(&mut state, folder, None)?;
         Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
     }
 

@@ -140,7 +140,7 @@ impl FileWriter {
 
     fn copy_key(&mut self, file: &File, key: &Key, to: &str, with_baskets: bool) -> Result<()> {
         if key.is_directory() {
-            self.mkdir(to)?;
+            self.mkdir_like(to, key)?;
             let mut keys = file.keys_of(key)?;
             // The oldest first, so that cycles keep their order.
             keys.sort_by_key(|key| key.cycle);

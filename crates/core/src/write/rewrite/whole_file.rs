@@ -309,7 +309,7 @@ impl FileWriter {
         for found in keys {
             let path = found.path.as_str();
             if found.key.is_directory() {
-                self.mkdir(path)?;
+                self.mkdir_like(path, &found.key)?;
                 continue;
             }
             if !holds_entries(&found.key) {

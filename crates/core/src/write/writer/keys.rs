@@ -65,7 +65,7 @@ impl Output {
     fn list(&self, state: &mut State, folder: usize, seen: &mut HashSet<u64>, keys: &mut Vec<KeyPath>) -> Result<()> {
         for key in state.folders[folder].listed() {
             let path = state.folders[folder].path_of(&key.name);
-            let inside = if key.is_directory() { self.find_folder(state, &path, false)? } else { None };
+            let inside = if key.is_directory() { self.find_folder(state, &path, None)? } else { None };
             keys.push(KeyPath { path, key });
             if let Some(inside) = inside.filter(|&inside| seen.insert(state.folder_seek(inside))) {
                 self.list(state, inside, seen, keys)?;

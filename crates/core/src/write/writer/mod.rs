@@ -227,6 +227,12 @@ impl FileWriter {
         self.output.folder(&mut state, path.trim_matches('/')).map(drop)
     }
 
+    /// [`mkdir`](Self::mkdir) with the title of a directory of another file.
+    pub(crate) fn mkdir_like(&mut self, path: &str, like: &Key) -> Result<()> {
+        let mut state = self.output.open_state()?;
+        self.output.folder_titled(&mut state, path.trim_matches('/'), &like.title).map(drop)
+    }
+
     /// Begins a tree. Its record is written at once, without entries, so that [recovery](crate::File::is_recovered)
     /// finds it.
     ///

@@ -43,7 +43,7 @@ impl Output {
             rooms.push(key.room());
             if key.is_directory() {
                 let path = state.folders[folder].path_of(&key.name);
-                let Some(inside) = self.find_folder(state, &path, false)? else { continue };
+                let Some(inside) = self.find_folder(state, &path, None)? else { continue };
                 let record = &state.folders[inside].record;
                 rooms.push(record.seek_keys..record.seek_keys + u64::from(record.nbytes_keys));
                 let below = state.folders[inside].keys().cloned().collect::<Vec<_>>();
