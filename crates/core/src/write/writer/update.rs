@@ -134,18 +134,23 @@ pub(crate) fn check_closed(file: &File) -> Result<()> {
     Ok(())
 }
 
-/// Whether only gaps follow the end that the header records: ROOT leaves one there when it deletes the last record, and
-/// so does a writer that died before its first record was complete.
+/// Whether no record follows the end that the header names: gaps may, which ROOT leaves when it deletes the last
+/// record, as may a writer that died before its first record was complete; and so may the rest of a deleted record
+/// whose beginning was used again. A writer that died had its first record begin at that end.
 fn is_nothing_behind(file: &File) -> bool {
     let mut walk = Walk::behind(file);
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
-    walk.by_ref().all(|placed| is_gap(&placed))
-        && match walk.stop() {
-            Some(Stop::End) => true,
+    let is_record = |placed: &Placed| matches!(&placed.record, Record::Key(key) if key.seek_key == placed.at);
+    match walk.by_ref().find(|placed| !is_gap(placed)) {
+        Some(placed) => !is_record(&placed),
+        None => match walk.stop() {
+            Some(Stop::End | Stop::Short) => true,
             // A gap may be longer than the file.
-            Some(Stop::Beyond(last)) => is_gap(last),
+            Some(Stop::Beyond(last)) => !is_record(last),
+            Some(Stop::Unreadable(error)) => error.is_about_bytes(),
             _ => false,
-        }
+        },
+    }
 }
 
 /// The gaps of a file: from its list of free segments, or from its records if the two disagree.
