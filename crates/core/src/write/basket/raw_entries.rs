@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::read::{has_offsets, needs_offsets};
 use crate::tree::{Branch, Tree, Unsealed};
 use crate::write::basket::offsets::{Shape, offsets};
 
@@ -67,9 +68,16 @@ pub(crate) struct EntryEncoding {
 impl EntryEncoding {
     /// That of a branch.
     pub(crate) fn of(tree: &Tree, branch: &Branch) -> Self {
-        let varies = branch.entry_offset_len > 0;
+        // Some writers declare none, and have them.
+        let varies = needs_offsets(tree, branch)
+            .unwrap_or_else(|| branch.entry_offset_len > 0 || has_offsets(tree, branch) == Some(true));
         let may_have_tags = || tree.interpretation(branch.id).map_or(true, |found| found.program.may_have_tags());
         Self { varies, has_tags: varies && may_have_tags() }
+    }
+
+    /// Whether entries have offsets.
+    pub(crate) fn has_offsets(self) -> bool {
+        self.varies
     }
 
     /// For entries that keep their offsets in the basket: references by position stay valid.
@@ -88,8 +96,9 @@ impl EntryEncoding {
         unsealed.starts(&mut starts)?;
         let mut raw = RawEntries { starts: vec![0], ..RawEntries::default() };
         if !self.varies {
-            let words = "a basket has entry offsets, and its branch declares none";
-            raw.width = Some(unsealed.fixed_bytes().ok_or_else(|| Error::malformed(words))?);
+            let words = "a basket has entries of several lengths, and the type of its branch has one";
+            let width = unsealed.fixed_bytes().or_else(|| only_length(&starts));
+            raw.width = Some(width.ok_or_else(|| Error::malformed(words))?);
         }
         let too_few = || Error::malformed("a basket has fewer entries than its branch says");
         for rows in rows {
@@ -105,6 +114,13 @@ impl EntryEncoding {
         }
         Ok(raw)
     }
+}
+
+/// The length of all entries with these starts; none if they differ.
+fn only_length(starts: &[u32]) -> Option<usize> {
+    let mut lengths = starts.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
+    let first = lengths.next().unwrap_or(Some(0))?;
+    lengths.all(|length| length == Some(first)).then_some(first as usize)
 }
 
 /// Refuses entries whose objects may refer to each other by position: they begin and end at `bounds`.

@@ -62,7 +62,7 @@ impl<'t> Finished<'t> {
                 return Err(wrong(&branch.name, "the finished tree has no such branch".to_owned()));
             };
             check_same(branch, found).map_err(|words| wrong(&branch.name, words))?;
-            most.push(edit::most(found));
+            most.push(edit::most(found, branch.counts));
             if branch.layout.has_data() {
                 add_baskets(tree, index as u32, found, &mut baskets)
                     .map_err(|error| tree.file().name(error.in_object(&found.path)))?;

@@ -71,17 +71,27 @@ pub(crate) fn set_wholes(draft: &mut Draft, name: &'static str, values: &[i64]) 
     draft.set(name, Datum::Numbers(number, bytes));
 }
 
-/// The largest count that a branch knows, or the bytes of its longest string.
-pub(crate) fn most(branch: &Branch) -> u64 {
+/// The largest count that a branch knows, or the bytes of its longest string. Not every writer marks the leaves that
+/// count (`fIsRange`).
+pub(crate) fn most(branch: &Branch, counts: bool) -> u64 {
     let of_leaf = |leaf: &crate::tree::Leaf| match &*leaf.class {
         // Includes the terminating zero.
         "TLeafC" => leaf.maximum.max(i64::from(leaf.len)) - 1,
-        _ if leaf.is_range => leaf.maximum,
+        _ if leaf.is_range || counts => leaf.maximum,
         _ => 0,
     };
     let leaves = branch.leaves.iter().map(of_leaf).max().unwrap_or(0);
     let own = branch.element.as_ref().map_or(0, |element| i64::from(element.maximum));
     leaves.max(own).max(0) as u64
+}
+
+/// Makes a branch declare whether its baskets hold offsets of entries: ROOT asks the branch, not the basket.
+pub(crate) fn declare_offsets(branch: &mut Draft, has_offsets: bool) {
+    /// ROOT's value for a new branch.
+    const DEFAULT: i64 = 1000;
+    if (whole(branch, "fEntryOffsetLen") > 0) != has_offsets {
+        branch.set("fEntryOffsetLen", if has_offsets { DEFAULT } else { 0 });
+    }
 }
 
 #[cfg(test)]

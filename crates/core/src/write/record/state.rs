@@ -77,6 +77,10 @@ pub(crate) struct BranchState {
     pub(crate) largest_bytes: u64,
     /// Largest count, or bytes of the longest string.
     pub(crate) most: u64,
+    /// Whether its leaf counts the items of others.
+    pub(crate) counts: bool,
+    /// Whether its baskets hold the offsets of entries; none as long as it has no entries.
+    pub(crate) has_offsets: Option<bool>,
 }
 
 impl BranchState {
@@ -84,6 +88,8 @@ impl BranchState {
     pub(crate) fn new(name: Arc<str>, layout: BranchLayout, value: usize, compression: Compression) -> Self {
         Self {
             name,
+            counts: matches!(&layout, BranchLayout::Plain(spec) if matches!(spec.kind, BranchKind::Counter(_))),
+            has_offsets: layout.has_offsets(),
             layout,
             value,
             compression,

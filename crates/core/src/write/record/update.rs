@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Mark};
 use crate::write::record::cluster_ranges;
 use crate::write::record::create;
-use crate::write::record::edit::{each_branch, set_index, set_wholes, whole, wholes};
+use crate::write::record::edit::{declare_offsets, each_branch, set_index, set_wholes, whole, wholes};
 use crate::write::record::state::{Base, BranchState, TreeState};
 
 /// The record as it is now.
@@ -41,17 +41,17 @@ fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -
     let mut index = 0;
     let mut outcome = Ok(());
     // Find leaves by position: their names need not match the branches, nor be unique.
-    let mut most: HashMap<usize, i64> = HashMap::new();
+    let mut most: HashMap<usize, (i64, bool)> = HashMap::new();
     each_branch(draft, &mut |branch| {
         if let (Some(state), Some(&before), Ok(())) = (tree.branches.get(index), baskets.get(index), &outcome) {
-            outcome = add_baskets(tree, state, before, branch);
+            outcome = add_baskets(tree, base, state, before, branch);
             let leaves = branch.member("fLeaves").and_then(Datum::as_draft).and_then(|leaves| leaves.member("items"));
             let mark = |leaf: &Datum| match leaf {
                 Datum::Same(mark) => Some(mark.address()),
                 leaf => leaf.as_draft()?.mark().map(Mark::address),
             };
             let marks = leaves.and_then(Datum::as_list).into_iter().flatten().filter_map(mark);
-            most.extend(marks.map(|mark| (mark, state.most as i64)));
+            most.extend(marks.map(|mark| (mark, (state.most as i64, state.counts))));
         }
         index += 1;
     });
@@ -61,14 +61,14 @@ fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -
         return Err(Error::mismatch(words).wanted(tree.branches.len() as u64, index as u64));
     }
     draft.visit_mut(&mut |leaf| {
-        let Some(&most) = leaf.mark().and_then(|mark| most.get(&mark.address())) else { return };
+        let Some(&(most, counts)) = leaf.mark().and_then(|mark| most.get(&mark.address())) else { return };
         // A string has a terminating zero.
         let most = if leaf.class() == "TLeafC" { most + 1 } else { most };
         if leaf.class() == "TLeafC" && whole(leaf, "fLen") < most {
             leaf.set("fLen", most);
         }
-        let counts = leaf.class() == "TLeafC" || whole(leaf, "fIsRange") != 0;
-        if counts && leaf.member("fMaximum").is_some() && whole(leaf, "fMaximum") < most {
+        let has_maximum = leaf.class() == "TLeafC" || counts || whole(leaf, "fIsRange") != 0;
+        if has_maximum && leaf.member("fMaximum").is_some() && whole(leaf, "fMaximum") < most {
             leaf.set("fMaximum", most);
         }
     });
@@ -99,7 +99,7 @@ fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
     draft.set("fAutoFlush", auto_flush);
 }
 
-fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mut Draft) -> Result<()> {
+fn add_baskets(tree: &TreeState, base: &Base, state: &BranchState, before: usize, branch: &mut Draft) -> Result<()> {
     let (mut bytes, mut firsts, mut seeks) =
         (wholes(branch, "fBasketBytes"), wholes(branch, "fBasketEntry"), wholes(branch, "fBasketSeek"));
     if bytes.len() < before || firsts.len() < before || seeks.len() < before {
@@ -107,10 +107,20 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
         return Err(Error::malformed(words).wanted(before as u64, seeks.len() as u64).in_object(&state.name));
     }
     [&mut bytes, &mut firsts, &mut seeks].into_iter().for_each(|list| list.truncate(before));
+    // ROOT looks for a basket by its first entry, and finds one without entries as well.
+    let next_of = |index: usize| firsts.get(index + 1).copied().unwrap_or(base.entries as i64);
+    let has_entries: Vec<bool> = (0..before).map(|index| next_of(index) > firsts[index]).collect();
+    for list in [&mut bytes, &mut firsts, &mut seeks] {
+        let mut kept = has_entries.iter();
+        list.retain(|_| kept.next().copied().unwrap_or(true));
+    }
     for basket in &state.baskets {
         bytes.push(i64::from(basket.nbytes));
         firsts.push(basket.first_entry as i64);
         seeks.push(basket.seek as i64);
+    }
+    if let Some(has_offsets) = state.has_offsets.filter(|_| state.layout.has_data()) {
+        declare_offsets(branch, has_offsets);
     }
     let end = state.layout.has_data().then_some(tree.entries);
     set_index(branch, bytes, firsts, seeks, end);

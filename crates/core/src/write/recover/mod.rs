@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::file::walk::{Stop, Walk};
 use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
-use crate::read::{self, Column};
+use crate::read::{self, Column, has_offsets, needs_offsets};
 use crate::schema::{Datum, Draft};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
@@ -432,6 +432,7 @@ fn extend_tree(
             before.push(0);
             continue;
         }
+        state.has_offsets = has_offsets(&tree, branch).or_else(|| needs_offsets(&tree, branch));
         branch.refuse_holes()?;
         let stored = branch.baskets().iter().filter(|basket| matches!(basket.bytes, BasketBytes::Stored { .. }));
         let (mut number, mut entry) = (0, branch.first_entry);

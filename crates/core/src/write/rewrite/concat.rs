@@ -10,6 +10,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::read::{counters, has_offsets};
 use crate::schema::{Draft, StreamerInfo};
 use crate::tree::{BasketBytes, Branch, BranchId, Tree};
 use crate::write::basket::PlacedBasket;
@@ -56,9 +57,19 @@ pub(crate) struct MovedBaskets {
 pub(crate) struct Checkpoint {
     entries: u64,
     clusters: usize,
-    /// Baskets, bytes before and after compression, the largest and the most of each branch.
-    branches: Vec<(usize, u64, u64, u64, u64)>,
+    branches: Vec<BranchCheckpoint>,
     moved: MovedBaskets,
+}
+
+/// The size of a branch.
+#[derive(Debug)]
+struct BranchCheckpoint {
+    baskets: usize,
+    tot_bytes: u64,
+    zip_bytes: u64,
+    largest_bytes: u64,
+    most: u64,
+    has_offsets: Option<bool>,
 }
 
 /// For each branch of a growing tree, the branch of another tree that matches it.
@@ -100,6 +111,9 @@ impl FileWriter {
         prune::forget_references(&mut draft);
         let mut joined = self.join_tree(&tree, folder, &key, None)?;
         joined.index = TreeIndex::of(&draft);
+        for (state, branch) in joined.written.branches.iter_mut().zip(&branches) {
+            state.has_offsets = has_offsets(&tree, branch);
+        }
         let stored = |branch: &&Branch| {
             let baskets = branch.baskets().iter();
             baskets.take_while(|basket| matches!(basket.bytes, BasketBytes::Stored { .. })).count()
@@ -146,9 +160,11 @@ impl FileWriter {
         let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
         written.title = Arc::clone(&key.title);
         written.is_open = false;
+        let counting = counters(tree);
         let found = |branch: &Branch| {
             let own = compression.or_else(|| Compression::from_root(branch.compress)).unwrap_or(usual);
-            BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
+            let counts = counting.iter().any(|(counter, _)| *counter == branch.id);
+            BranchState { counts, ..BranchState::found(Arc::clone(&branch.name), branch.has_data(), own) }
         };
         written.branches = tree.branches().iter().map(found).collect();
         Ok(GrowingTree {
@@ -178,6 +194,7 @@ impl FileWriter {
         let within = |error: Error| from.name(error).in_object(&tree.name);
         let branches: Vec<&Branch> = matches.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
         check(&branches, tree.entries).map_err(within)?;
+        let offsets = joined.offsets_with(tree, &branches).map_err(within)?;
         let mut baskets =
             relocate::sealed(tree, &branches, Order::Offset, Some(self.output.now()), &|_| again).map_err(within)?;
         for basket in &mut baskets {
@@ -223,7 +240,10 @@ impl FileWriter {
             let ratio = widening.map_or(1, |widening| widening.ratio() as u64);
             state.tot_bytes = state.tot_bytes.saturating_add(branch.tot_bytes);
             state.largest_bytes = state.largest_bytes.max(ratio * u64::from(branch.basket_bytes));
-            state.most = state.most.max(edit::most(branch));
+            state.most = state.most.max(edit::most(branch, state.counts));
+        }
+        for (state, has_offsets) in joined.written.branches.iter_mut().zip(offsets) {
+            state.has_offsets = has_offsets;
         }
         joined.written.clusters.extend(tree.clusters().iter().map(|cluster| cluster.end - cluster.start));
         joined.written.entries = joined.written.entries.saturating_add(tree.entries);
@@ -237,13 +257,12 @@ impl FileWriter {
         let written = &mut joined.written;
         (written.entries, joined.moved) = (mark.entries, mark.moved);
         written.clusters.truncate(mark.clusters);
-        for (branch, (baskets, tot_bytes, zip_bytes, largest_bytes, most)) in
-            written.branches.iter_mut().zip(mark.branches)
-        {
-            let gone: Vec<PlacedBasket> = branch.baskets.drain(baskets..).collect();
+        for (branch, mark) in written.branches.iter_mut().zip(mark.branches) {
+            let gone: Vec<PlacedBasket> = branch.baskets.drain(mark.baskets..).collect();
             self.output.release_baskets(&mut state, &gone);
-            (branch.tot_bytes, branch.zip_bytes) = (tot_bytes, zip_bytes);
-            (branch.largest_bytes, branch.most) = (largest_bytes, most);
+            (branch.tot_bytes, branch.zip_bytes) = (mark.tot_bytes, mark.zip_bytes);
+            (branch.largest_bytes, branch.most) = (mark.largest_bytes, mark.most);
+            branch.has_offsets = mark.has_offsets;
         }
         Ok(())
     }
@@ -336,10 +355,39 @@ impl GrowingTree {
         self.schema.match_branches(tree, notes).map(BranchMatches)
     }
 
+    /// For each branch, whether its baskets hold the offsets of entries once it has those of another tree.
+    fn offsets_with(&self, tree: &Tree, branches: &[&Branch]) -> Result<Vec<Option<bool>>> {
+        let of = |(state, branch): (&BranchState, &&Branch)| match (state.has_offsets, has_offsets(tree, branch)) {
+            (Some(ours), Some(theirs)) if ours != theirs => {
+                let words = "its baskets hold offsets of entries in one input, and none in another: `sapwood rewrite` \
+                             makes them alike";
+                Err(Error::mismatch(words).in_object(&branch.path))
+            }
+            (ours, theirs) => Ok(ours.or(theirs)),
+        };
+        self.written.branches.iter().zip(branches).map(of).collect()
+    }
+
+    /// Whether it has branches.
+    pub(crate) fn has_branches(&self) -> bool {
+        !self.written.branches.is_empty()
+    }
+
+    /// Takes the place of a tree without branches: also of its record, if the file had one.
+    pub(crate) fn replacing(mut self, other: &Self) -> Self {
+        self.written.key = other.written.key.clone();
+        self
+    }
+
     /// Its size now.
     pub(crate) fn checkpoint(&self) -> Checkpoint {
-        let of = |branch: &BranchState| {
-            (branch.baskets.len(), branch.tot_bytes, branch.zip_bytes, branch.largest_bytes, branch.most)
+        let of = |branch: &BranchState| BranchCheckpoint {
+            baskets: branch.baskets.len(),
+            tot_bytes: branch.tot_bytes,
+            zip_bytes: branch.zip_bytes,
+            largest_bytes: branch.largest_bytes,
+            most: branch.most,
+            has_offsets: branch.has_offsets,
         };
         Checkpoint {
             entries: self.written.entries,

@@ -17,7 +17,7 @@ use crate::write::file::state::State;
 use crate::write::options::Order;
 use crate::write::record::edit::each_branch;
 use crate::write::rewrite::copy_ntuple::Copying;
-use crate::write::rewrite::prune::forget_references;
+use crate::write::rewrite::prune::{declare_offsets, forget_references};
 use crate::write::rewrite::relocate::sealed;
 use crate::write::writer::FileWriter;
 
@@ -274,6 +274,7 @@ impl FileWriter {
                 set_seek(branch, number, seek);
             }
         });
+        declare_offsets(draft, tree, &branches);
         Ok(placed)
     }
 

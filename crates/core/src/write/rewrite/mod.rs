@@ -36,9 +36,10 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::read::Selection;
+use crate::read::{Selection, counters};
 use crate::schema::Draft;
 use crate::tree::{Branch, BranchId, Tree};
+use crate::write::basket::raw_entries::EntryEncoding;
 use crate::write::basket::seal::Sealing;
 use crate::write::clustering::Every;
 use crate::write::file::compatible::check;
@@ -221,8 +222,15 @@ impl FileWriter {
         let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
         written.title = Arc::clone(&job.key.title);
         let random_access = wish.random_access.unwrap_or(self.output.options.random_access);
+        let counting = counters(tree);
         let found = |branch: &&Branch| {
-            BranchState::found(Arc::clone(&branch.name), branch.has_data(), of(branch).unwrap_or(usual))
+            let own = of(branch).unwrap_or(usual);
+            let counts = counting.iter().any(|(counter, _)| *counter == branch.id);
+            BranchState {
+                counts,
+                has_offsets: branch.has_data().then(|| EntryEncoding::of(tree, branch).has_offsets()),
+                ..BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
+            }
         };
         written.branches = branches.iter().map(found).collect();
         prune::forget_entries(&mut draft);
@@ -267,6 +275,7 @@ impl FileWriter {
         drop(state);
         let placed = self.output.relocate(from, &mut baskets, directory, process_ids)?;
         prune::settle(&mut draft, branches, &baskets, &placed);
+        prune::declare_offsets(&mut draft, tree, branches);
         let mut state = self.output.open_state()?;
         state.describe(infos);
         let key = self.output.copied_key(&state, key, name, process_ids)?;

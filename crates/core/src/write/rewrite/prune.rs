@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::object::Value;
+use crate::read::has_offsets;
 use crate::schema::{Datum, Draft, Mark};
 use crate::tree::{Branch, Tree};
 use crate::write::basket::PlacedBasket;
-use crate::write::record::edit::{each_branch, set_index, whole};
+use crate::write::record::edit::{self, each_branch, set_index, whole};
 use crate::write::record::state::BranchState;
 use crate::write::rewrite::relocate::{Sealed, Source};
 
@@ -128,6 +129,9 @@ pub(crate) fn settle(draft: &mut Draft, branches: &[&Branch], baskets: &[Sealed]
     each_branch(draft, &mut |record| {
         let Some((branch, baskets)) = states.next().filter(|(_, baskets)| !baskets.is_empty()) else { return };
         baskets.sort_by_key(|(basket, _)| basket.number);
+        // ROOT looks for a basket by its first entry, and finds one without entries as well.
+        let has_entries = |number: usize| branch.baskets().get(number).is_some_and(|basket| !basket.entries.is_empty());
+        baskets.retain(|(basket, _)| has_entries(basket.number));
         let list = |of: fn(&PlacedBasket) -> u64| baskets.iter().map(|(_, place)| of(place) as i64).collect();
         let (bytes, seeks) = (list(|place| u64::from(place.nbytes)), list(|place| place.seek));
         set_index(record, bytes, list(|place| place.first_entry), seeks, Some(branch.entry_range().end));
@@ -154,6 +158,19 @@ pub(crate) fn settle(draft: &mut Draft, branches: &[&Branch], baskets: &[Sealed]
     let total = whole(draft, "fTotBytes").saturating_add(gained);
     let zipped = whole(draft, "fZipBytes").saturating_add(gained_zip);
     set_bytes(draft, total, zipped);
+}
+
+/// Makes branches whose baskets hold offsets of entries declare them: these branches of a tree, in the order of the
+/// record.
+pub(crate) fn declare_offsets(draft: &mut Draft, tree: &Tree, branches: &[&Branch]) {
+    let mut branches = branches.iter();
+    each_branch(draft, &mut |record| {
+        if let Some(branch) = branches.next()
+            && has_offsets(tree, branch) == Some(true)
+        {
+            edit::declare_offsets(record, true);
+        }
+    });
 }
 
 fn set_bytes(draft: &mut Draft, total: i64, zipped: i64) {

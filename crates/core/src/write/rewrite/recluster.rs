@@ -8,6 +8,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::codec::Scratch;
+use crate::column::{Prim, decode_numbers};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -101,6 +102,14 @@ impl Reseal<'_> {
     fn step(&self, step: &Step, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
         let entries = self.entries_of(&step.clusters);
         let pending = self.gather(&step.branches, &self.selection.part(entries.clone()))?;
+        for (index, rows) in step.branches.clone().zip(&pending) {
+            if let (Some(branch), Some(state)) = (self.branches.get(index), into.branches.get_mut(index))
+                && state.counts
+            {
+                // The record may know less than it should.
+                state.most = state.most.max(largest_count(branch, rows.raw()));
+            }
+        }
         let mut jobs = Vec::new();
         let mut add = |branch: usize, cluster: u64| {
             let (Some(pending), Some(state)) = (pending.get(branch - step.branches.start), into.branches.get(branch))
@@ -226,6 +235,19 @@ impl Reseal<'_> {
     ) -> Result<Vec<R>> {
         self.output.options.session.map(jobs, bench, one)
     }
+}
+
+/// The largest count of a branch with one leaf; 0 for others, whose largest count ROOT does not read by.
+fn largest_count(branch: &Branch, entries: &RawEntries) -> u64 {
+    let [leaf] = &branch.leaves[..] else { return 0 };
+    let Some(number) = leaf.number().filter(|_| branch.element.is_none()) else { return 0 };
+    let mut native = [0; 4 << 10];
+    let largest_of = |counts: &[u8]| {
+        decode_numbers(Prim::Plain(number), counts, &mut native[..counts.len()]);
+        number.wholes(&native[..counts.len()]).max()
+    };
+    let whole = entries.data.len() / number.bytes() * number.bytes();
+    entries.data[..whole].chunks(4 << 10).filter_map(largest_of).max().unwrap_or(0).max(0) as u64
 }
 
 /// References of merged baskets have different offsets: one basket can hold only references with the same offset.

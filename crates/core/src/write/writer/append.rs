@@ -10,6 +10,7 @@ use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
+use crate::read::has_offsets;
 use crate::schema::{Sequence, TypeName, is_custom};
 use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree, element_kind};
 use crate::write::clustering::Every;
@@ -199,6 +200,7 @@ impl FileWriter {
             same_branches(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
             debug_assert_eq!(baskets.len(), reopened.branches.len());
             reopened.entries = tree.entries;
+            same_offsets(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
         }
         for (branch, blocks) in reopened.branches.iter_mut().zip(blocks) {
             branch.random_access = branch.random_access.or(blocks);
@@ -296,6 +298,20 @@ pub(crate) fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     }
     let words = "the tree has fewer branches than objects of its classes would have today";
     Err(Error::unsupported(words).wanted(state.branches.len() as u64, there.len() as u64))
+}
+
+/// Whether new baskets would hold offsets of entries as the existing ones do: ROOT reads all or none of them.
+fn same_offsets(state: &TreeState, tree: &Tree) -> Result<()> {
+    for (ours, branch) in state.branches.iter().zip(tree.branches()).filter(|(ours, _)| ours.layout.has_data()) {
+        if let (Some(ours), Some(theirs)) = (ours.has_offsets, has_offsets(tree, branch))
+            && ours != theirs
+        {
+            let words = "its baskets hold offsets of entries against its type, or lack them: `sapwood rewrite` makes \
+                         baskets that can be added to";
+            return Err(Error::unsupported(words).in_object(&branch.path));
+        }
+    }
+    Ok(())
 }
 
 /// The specifications of the top-level branches, with their compression unless the options have one, and the options,
