@@ -34,8 +34,13 @@ pub(super) struct Added {
 
 impl NTuples {
     /// Compares the RNTuples of an input with those of the output; begins those that are new.
-    pub(super) fn compare(&mut self, writer: &mut FileWriter, input: &Input, added: &mut Added) -> Result<()> {
+    pub(super) fn compare(&mut self, writer: &mut FileWriter, input: &mut Input, added: &mut Added) -> Result<()> {
         added.known = self.all.len();
+        // RNTuples without fields hold nothing, and join any other.
+        let has_fields = |path: &str| {
+            self.places.get(path).and_then(|&known| self.all.get(known)).is_some_and(|known| known.joined.has_fields())
+        };
+        input.ntuples.retain(|(place, ntuple)| !(ntuple.top().is_empty() && has_fields(&place.path())));
         for (place, ntuple) in &input.ntuples {
             let path = place.path();
             let index = match self.places.get(&path) {

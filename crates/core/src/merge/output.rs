@@ -74,6 +74,14 @@ impl Meaning {
     }
 }
 
+/// Which of two trees of one path gives way to the other, since it has no branches.
+enum GivesWay {
+    Neither,
+    Input,
+    /// That of the output, as it was.
+    Output(Box<GrowingTree>),
+}
+
 /// A tree of the output.
 struct Growing {
     joined: GrowingTree,
@@ -110,12 +118,22 @@ impl Running {
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
+        // Trees without branches, which give way to others of their path.
+        let (mut passed_over, mut replaced) = (HashSet::new(), Vec::new());
         let meanings = self.meanings_of(&input)?;
         let mut added = Added::default();
         let outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
                 let index = self.tree(&input, place, &path)?;
+                match self.give_way(&input, place, index, tree.branches().is_empty())? {
+                    GivesWay::Neither => {}
+                    GivesWay::Input => {
+                        passed_over.insert(path);
+                        continue;
+                    }
+                    GivesWay::Output(before) => replaced.push((index, before)),
+                }
                 let mut found = Notes::default();
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
@@ -130,7 +148,26 @@ impl Running {
             }
             Ok(())
         })();
-        let outcome = outcome.and_then(|()| self.ntuples.compare(&mut self.writer, &input, &mut added));
+        let outcome = outcome.and_then(|()| self.ntuples.compare(&mut self.writer, &mut input, &mut added));
+        let mut empty = Vec::new();
+        for (index, before) in &replaced {
+            let entries = before.figures().entries;
+            if let Some(growing) = self.trees.get(*index).filter(|_| entries > 0) {
+                let words = "entries before are left out, since they have no branches";
+                empty.push(format!("{}: the {entries} {words}", growing.report.path));
+            }
+        }
+        let name = &file.identity().name;
+        input.trees.retain(|(place, tree)| {
+            let path = place.path();
+            let is_kept = !passed_over.contains(&path);
+            if !is_kept && tree.entries > 0 {
+                let entries = tree.entries;
+                empty
+                    .push(format!("{path}: the {entries} entries of {name} are left out, since they have no branches"));
+            }
+            is_kept
+        });
         let checkpoints: Vec<(usize, Checkpoint)> = matches
             .iter()
             .filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.checkpoint())))
@@ -148,6 +185,11 @@ impl Running {
                         self.writer.shrink(&mut growing.joined, mark)?;
                     }
                 }
+                for (index, before) in replaced {
+                    if let Some(growing) = self.trees.get_mut(index) {
+                        growing.joined = *before;
+                    }
+                }
                 self.ntuples.undo(&mut self.writer, added)?;
                 self.trees.truncate(known);
                 self.places.retain(|_, index| *index < known);
@@ -163,6 +205,7 @@ impl Running {
             }
         };
         self.ntuples.note(&input, added, merged);
+        merged.notices.extend(empty);
         for (path, found) in notes {
             for (branch, widening) in found.widened {
                 let branch = format!("{path}/{branch}");
@@ -195,6 +238,23 @@ impl Running {
         merged.input_bytes += file.identity().len;
         merged.requests += file.perf().calls().len() as u64;
         Ok(())
+    }
+
+    /// Trees without branches hold nothing: a job that selected nothing writes them. They give way to trees of their
+    /// path that have branches, before them or after them.
+    fn give_way(&mut self, input: &Input, place: &Place, index: usize, is_bare: bool) -> Result<GivesWay> {
+        let lost = || Error::internal("a tree was lost");
+        let has_branches = self.trees.get(index).ok_or_else(lost)?.joined.has_branches();
+        Ok(match (has_branches, is_bare) {
+            (true, true) => GivesWay::Input,
+            (false, false) => {
+                let joined = self.writer.join(&input.file, &place.key, &place.folder, self.again)?;
+                let growing = self.trees.get_mut(index).ok_or_else(lost)?;
+                let joined = joined.replacing(&growing.joined);
+                GivesWay::Output(Box::new(std::mem::replace(&mut growing.joined, joined)))
+            }
+            _ => GivesWay::Neither,
+        })
     }
 
     /// The output tree of an input's tree; begins one if there is none.

@@ -147,6 +147,11 @@ impl FileWriter {
 }
 
 impl GrowingNTuple {
+    /// Whether it has fields.
+    pub(crate) fn has_fields(&self) -> bool {
+        !self.first.top().is_empty()
+    }
+
     /// Passes it to the file: the next save writes its page list, footer and anchor.
     pub(crate) fn settle(self, state: &mut State) {
         state.ntuples.push(self.written);
