@@ -1,4 +1,4 @@
-"""What ROOT makes of stored state when it is first asked: buffers of histograms, weights of trees, errors."""
+"""Stored state that ROOT finishes when it is first asked: buffers of histograms, weights of trees, errors."""
 
 from __future__ import annotations
 

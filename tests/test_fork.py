@@ -92,8 +92,8 @@ def test_a_child_neither_writes_nor_hangs(tmp_path: Path, begin: Any) -> None:
 
     def refuse() -> int:
         refused = 0
-        acts = (lambda: writer.extend({name: [1.0] for name in FIELDS}), writer.flush, *(x.close for x in ends))
-        for act in acts:
+        more = {name: [1.0] for name in FIELDS}
+        for act in (lambda: writer.extend(more), writer.flush, *(end.close for end in ends)):
             try:
                 act()
             except sapwood.errors.MismatchError:

@@ -14,7 +14,7 @@ from support.rootrun import root
 
 ROOT = pytest.importorskip("ROOT")
 WORDS = ("lambda", "is", "in", "if", "or", "and", "not", "else")
-#: Objects of classes that are split into branches, in a process of their own: the answer is what ROOT draws.
+#: Objects of classes that are split into branches, in a separate process: the answer is what ROOT draws.
 SPLIT = r'''
 ROOT.gInterpreter.Declare("""
 #include <TFile.h>

@@ -196,8 +196,10 @@ def main() -> int:
     """Compares the counts with the table; returns 1 if one is higher."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="lower the table to the present counts")
-    parser.add_argument("--lines", nargs="+", metavar="RULE", help="print the lines of a rule, and of one area")
-    parser.add_argument("--base", help="list lines added since this revision; default: the table's last change")
+    lines_help = "print the lines that a rule matches, of one area or of all"
+    parser.add_argument("--lines", nargs="+", metavar="RULE", help=lines_help)
+    base_help = "list lines added since this revision; default: the table's last change"
+    parser.add_argument("--base", help=base_help)
     options = parser.parse_args()
     found = list(broken())
     if options.lines:
@@ -211,10 +213,12 @@ def main() -> int:
     keys = [(rule, area) for rule in (*WORDS, *CODE) for area in AREAS]
     highest = {key: table.get(key[0], {}).get(key[1], 0) for key in keys}
     if options.write:
-        lowest = {
-            rule: {area: min(counts[rule, area], highest[rule, area]) if table else counts[rule, area] for area in AREAS}
-            for rule in (*WORDS, *CODE)
-        }
+        if table:
+            counts_now = {key: min(counts[key], highest[key]) for key in keys}
+        else:
+            counts_now = {key: counts[key] for key in keys}
+        rules = (*WORDS, *CODE)
+        lowest = {rule: {area: counts_now[rule, area] for area in AREAS} for rule in rules}
         rows = (f"  {json.dumps(rule)}: {json.dumps(row)}" for rule, row in lowest.items())
         TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n")
         highest = {(rule, area): count for rule, row in lowest.items() for area, count in row.items()}
@@ -230,7 +234,8 @@ def main() -> int:
                     print(f"  {line.path}:{line.number}: {line.text.strip()}")
         return 1
     fallen = sum(highest[key] - counts[key] for key in keys)
-    print(f"{sum(counts.values())} lines match a rule of prose" + (f", {fallen} less than allowed" if fallen else ""))
+    note = f", {fallen} less than allowed: --write lowers the table" if fallen else ""
+    print(f"{sum(counts.values())} lines match a rule of prose{note}")
     return 0
 
 

@@ -251,7 +251,7 @@ def _base(value: Any, classname: str) -> Any:
 
 
 def find_member(value: Any, name: str) -> tuple[Any] | None:
-    """A member of a record or of its bases, in a tuple; ``None`` if there is none."""
+    """A member of a record or of its bases, in a tuple; ``None`` if it is missing."""
     if name in value.members:
         return (value.members[name],)
     for base in value.bases:

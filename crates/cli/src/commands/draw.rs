@@ -58,9 +58,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let files = targets(&arguments.target, &session, &arguments.remote)?;
     let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files)).transpose()?;
     let names = ChainNames::new(&[&arguments.expression, &arguments.cut], &files, &session, &arguments.remote)?;
-    let weight = match arguments.no_tree_weight {
-        true => Some(1.0),
-        false => chain_weight(&arguments.target, &session, &arguments.remote)?,
+    let weight = if arguments.no_tree_weight {
+        Some(1.0)
+    } else {
+        chain_weight(&arguments.target, &session, &arguments.remote)?
     };
     let (mut before, mut drawn) = (0, None);
     for (path, name) in &files {

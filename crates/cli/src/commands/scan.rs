@@ -405,8 +405,8 @@ fn csv(value: &serde_json::Value) -> String {
     }
 }
 
-/// What is wanted, with names in place of patterns that some names match. What matches none is an expression:
-/// `x[0]*2` is one, and `Jet_[pe]*` is not where there are such names.
+/// What is wanted, with names in place of patterns that some names match. What matches no name is an expression:
+/// `x[0]*2` is one, and `Jet_[pe]*` is not if such names exist.
 fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
     let may_be_pattern = |words: &str| words.contains(['*', '?', '[']);
     let names = match wanted.iter().any(|words| may_be_pattern(words)) {

@@ -40,8 +40,8 @@ impl Histogram {
         Ok(())
     }
 
-    /// The same with buffered entries in its bins, as ROOT shows it: those wait for limits of the axes, or for more of
-    /// them.
+    /// Moves buffered entries to the bins, as ROOT does when it shows the histogram. They wait for limits of the axes,
+    /// or for more entries.
     ///
     /// # Errors
     ///

@@ -74,11 +74,11 @@ impl Meaning {
     }
 }
 
-/// Which of two trees of one path gives way to the other, since it has no branches.
+/// Decides which of two trees of one path gives way to the other, since it has no branches.
 enum GivesWay {
     Neither,
     Input,
-    /// That of the output, as it was.
+    /// The tree of the output, as it was.
     Output(Box<GrowingTree>),
 }
 
@@ -119,7 +119,8 @@ impl Running {
         let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
         // Trees without branches, which give way to others of their path.
-        let (mut passed_over, mut replaced) = (HashSet::new(), Vec::new());
+        let mut passed_over = HashSet::new();
+        let mut replaced = Vec::new();
         let meanings = self.meanings_of(&input)?;
         let mut added = Added::default();
         let outcome = (|| {

@@ -79,7 +79,7 @@ impl<'s> Binder<'s> {
             Node::Size(of) => self.size(text, of, at),
             Node::Length(of) => match self.bind(text, of) {
                 Ok(of) if of.of == Of::Text => {
-                    let (depth, in_loop) = (of.depth, of.in_loop);
+                    let Bound { depth, in_loop, .. } = of;
                     Ok(Bound { op: Op::Length(Box::new(of)), at, depth, of: computed(Wide::I64), in_loop })
                 }
                 _ => self.size(text, of, at),

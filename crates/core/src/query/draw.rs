@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 use crate::read::{Progress, Selection};
 
-/// Values that decide on automatic bins, unless the tree says how many (`TTree::SetEstimate`); the axes grow for what
-/// follows.
+/// Values that decide on automatic bins, unless the tree has another number (`TTree::SetEstimate`); the axes grow for
+/// what follows.
 const ESTIMATE: usize = 1_000_000;
 
 /// What is drawn: one to three expressions, a cut or weight, and bins.
@@ -41,7 +41,7 @@ pub struct Draw {
     /// Whether values of bins are means of the last expression.
     is_profile: bool,
     bins: Vec<Bins>,
-    /// What each entry is weighted with, besides the cut.
+    /// The weight of each entry, besides the cut.
     weight: f64,
     /// How many values decide on automatic bins.
     estimate: usize,
@@ -91,7 +91,8 @@ impl Draw {
     ) -> Result<Self> {
         let (values, target) = split(words)?;
         let source: Source = source.into();
-        let (weight, estimate) = (source.weight(), source.estimate().unwrap_or(ESTIMATE));
+        let weight = source.weight();
+        let estimate = source.estimate().unwrap_or(ESTIMATE);
         let mut query = Query::new(source).aliases(aliases).lengths(Lengths::Shortest);
         for expr in parse_list(values)? {
             query = query.value(&values[expr.span])?;

@@ -364,7 +364,7 @@ impl Rows<'_> {
     }
 }
 
-/// The level of a value that an index counts. A value that asks for its loop has the loop's levels in front of its own.
+/// The level of a value that an index counts. A value that asks for its loop has the loop's levels in front.
 fn below_loop(of: &Bound, value: &Value, level: usize) -> usize {
     level + value.depth().saturating_sub(of.depth)
 }

@@ -253,7 +253,7 @@ fn turned(mut x: f64, low: f64) -> f64 {
     x
 }
 
-/// As in `ROOT::Math::VectorUtil`, which has +pi and not -pi.
+/// An angle in (-pi, pi]: `ROOT::Math::VectorUtil` has +pi and not -pi.
 fn phi_mpi_pi(x: f64) -> f64 {
     if x > -consts::PI && x <= consts::PI {
         return x;

@@ -51,7 +51,7 @@ pub fn split_expressions(text: &str) -> Result<Vec<String>> {
     Ok(parse_list(text)?.into_iter().filter_map(|expr| Some(text.get(expr.span)?.trim().to_owned())).collect())
 }
 
-/// What to write instead of Python's words.
+/// Advice for expressions with Python's words.
 const WRITE_SIGNS: &str = "write && for 'and', || for 'or', ! for 'not' and c ? a : b for a choice";
 
 /// Whether a name is a word of Python. As the name of a branch it is a value like any other.

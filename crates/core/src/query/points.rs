@@ -44,7 +44,7 @@ impl Points {
         }
     }
 
-    /// The same with a weight for all, besides their own ones.
+    /// Adds a weight for all points, besides their own weights.
     pub(super) fn weighted(mut self, weight: f64) -> Self {
         if weight.to_bits() != 1.0_f64.to_bits() {
             let count = self.len();

@@ -199,7 +199,7 @@ impl Source {
         self.table.weight()
     }
 
-    /// How many values decide on automatic bins, if it says so.
+    /// How many values decide on automatic bins, if the tree has such a number.
     pub(super) fn estimate(&self) -> Option<usize> {
         self.table.estimate()
     }

@@ -81,7 +81,7 @@ impl Table {
         }
     }
 
-    /// How many values decide on automatic bins, if it says so.
+    /// How many values decide on automatic bins, if the tree has such a number.
     pub(super) fn estimate(&self) -> Option<usize> {
         match self {
             Self::Tree(tree) => usize::try_from(tree.estimate).ok(),
@@ -333,16 +333,16 @@ fn is_path(path: &str, name: &str) -> bool {
 fn is_full_name(branch: &Branch, name: &str) -> bool {
     let Some((top, _)) = branch.path.split_once('/') else { return false };
     let own = branch.name.split('[').next().unwrap_or_default();
-    match top.ends_with('.') {
-        // Its point makes it a part of the names below.
-        true => own == name,
-        false => name.strip_prefix(top).and_then(|rest| rest.strip_prefix('.')) == Some(own),
+    if top.ends_with('.') {
+        return own == name; // the point makes the name of the branch a part of the names below
     }
+    name.strip_prefix(top).and_then(|rest| rest.strip_prefix('.')) == Some(own)
 }
 
 /// Whether a name has the members that lead to a branch, as C++ would: members of a base are members of the class.
 fn is_member_path(branches: &[Branch], branch: &Branch, name: &str) -> bool {
-    let (mut at, mut rest) = (branch, name);
+    let mut at = branch;
+    let mut rest = name;
     loop {
         let plain = at.name.trim_end_matches('.');
         let Some(parent) = at.parent.and_then(|id| branches.get(id)) else { return rest == plain };

@@ -63,13 +63,13 @@ pub struct Cells<'c> {
 }
 
 impl<'c> Cells<'c> {
-    /// Of a column.
+    /// Reads this column.
     pub fn new(column: &'c Column) -> Self {
         Self { column, places: HashMap::new() }
     }
 
-    /// The value at a row of a type of this column: [`Column::kind`], or one that another value led to. Rows that do not
-    /// exist are null.
+    /// The value at a row of a type of this column: [`Column::kind`], or one that another value led to. Rows that do
+    /// not exist are null.
     pub fn at<'k>(&mut self, kind: &'k Kind, row: usize) -> Cell<'k> {
         match kind {
             Kind::Number { buffer, number } => self.number(*buffer, *number, row),

@@ -5,19 +5,19 @@
 use super::embedded;
 use crate::tree::{Basket, BasketBytes, Branch, Form, Leaf, Tree};
 
-/// Whether baskets of this branch need the offsets of their entries, as far as its type says; none if that is unknown.
+/// Whether baskets of this branch need the offsets of their entries, by its type; `None` if that is unknown.
 pub(crate) fn needs_offsets(tree: &Tree, branch: &Branch) -> Option<bool> {
     if is_of_numbers(branch) {
         return Some(false);
     }
     let found = tree.interpretation(branch.id).ok()?;
     let is_fixed = matches!(found.form, Form::Rows | Form::RowsOrNothing) && found.program.fixed_bytes().is_some();
-    // Objects of one length have offsets all the same, if their branch says so.
+    // Objects of one length have offsets, too, if their branch declares them.
     Some(!is_fixed || branch.entry_offset_len > 0)
 }
 
-/// Whether the baskets of this branch hold the offsets of their entries; none if there are no entries, or if they
-/// cannot be read.
+/// Whether the baskets of this branch hold the offsets of their entries; `None` without entries, and if they cannot
+/// be read.
 pub(crate) fn has_offsets(tree: &Tree, branch: &Branch) -> Option<bool> {
     let first = branch.baskets().iter().find(|basket| !basket.entries.is_empty())?;
     // Then ROOT reads them.

@@ -17,7 +17,8 @@ pub(crate) fn largest_count(tree: &Tree, branch: &Branch) -> i64 {
     /// Counts that are read at a time.
     const STEP: u64 = 1 << 20;
     let range = branch.entry_range();
-    let (mut largest, mut start) = (0, range.start);
+    let mut largest = 0;
+    let mut start = range.start;
     while start < range.end {
         let end = range.end.min(start + STEP);
         let Ok(columns) = super::columns(tree, &[branch.id], start..end) else { break };

@@ -6,7 +6,7 @@ use sapwood::write::{FieldSpec, NTupleOptions};
 
 use super::*;
 
-/// What holds the number of the save.
+/// Holds the number of the save.
 #[derive(Clone, Copy, Debug)]
 enum Version {
     Object,
@@ -118,9 +118,10 @@ fn a_killed_or_powerless_writer_never_loses_what_was_saved() {
         let mut next = random(seed + 100);
         for writes in 0..=journal.count() {
             let is_power_cut = writes % 2 == 1;
-            let image = match is_power_cut {
-                true => journal.after_power_cut(&before, writes, || next() % 3 > 0),
-                false => journal.image(&before, writes, 0),
+            let image = if is_power_cut {
+                journal.after_power_cut(&before, writes, || next() % 3 > 0)
+            } else {
+                journal.image(&before, writes, 0)
             };
             let what = format!("{version:?}, seed {seed}, {writes} writes, power cut: {is_power_cut}");
             let least = saved.iter().rev().find(|(at, _)| *at <= writes).and_then(|&(_, number)| number);

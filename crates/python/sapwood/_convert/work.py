@@ -108,8 +108,8 @@ def run(
 
 
 def _is_one_thread(task: Task) -> bool:
-    """Whether a library with a lock of its own takes part: what one thread leaves in it after an error makes the
-    other wait for ever."""
+    """Whether a library with its own lock takes part: after an error in one thread, the lock keeps the
+    other waiting for ever."""
     return "hdf5" in (task.format, *(kind for _, kind in task.parts))
 
 

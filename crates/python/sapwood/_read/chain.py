@@ -460,7 +460,7 @@ def check_fill(fill: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 class Types:
-    """What branches hold in the first file: values of another sort in a later file are an error, and numbers of
+    """Checks that branches hold what they do in the first file: values of another sort in a later file are an error, and numbers of
     another width unless ``widen`` allows them."""
 
     def __init__(self, widen: bool) -> None:

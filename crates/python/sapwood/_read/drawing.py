@@ -93,7 +93,7 @@ def _draws(
 
 
 def _weight(tree_weight: bool | float) -> float | None:
-    """What to weight each entry with instead of the weight of the tree; ``None`` for that."""
+    """The weight of each entry instead of the weight of the tree; ``None`` keeps that of the tree."""
     if isinstance(tree_weight, bool):
         return None if tree_weight else 1.0
     return float(tree_weight)

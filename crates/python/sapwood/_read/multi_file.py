@@ -293,7 +293,7 @@ def draw(
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
-            # As in the list of a chain that ROOT makes: the path of the tree, for which ROOT looks.
+            # ROOT names the path of the tree in the list of a chain.
             place = member.tree.tree._path.partition(";")[0].strip("/"), str(member.tree.tree.file_path)
             if place in lists:
                 words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"

@@ -40,7 +40,7 @@ class Layout:
         }
 
     def _as_stored(self, name: str, kind: Any) -> Any:
-        """The type of a column, as the branch that it is taken from stores it: values alone do not tell packed numbers
+        """The type of a column, as the branch that it is taken from stores it: values alone do not distinguish packed numbers
         from others, nor ``std::string`` from ``char*``, nor leaves from records."""
         branch = self._branches.get(name)
         if branch is None:

@@ -49,7 +49,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Objects:
-    """Values of a type of C++ in a branch of their own, such as ``("text",)`` for ``std::string``."""
+    """Values of a type of C++ in one branch, such as ``("text",)`` for ``std::string``."""
 
     of: tuple[Any, ...]
 

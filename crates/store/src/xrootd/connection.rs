@@ -259,9 +259,11 @@ impl Pending {
                     if self.shared.last_received() + timeout > until
                         && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
-                    let failure = match self.promised > self.sent {
-                        true => RequestError::unanswered(&self.shared.server, self.sent.elapsed()),
-                        false => RequestError::late(&self.shared.server, timeout),
+                    let server = &self.shared.server;
+                    let failure = if self.promised > self.sent {
+                        RequestError::unanswered(server, self.sent.elapsed())
+                    } else {
+                        RequestError::late(server, timeout)
                     };
                     match self.path {
                         0 => self.shared.end(failure.copy()),

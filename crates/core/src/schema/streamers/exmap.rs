@@ -79,15 +79,15 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
 /// The size of a table for these entries, and the place of each: `TExMap::Add`.
 fn table(entries: &[[i64; 3]]) -> Result<Vec<i32>> {
     /// The size of an empty table of ROOT.
-    const LEAST: u64 = 101;
+    const MIN_SIZE: u64 = 101;
     let is_prime = |size: u64| (3..).step_by(2).take_while(|by| by * by <= size).all(|by| !size.is_multiple_of(by));
-    let wanted = (2 * entries.len() as u64 + 1).max(LEAST);
+    let wanted = (2 * entries.len() as u64 + 1).max(MIN_SIZE);
     let size = (wanted..).step_by(2).find(|size| is_prime(*size)).unwrap_or(wanted);
     let size32 = i32::try_from(size).map_err(|_| Error::limit("entries of a TExMap", 1 << 30, entries.len() as u64))?;
     let mut taken = vec![false; size as usize];
     let mut found = vec![size32];
     for [hash, ..] in entries {
-        // The lowest bit says that a place is in use.
+        // The lowest bit marks a place that is in use.
         let mut slot = ((*hash as u64 | 1) % size) as usize;
         while std::mem::replace(&mut taken[slot], true) {
             slot = (slot + 1) % taken.len();

@@ -41,7 +41,7 @@ impl Output {
     }
 
     /// The directory of a path; if it does not exist it is created with the title `make`, and the directories above it
-    /// without one, or there is none.
+    /// without a title. Returns `None` without `make`.
     pub(crate) fn find_folder(&self, state: &mut State, path: &str, make: Option<&str>) -> Result<Option<usize>> {
         let mut at = 0;
         let mut done = String::new();

@@ -49,8 +49,11 @@ impl Output {
         if stored.seek_info == state.header.seek_info {
             return Ok(());
         }
-        let (seek_info, nbytes_info) = (state.header.seek_info, state.header.nbytes_info);
-        state.stored_header = Some(self.put_header(Header { seek_info, nbytes_info, ..stored.clone() })?);
+        state.stored_header = Some(self.put_header(Header {
+            seek_info: state.header.seek_info,
+            nbytes_info: state.header.nbytes_info,
+            ..stored.clone()
+        })?);
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }

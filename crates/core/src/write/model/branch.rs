@@ -396,10 +396,7 @@ impl BranchSpec {
 /// A name of a branch as its leaf may have it.
 fn as_leaf_name(name: &str) -> Cow<'_, str> {
     const MEANINGFUL: [char; 4] = ['[', ']', '/', ':'];
-    match name.contains(MEANINGFUL) {
-        true => Cow::Owned(name.replace(MEANINGFUL, "_")),
-        false => Cow::Borrowed(name),
-    }
+    if name.contains(MEANINGFUL) { Cow::Owned(name.replace(MEANINGFUL, "_")) } else { Cow::Borrowed(name) }
 }
 
 /// The most items that a counter of a type can count; none for types that cannot count.

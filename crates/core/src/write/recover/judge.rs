@@ -96,7 +96,7 @@ impl<'f> Judge<'f> {
     ///
     /// # Errors
     ///
-    /// What reading the object, a basket of the tree or a page of the RNTuple reports.
+    /// Errors of reading the object, a basket of the tree or a page of the RNTuple.
     pub(crate) fn object(&mut self, key: &Key, behind: u64) -> Result<Object> {
         let payload = self.file.payload(key)?;
         if key.is_directory() {

@@ -272,7 +272,7 @@ impl Output {
             let is_within = |room: &Range<u64>| room.start <= key.seek_key && key.room().end <= room.end;
             // Neither its date nor its place shows whether it was written before the last save or after it.
             let is_undated = has_list && key.seek_key < saved && key.datime == modified;
-            // What was saved stays, unless it is lost. A tree or an RNTuple then gets back its clusters one by one.
+            // The saved record stays, unless it is lost. A tree or an RNTuple then gets back its clusters one by one.
             if is_undated && known.as_ref().is_some_and(|saved_key| judge.object(saved_key, saved).is_ok()) {
                 continue;
             }

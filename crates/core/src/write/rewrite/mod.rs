@@ -218,13 +218,13 @@ impl FileWriter {
             let asked = own.get(&branch.id).copied().or(wish.compression);
             asked.or_else(|| Compression::from_root(branch.compress))
         };
-        let usual = self.output.compression;
-        let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
+        let default = self.output.compression;
+        let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(default), wish)?;
         written.title = Arc::clone(&job.key.title);
         let random_access = wish.random_access.unwrap_or(self.output.options.random_access);
         let counting = counters(tree);
         let found = |branch: &&Branch| {
-            let own = of(branch).unwrap_or(usual);
+            let own = of(branch).unwrap_or(default);
             let counts = counting.iter().any(|(counter, _)| *counter == branch.id);
             BranchState {
                 counts,
