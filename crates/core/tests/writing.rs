@@ -330,7 +330,7 @@ fn invalid_values_are_refused_and_nothing_is_added() {
     for bad in [
         vec![specs[0].clone(), specs[0].clone()],
         vec![specs[2].clone()],
-        vec![BranchSpec::number("a/b", Number::F32)],
+        vec![BranchSpec::number("a\0b", Number::F32)],
         vec![BranchSpec::number("", Number::F32)],
         vec![BranchSpec::number("a", Number::F32).with_dimensions([0])],
     ] {
