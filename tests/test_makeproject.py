@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
-from support.rootrun import root
+from support.rootrun import compiled, root
 
 sapwood = pytest.importorskip("sapwood")
 
@@ -181,3 +181,125 @@ def read():
 answer(read())
 """
     assert root(lines, header, tmp_path / "new.root") == [[None, 9], [1, 9], [None, 9]]
+
+
+#: Names of classes, their code, what is set in an object ``o``, what is read of a pointer ``o``, and its
+#: value.
+HEADERS = {
+    "an array of objects": (
+        ["Point", "Obj"],
+        "struct Point { int i; float x; }; struct Obj { int k; Point points[4]; };",
+        "o.k = 7; o.points[2].i = 5",
+        "o->k + 100 * o->points[2].i",
+        507,
+    ),
+    "an array of pointers": (
+        ["Seed", "Obj"],
+        "struct Seed { double y; }; struct Obj { int k; Seed *seeds[3]; Obj() : k(0), seeds{} {} };",
+        "o.k = 3",
+        "o->k",
+        3,
+    ),
+    "a template": (
+        ["Link<unsigned int>", "Obj"],
+        "template <class T> struct Link { T id; int other; };"
+        "struct Obj { Link<unsigned int> link; int z; };",
+        "o.link.id = 9; o.z = 1",
+        "o->z + 10 * o->link.id",
+        91,
+    ),
+    "a base in a namespace": (
+        ["lab::Base", "Obj"],
+        "namespace lab { struct Base { int b = 0; virtual ~Base() {} }; }"
+        "struct Obj : public lab::Base { lab::Base *next = nullptr; };",
+        "o.b = 4",
+        "o->b",
+        4,
+    ),
+}
+WRITE = """
+assert ROOT.gSystem.Load(sys.argv[1]) == 0
+ROOT.write(sys.argv[2])
+"""
+READ = """
+_, path, header, value = sys.argv
+assert ROOT.gROOT.ProcessLine(".L " + header + "+") == 0
+code = "double value(TFile &f) { auto o = f.Get<Obj>(\\"o\\"); return " + value + "; }"
+ROOT.gInterpreter.Declare(code)
+f = ROOT.TFile.Open(path)
+answer(ROOT.value(f))
+"""
+
+
+@pytest.mark.parametrize(("names", "classes", "values", "value", "wanted"), HEADERS.values(), ids=HEADERS)
+def test_headers_of_every_shape_compile_in_root(
+    tmp_path: Path, names: list[str], classes: str, values: str, value: str, wanted: float
+) -> None:
+    path, header = tmp_path / "in.root", tmp_path / "made.h"
+    links = "\n".join(f"#pragma link C++ class {name}+;" for name in names)
+    write = f'TFile f(path, "RECREATE"); Obj o{{}}; {values}; f.WriteObject(&o, "o");'
+    code = f"""
+#include <vector>
+#include "TFile.h"
+{classes}
+void write(const char *path) {{ {write} }}
+#ifdef __ROOTCLING__
+{links}
+#pragma link C++ function write(const char *);
+#endif
+"""
+    root(WRITE, compiled(tmp_path, "classes", code), path)
+    header.write_text(sapwood.makeproject(path, language="cpp"))
+    assert "by hand" not in header.read_text()
+    assert root(READ, path, header, value) == wanted
+
+
+@dataclasses.dataclass
+class Hit(sapwood.TObject):
+    pt: np.float32
+
+
+@dataclasses.dataclass
+class Hits(sapwood.TObject):
+    n: np.int32
+    hits: Annotated[list[Hit], "TClonesArray"]
+
+
+def test_classes_of_version_1_with_a_base_of_root_have_a_version(tmp_path: Path) -> None:
+    path = tmp_path / "v1.root"
+    with sapwood.recreate(path) as file:
+        tree = file.mktree("t", {"e.": Hits})
+        tree.fill(**{"e.": Hits(2, [Hit(1.5), Hit(2.5)])})
+    text = sapwood.makeproject(path, language="cpp")
+    assert "ClassDef(Hit, 1)" in text and "ClassDef(Hits, 1)" in text
+
+
+@dataclasses.dataclass
+class Inner:
+    __root_name__ = "Outer::Inner"
+    at: Point
+    a: np.int32
+
+
+@dataclasses.dataclass
+class Outer:
+    n: np.int32
+    inner: list[Inner]
+
+
+def test_a_class_within_a_class_is_declared_in_its_body(tmp_path: Path) -> None:
+    path, header = tmp_path / "nested.root", tmp_path / "nested.h"
+    with sapwood.recreate(path) as file:
+        tree = file.mktree("t", {"o.": Outer}, split_level=0)
+        tree.fill(**{"o.": Outer(2, [Inner(Point(0.5, 1.5), 5)])})
+    header.write_text(sapwood.makeproject(path, language="cpp"))
+    assert "namespace Outer" not in header.read_text()
+    lines = """
+assert ROOT.gROOT.ProcessLine(".L " + sys.argv[2] + "+") == 0
+f = ROOT.TFile.Open(sys.argv[1])
+t = f.Get("t")
+t.GetEntry(0)
+o = getattr(t, "o.")
+answer([o.n, o.inner[0].a, o.inner[0].at.y])
+"""
+    assert root(lines, path, header) == [2, 5, 1.5]

@@ -1,6 +1,6 @@
 //! A C++ header that ACLiC compiles: names, types and order as they are in the file, so that the checksums are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::model::{Declared, Kind, Member, Project, is_class_name, is_name, is_own, line};
@@ -8,17 +8,19 @@ use crate::schema::{Detail, TypeName};
 use crate::write::Type;
 
 pub(super) fn source(project: &Project) -> String {
-    let declared: BTreeSet<&str> = project.classes.iter().map(|class| &*class.name).collect();
-    let (mut includes, mut links, mut body) = (BTreeSet::from(["Rtypes.h".to_owned()]), Vec::new(), String::new());
+    let mut header = Header::of(project);
+    let mut body = String::new();
     for class in &project.classes {
-        declare(class, &declared, &mut includes, &mut links, &mut body);
+        if header.outer_of(&class.name).is_none() {
+            header.declare_in_namespace(class, &mut body);
+        }
     }
     let mut out = "// Classes of a ROOT file.\n#pragma once\n\n".to_owned();
-    includes.iter().for_each(|name| out += &format!("#include <{name}>\n"));
+    header.includes.iter().for_each(|name| out += &format!("#include <{name}>\n"));
     out += &body;
     out += "\n#ifdef __CLING__\n";
     let mut seen = BTreeSet::new();
-    for link in links {
+    for link in header.links {
         if seen.insert(link.clone()) {
             let _ = writeln!(out, "#pragma link C++ class {link}+;");
         }
@@ -26,62 +28,137 @@ pub(super) fn source(project: &Project) -> String {
     out + "#endif\n"
 }
 
-fn declare(
-    class: &Declared,
-    declared: &BTreeSet<&str>,
-    includes: &mut BTreeSet<String>,
-    links: &mut Vec<String>,
-    out: &mut String,
-) {
-    if class.name.contains('<') {
-        let _ = writeln!(out, "\n// class {}: a template is declared by hand", line(&class.name));
-        return;
-    }
-    let parts: Vec<&str> = class.name.split("::").collect();
-    let (name, spaces) = parts.split_last().map_or(("", &[][..]), |(name, spaces)| (*name, spaces));
-    let (mut bases, mut body) = (Vec::new(), String::new());
-    for member in &class.members {
-        let why = match problem(member, declared, includes) {
-            Some(why) => why,
-            None if member.is_base => {
-                bases.push(format!("public {}", with_std(&member.name)));
-                continue;
-            }
-            None => {
-                let type_name = with_std(&spelled(member));
-                // A member may have the name of its class.
-                let type_name = if declared.contains(type_name.trim_end_matches('*')) {
-                    format!("::{type_name}")
-                } else {
-                    type_name
-                };
-                // ROOT knows arrays and owning pointers without a word, and refuses to be told.
-                let needs_none = ["std::array<", "std::unique_ptr<", "std::shared_ptr<"];
-                let needs_none = needs_none.iter().any(|template| type_name.starts_with(template));
-                if type_name.starts_with("std::") && type_name.contains('<') && !needs_none {
-                    links.push(type_name.trim_end_matches('*').to_owned());
-                }
-                let extents: String = member.element.extents.iter().map(|extent| format!("[{extent}]")).collect();
-                let null = if type_name.ends_with('*') && extents.is_empty() { " = nullptr" } else { "" };
-                let title = line(&member.title);
-                // A mark of ROOT stands first: `[n]`, `->`, `!`.
-                let title = if title.is_empty() { title } else { format!(" //{title}") };
-                let _ = writeln!(body, "  {type_name} {}{extents}{null};{title}", member.name);
-                continue;
-            }
+/// A header while it is written.
+struct Header<'p> {
+    project: &'p Project,
+    /// Names of the classes that it declares.
+    declared: BTreeSet<&'p str>,
+    includes: BTreeSet<String>,
+    links: Vec<String>,
+    /// Templates that were declared, and whether their arguments are types.
+    templates: BTreeMap<String, bool>,
+}
+
+impl<'p> Header<'p> {
+    fn of(project: &'p Project) -> Self {
+        let mut templates = BTreeMap::new();
+        let is_declared = |class: &&Declared| match template_of(&class.name) {
+            Some((name, are_types)) => *templates.entry(name.to_owned()).or_insert(are_types) == are_types,
+            None => !class.name.contains('<'),
         };
-        let _ = writeln!(body, "  // {} {}: {}", line(&member.cpp), line(&member.name), line(&why));
+        let declared = project.classes.iter().filter(is_declared).map(|class| &*class.name).collect();
+        let includes = BTreeSet::from(["Rtypes.h".to_owned()]);
+        Self { project, declared, includes, links: Vec::new(), templates: BTreeMap::new() }
     }
-    out.push('\n');
-    spaces.iter().for_each(|space| *out += &format!("namespace {space} {{\n"));
-    let inherits = if bases.is_empty() { String::new() } else { format!(" : {}", bases.join(", ")) };
-    let _ = writeln!(out, "struct {name}{inherits} {{\n{body}  {name}() {{}}");
-    if class.version > 1 {
-        let _ = writeln!(out, "  virtual ~{name}() {{}}\n  ClassDef({}, {})", class.name, class.version);
+
+    /// The class in whose body a class is declared.
+    fn outer_of(&self, name: &str) -> Option<&'p str> {
+        let (outer, _) = name.split('<').next().unwrap_or(name).rsplit_once("::")?;
+        self.declared.get(outer).copied()
     }
-    out.push_str("};\n");
-    spaces.iter().for_each(|_| out.push_str("}\n"));
-    links.push(class.name.to_string());
+
+    /// Whether ROOT has to know the version of a class: it numbers others by itself, but not those with a base that it
+    /// streams by its number.
+    fn has_version(&self, class: &Declared) -> bool {
+        let bases = class.members.iter().filter(|member| member.is_base);
+        let is_versioned = |base: &Member| {
+            let declared = self.project.classes.iter().find(|other| other.name == base.name);
+            is_own(&base.name) || declared.is_some_and(|declared| self.has_version(declared))
+        };
+        class.version > 1 || bases.into_iter().any(is_versioned)
+    }
+
+    fn declare_in_namespace(&mut self, class: &Declared, out: &mut String) {
+        if !self.declared.contains(&*class.name) {
+            let _ = writeln!(out, "\n// class {}: a template is declared by hand", line(&class.name));
+            return;
+        }
+        let (path, arguments) = class.name.split_at(class.name.find('<').unwrap_or(class.name.len()));
+        let (spaces, name) = path.rsplit_once("::").map_or((None, path), |(spaces, name)| (Some(spaces), name));
+        out.push('\n');
+        if let Some(spaces) = spaces {
+            let _ = writeln!(out, "namespace {spaces} {{");
+        }
+        if let Some((template, are_types)) = template_of(&class.name) {
+            if self.templates.insert(template.to_owned(), are_types).is_none() {
+                let _ = writeln!(out, "template <{}...> struct {name};", if are_types { "typename" } else { "auto" });
+            }
+            out.push_str("template <> ");
+        }
+        self.declare(class, name, &with_std(arguments), out);
+        if spaces.is_some() {
+            out.push_str("}\n");
+        }
+    }
+
+    /// Declares a class, and those within it.
+    fn declare(&mut self, class: &Declared, name: &str, arguments: &str, out: &mut String) {
+        let mut body = String::new();
+        let project = self.project;
+        let nested: Vec<&Declared> =
+            project.classes.iter().filter(|other| self.outer_of(&other.name) == Some(&*class.name)).collect();
+        for inner in nested {
+            let last = inner.name.rsplit("::").next().unwrap_or_default();
+            self.declare(inner, last, "", &mut body);
+        }
+        let mut bases = Vec::new();
+        for member in &class.members {
+            match problem(member, &self.declared, &mut self.includes) {
+                Some(why) => {
+                    let _ = writeln!(body, "  // {} {}: {}", line(&member.cpp), line(&member.name), line(&why));
+                }
+                None if member.is_base => bases.push(format!("public {}", with_std(&member.name))),
+                None => self.member(member, &mut body),
+            }
+        }
+        let inherits = if bases.is_empty() { String::new() } else { format!(" : {}", bases.join(", ")) };
+        let _ = writeln!(out, "struct {name}{arguments}{inherits} {{\n{body}  {name}() {{}}");
+        // The macro takes no name with a comma.
+        if self.has_version(class) && arguments.is_empty() {
+            let _ = writeln!(out, "  virtual ~{name}() {{}}\n  ClassDef({}, {})", class.name, class.version);
+        }
+        out.push_str("};\n");
+        self.links.push(class.name.to_string());
+    }
+
+    fn member(&mut self, member: &Member, body: &mut String) {
+        let type_name = with_std(&spelled(member));
+        // A member may have the name of its class.
+        let is_declared = self.declared.contains(type_name.trim_end_matches('*'));
+        let type_name = if is_declared { format!("::{type_name}") } else { type_name };
+        // ROOT knows arrays and owning pointers by itself, and refuses a pragma for them.
+        let needs_none = ["std::array<", "std::unique_ptr<", "std::shared_ptr<"];
+        let needs_none = needs_none.iter().any(|template| type_name.starts_with(template));
+        if type_name.starts_with("std::") && type_name.contains('<') && !needs_none {
+            self.links.push(type_name.trim_end_matches('*').to_owned());
+        }
+        let extents: String = member.element.extents.iter().map(|extent| format!("[{extent}]")).collect();
+        let null = match (type_name.ends_with('*'), extents.is_empty()) {
+            (true, true) => " = nullptr",
+            (true, false) => " = {}",
+            _ => "",
+        };
+        let title = line(&member.title);
+        // A mark of ROOT stands first: `[n]`, `->`, `!`.
+        let title = if title.is_empty() { title } else { format!(" //{title}") };
+        let _ = writeln!(body, "  {type_name} {}{extents}{null};{title}", member.name);
+    }
+}
+
+/// The template of a class, and whether its arguments are types; nothing for other classes, and for templates that mix
+/// types and numbers, and for classes within a template.
+fn template_of(name: &str) -> Option<(&str, bool)> {
+    let (template, arguments) = name.split_once('<')?;
+    let arguments = arguments.strip_suffix('>')?;
+    let mut depth = 0;
+    let split = |c: char| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        c == ',' && depth == 0
+    };
+    let is_type = |argument: &str| !argument.trim().starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let kinds: BTreeSet<bool> = arguments.split(split).map(is_type).collect();
+    let is_alone = kinds.len() == 1 && depth == 0 && !arguments.contains(">::");
+    is_alone.then(|| (template, kinds.contains(&true)))
 }
 
 /// The type of a member. An enum is known as its number only.

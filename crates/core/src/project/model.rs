@@ -233,6 +233,11 @@ impl Finder<'_> {
         let Some(info) = self.infos.get(name).copied().filter(|_| self.within.len() < DEEPEST) else {
             return Err(format!("the file does not describe class {name}"));
         };
+        if self.language == Language::Cpp
+            && let Some(outer) = self.enclosing(name).filter(|outer| !self.within.contains(outer))
+        {
+            drop(self.class(&outer));
+        }
         self.declare(name, info);
         self.done
             .get(name)
@@ -246,6 +251,13 @@ impl Finder<'_> {
             return;
         }
         self.within.push(name.to_owned());
+        if self.language == Language::Cpp {
+            // Classes within a class are declared in its body, so that what they need comes before it.
+            let inner = format!("{name}::");
+            let nested: Vec<String> = self.infos.keys().filter(|other| other.starts_with(&inner)).cloned().collect();
+            sorted(nested).iter().for_each(|nested| drop(self.class(nested)));
+            info.elements.iter().for_each(|element| self.declare_needed(element));
+        }
         let mut members = Vec::new();
         for element in info.elements.iter().filter(|element| element.detail != Detail::Artificial) {
             let is_base = matches!(element.detail, Detail::Base { .. });
@@ -268,6 +280,27 @@ impl Finder<'_> {
         let is_empty = self.language != Language::Cpp && members.iter().all(|member| member.kind.is_err());
         self.done.insert(name.to_owned(), (!is_empty).then(|| plain.clone()));
         self.classes.push(Declared { name: Arc::clone(&info.name), plain, version: info.version, members });
+    }
+
+    /// Declares the classes in the type of a member, arrays and pointers included: C++ wants them first.
+    fn declare_needed(&mut self, element: &Element) {
+        let name = if matches!(element.detail, Detail::Base { .. }) { &element.name } else { &element.type_name };
+        let mut left: Vec<TypeName> = TypeName::parse(name.trim_end_matches('*').trim()).into_iter().collect();
+        while let Some(name) = left.pop() {
+            match name {
+                TypeName::Class(class) => drop(self.class(&class)),
+                TypeName::Sequence(_, item) | TypeName::Array(item, _) | TypeName::Pointer(item) => left.push(*item),
+                TypeName::Mapping(_, first, second) | TypeName::Pair(first, second) => left.extend([*first, *second]),
+                _ => {}
+            }
+        }
+    }
+
+    /// The class that holds a class of this name, if the file describes it.
+    fn enclosing(&self, name: &str) -> Option<String> {
+        let plain = name.split('<').next().unwrap_or(name);
+        let outer = plain.match_indices("::").map(|(at, _)| &plain[..at]);
+        outer.into_iter().find(|outer| self.infos.contains_key(*outer)).map(str::to_owned)
     }
 
     /// What a member is; or why other languages have nothing for it.
@@ -359,6 +392,11 @@ impl Finder<'_> {
             other => Err(format!("nothing here is like {other}")),
         }
     }
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
 }
 
 /// The number of a code; of what is packed the number in memory.
