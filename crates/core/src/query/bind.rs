@@ -11,11 +11,12 @@ use super::index::Slice;
 use super::names::Kernel;
 use super::number::{Cast, Wide};
 use super::parse::{HIGHEST, parse};
-use super::path::{path, to_any};
+use super::path::{Path, holds_clones, lacks_types, path, to_any};
 use super::source::Source;
 use super::special::{SPECIAL, constant, named_constant, special};
 use super::syntax::{Binary, Expr, Item, Node, Unary};
 use super::value::{Of, Scalar};
+use crate::column::Kind;
 use crate::error::{Error, Result};
 
 /// Turns expressions over one source into values, and collects which columns they need.
@@ -235,9 +236,41 @@ impl<'s> Binder<'s> {
             self.needed.push(id);
         }
         let classes = |class: &Arc<str>| self.source.objects(id, class);
-        let members = if self.is_sized { to_any(&kind, members, &classes) } else { members };
-        let (path, depth, of) = path(kind, members, &classes, (text, at))?;
+        let way = |kind: Kind| {
+            let members = members.clone();
+            let members = if self.is_sized { to_any(&kind, members, &classes) } else { members };
+            path(kind, members, &classes, (text, at))
+        };
+        // Only entries tell which objects a `TClonesArray` holds.
+        let has_clones = holds_clones(&kind);
+        let sampled = if has_clones && self.is_sized { self.sampled(id, &way) } else { None };
+        let found = sampled.map_or_else(|| way(kind), Ok);
+        let found = found.or_else(|error| {
+            let sampled = if has_clones && !self.is_sized { self.sampled(id, &way) } else { None };
+            sampled.ok_or(error)
+        });
+        let (path, depth, of) = found?;
         Ok(Bound { op: Op::Column(place, path), at, depth, of, in_loop: false })
+    }
+
+    /// The way down a column by the type that the first entries with objects have.
+    fn sampled(&self, id: usize, way: &dyn Fn(Kind) -> Result<(Path, usize, Of)>) -> Option<(Path, usize, Of)> {
+        /// Entries that are looked at: first a few, then more.
+        const MAX_SAMPLE: u64 = 1 << 16;
+        let entries = self.source.entries().min(MAX_SAMPLE);
+        let (mut start, mut step) = (0, 16);
+        while start < entries {
+            let end = entries.min(start + step);
+            let kind = self.source.sampled(id, start..end).ok()?;
+            let is_known = !lacks_types(&kind);
+            match way(kind) {
+                Ok((path, depth, of)) => return Some((Path { follows: true, may_lack: true, ..path }, depth, of)),
+                Err(_) if is_known => return None,
+                Err(_) => {}
+            }
+            (start, step) = (end, step * 4);
+        }
+        None
     }
 
     /// A value with indices, each in brackets of its own.

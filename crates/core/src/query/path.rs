@@ -62,6 +62,28 @@ pub(super) fn path(
     Ok((Path { members, follows: end.follows, may_lack: end.may_lack }, end.depth, end.of))
 }
 
+/// Whether values of a type have a `TClonesArray` in them, or point at one.
+pub(super) fn holds_clones(kind: &Kind) -> bool {
+    let is_it = |class: &str| class == "TClonesArray";
+    match kind {
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => holds_clones(item),
+        Kind::Record { class, fields } => is_it(class) || fields.iter().any(|field| holds_clones(&field.kind)),
+        Kind::Pointer { class, .. } => is_it(class),
+        Kind::OneOf { of, .. } => of.iter().any(holds_clones),
+        Kind::Number { .. } | Kind::Text { .. } | Kind::Opaque { .. } => false,
+    }
+}
+
+/// Whether a type was made of values of which some were all absent, so that their type is not known.
+pub(super) fn lacks_types(kind: &Kind) -> bool {
+    match kind {
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => lacks_types(item),
+        Kind::Record { fields, .. } => fields.iter().any(|field| lacks_types(&field.kind)),
+        Kind::OneOf { of, .. } => of.is_empty() || of.iter().any(lacks_types),
+        Kind::Number { .. } | Kind::Text { .. } | Kind::Opaque { .. } | Kind::Pointer { .. } => false,
+    }
+}
+
 /// The members down to any number or text of a record, where only its lists matter.
 pub(super) fn to_any(kind: &Kind, members: Vec<Arc<str>>, classes: Classes<'_>) -> Vec<Arc<str>> {
     /// Records inside of each other that are looked into.

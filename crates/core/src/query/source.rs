@@ -355,6 +355,22 @@ impl Source {
         }
     }
 
+    /// The type of a column with its pointers followed, as some entries have it.
+    pub(super) fn sampled(&self, id: usize, entries: Range<u64>) -> Result<Kind> {
+        match self.owner(id)? {
+            Owner::Own(id) => {
+                let column = self.table.columns(&[id], &Selection::try_from(entries)?, &mut |_| Ok(()))?;
+                let column = column.first().ok_or_else(|| Error::internal("a column was not read"))?;
+                Ok(column.followed_as_options()?.kind)
+            }
+            Owner::Of(friend, id) => {
+                let source = friend.first().ok_or_else(|| Error::not_found("no such column"))?;
+                let end = entries.end.min(source.entries());
+                source.sampled(id, entries.start.min(end)..end)
+            }
+        }
+    }
+
     /// The type of the objects of a class that pointers of a column are declared with.
     pub(super) fn objects(&self, id: usize, class: &Arc<str>) -> Result<Kind> {
         match self.owner(id)? {
