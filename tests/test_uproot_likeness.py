@@ -154,7 +154,9 @@ def test_numbers_are_looked_at_as_another_type(tmp_path: Path) -> None:
         assert tree["x"].array(sapwood.AsDtype(">i8")).to_list() == expected
         assert tree.arrays({"x": ">i8"})["x"].to_list() == expected
         assert tree["x"].array(tree["x"].interpretation, library="np")[0] == 1.5
+        with pytest.raises(TypeError, match="several numbers are a type for AsJagged only"):
+            tree["x"].array(sapwood.AsDtype([("a", "i4"), ("b", "i4")]))
     assert repr(sapwood.AsDtype("i4")) == "AsDtype('>i4')"
-    for wrong in ("S4", [("a", "i4")], ("f4", 3)):
+    for wrong in ("S4", [("a", "S4")], ("f4", 3)):
         with pytest.raises(TypeError, match="a type of one number, such as '>i8', not as"):
             sapwood.AsDtype(wrong)

@@ -90,15 +90,20 @@ class AsDtype(Interpretation):
     branch are looked at: ``tree.arrays({"bits": sapwood.AsDtype(">u4")})``, which is the same as ``">u4"``.
     """
 
-    __slots__ = ("asked",)
+    __slots__ = ("asked", "stored")
 
     def __init__(self, dtype: Any) -> None:
         import numpy as np
 
-        asked = np.dtype(dtype).newbyteorder("=")
-        if asked.subdtype is not None or asked.name not in _NUMPY_TO_CPP:
+        self.stored: np.dtype[Any] | None = np.dtype(dtype)
+        asked = self.stored.newbyteorder("=")
+        fields = [(name, asked[name]) for name in asked.names or [None]] if asked.names else [("", asked)]
+        if any(one.subdtype is not None or one.name not in _NUMPY_TO_CPP for _, one in fields):
             raise TypeError(f"numbers are looked at as a type of one number, such as '>i8', not as {dtype!r}")
-        super().__init__(_NUMPY_TO_CPP[asked.name], ("number", 0, asked.name))
+        kinds = [(name, False, ("number", 0, one.name)) for name, one in fields]
+        members = "; ".join(f"{_NUMPY_TO_CPP[one.name]} {name}" for name, one in fields)
+        typename = f"struct {{{members};}}" if asked.names else _NUMPY_TO_CPP[asked.name]
+        super().__init__(typename, ("record", "", kinds) if asked.names else kinds[0][2])
         self.asked: np.dtype[Any] | None = asked
 
     @classmethod
@@ -106,7 +111,7 @@ class AsDtype(Interpretation):
         """That of a branch."""
         made = cls.__new__(cls)
         Interpretation.__init__(made, typename, kind)
-        made.asked = None
+        made.asked = made.stored = None
         return made
 
     def __repr__(self) -> str:
@@ -120,7 +125,7 @@ class AsPacked(AsDtype):
 
     def __init__(self, typename: str, kind: tuple[Any, ...], range: uproot_words.Range) -> None:
         Interpretation.__init__(self, typename, kind)
-        self.asked = None
+        self.asked = self.stored = None
         self.range = range
 
     def __repr__(self) -> str:
@@ -129,11 +134,45 @@ class AsPacked(AsDtype):
 
 
 class AsJagged(Interpretation):
-    """A list of numbers, or of fixed arrays of them, an entry."""
+    """A list of numbers, or of fixed arrays of them, per entry.
 
-    __slots__ = ()
+    One that is made of an :class:`AsDtype` reads a branch whose class has its own Streamer:
+    ``branch.array(sapwood.AsJagged(sapwood.AsDtype([("id", ">i4"), ("tot", "u1")]), header_bytes=10))``. Each
+    entry is ``header_bytes`` that are left out, and then values of that type.
+    """
+
+    __slots__ = ("header_bytes", "stored")
+
+    def __init__(self, content: Any, header_bytes: int = 0) -> None:
+        if not isinstance(content, AsDtype):
+            content = AsDtype(content)
+        if content.stored is None or header_bytes < 0:
+            raise TypeError("a list is made of an AsDtype of a NumPy type, and of 0 or more bytes before it")
+        super().__init__(f"{content.typename}[]", ("list", 0, "sequence", content.kind))
+        self.stored: np.dtype[Any] | None = content.stored
+        self.header_bytes = int(header_bytes)
+
+    @classmethod
+    def of(cls, typename: str, kind: tuple[Any, ...]) -> AsJagged:
+        """That of a branch."""
+        made = cls.__new__(cls)
+        Interpretation.__init__(made, typename, kind)
+        made.stored, made.header_bytes = None, 0
+        return made
+
+    @staticmethod
+    def of_uproot(found: Any) -> Any:
+        """The same as uproot's ``AsJagged(AsDtype(...))``; all else as it is."""
+        content: Any = getattr(found, "content", None)
+        is_one = type(found).__module__.startswith("uproot.") and hasattr(found, "header_bytes")
+        if is_one and hasattr(content, "from_dtype"):
+            return AsJagged(AsDtype(content.from_dtype), found.header_bytes)
+        return found
 
     def __repr__(self) -> str:
+        if self.stored is not None:
+            dtype = repr(self.stored.descr if self.stored.names else self.stored.str)
+            return f"AsJagged(AsDtype({dtype}), header_bytes={self.header_bytes})"
         header = ", header_bytes=10" if self.typename.startswith(("std::vector<", "vector<")) else ""
         return f"AsJagged(AsDtype({_dtype(self.kind[3])}){header})"
 
@@ -183,7 +222,7 @@ def interpret(
         return AsStridedObjects(typename, kind, version)
     plain = Interpretation(typename, kind)
     if plain.is_jagged and not typename.startswith("std::bitset<"):
-        return AsJagged(typename, kind)
+        return AsJagged.of(typename, kind)
     return (AsStrings if kind[0] == "text" else AsObjects)(typename, kind)
 
 

@@ -25,7 +25,7 @@ from sapwood.errors import (
     not_found,
     place,
 )
-from sapwood.interpretation import AsDtype, Grouped, InPlace, Interpretation, Unknown
+from sapwood.interpretation import AsDtype, AsJagged, Grouped, InPlace, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
@@ -442,7 +442,12 @@ def read_branch(
 def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
     """The NumPy type that an interpretation asks for; ``None`` where it is the branch's own."""
     if isinstance(interpretation, AsDtype):
+        if interpretation.asked is not None and interpretation.asked.names:
+            raise TypeError(f"several numbers are a type for AsJagged only, not {interpretation.stored!r}")
         return interpretation.asked
+    lists = AsJagged.of_uproot(interpretation)
+    if isinstance(lists, AsJagged) and lists.stored is not None:
+        raise MismatchError("an AsJagged is for one branch: branch.array(AsJagged(...))")
     if interpretation is None or isinstance(interpretation, Interpretation):
         return None
     return np.dtype(interpretation).newbyteorder("=")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sapwood import interpretation
-from sapwood._read import reading, uproot_words
+from sapwood._read import reading, stored_lists, uproot_words
 from sapwood._read.branches import HasBranches
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._tree.basket import Basket, BasketKey
 from sapwood.compression import Compression, or_none
 from sapwood.errors import SapwoodError, UnsupportedError
-from sapwood.interpretation import Grouped, InPlace, Interpretation, Unknown
+from sapwood.interpretation import AsJagged, Grouped, InPlace, Interpretation, Unknown
 from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
@@ -287,7 +287,8 @@ class Branch(HasBranches):
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
         ``interpretation`` may be a NumPy type to look at the numbers with, of the same size, or
-        ``branch.interpretation.inplace(array)`` to read into an array. The rest is as
+        ``branch.interpretation.inplace(array)`` to read into an array, or an :class:`~sapwood.AsJagged` for
+        the bytes of a class that has its own Streamer. The rest is as
         in :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of
         objects where entries are no plain numbers.
 
@@ -295,8 +296,11 @@ class Branch(HasBranches):
         decoded.
         """
         ignore(others, "array")
+        interpretation = AsJagged.of_uproot(interpretation)
         total = self.num_entries if not self._below else self._tree.num_entries
         selection = reading.select(total, entry_start, entry_stop, as_numbers(entries, self._tree))
+        if isinstance(interpretation, AsJagged) and interpretation.stored is not None:
+            return stored_lists.read(self, selection, library, interpretation)
         if isinstance(interpretation, InPlace):
             return interpretation.fill(reading.read_branch(self, selection, "np", progress))
         dtype = reading.dtype_of(interpretation)

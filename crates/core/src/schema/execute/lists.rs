@@ -131,8 +131,25 @@ impl Machine<'_> {
                 self.run(program, body, reader, items, Order::Columns, part)?;
             }
             Some(_) => {}
+            None if self.bare_items(program, item, reader, frame, items, part)? => {}
             None => self.each(program, item, reader, items, part)?,
         }
         part.end_list(ends, items)
+    }
+
+    /// Decodes the objects of a collection without headers, if its frame has room for their members only.
+    fn bare_items(
+        &self,
+        program: &Program,
+        item: Span,
+        reader: &mut Reader<'_>,
+        frame: Frame,
+        items: usize,
+        part: &mut Part,
+    ) -> Result<bool> {
+        match (&program.steps[item.start as usize..item.end as usize], frame.end) {
+            ([Step::Class { versions, .. }], Some(end)) => self.bare(program, versions, reader, end, items, part),
+            _ => Ok(false),
+        }
     }
 }

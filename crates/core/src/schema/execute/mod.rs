@@ -1,5 +1,6 @@
 //! Runs programs over bytes.
 
+mod bare;
 mod columns;
 mod counted;
 mod lists;
@@ -247,12 +248,17 @@ impl Machine<'_> {
         n: usize,
         part: &mut Part,
     ) -> Result<()> {
+        if self.bare(program, versions, reader, reader.whole().len(), n, part)? {
+            return Ok(());
+        }
         let at = self.objects.step;
         let mut left = n;
         while left > 0 {
+            let start = reader.position();
             let frame = reader.frame()?;
             let before = reader.clone();
-            let body = self.body(versions, frame.version, reader)?;
+            let body = self.body(versions, frame.version, reader);
+            let body = body.map_err(|error| Self::explained(error, versions, frame, start))?;
             let is_traced = self.objects.trace.is_some();
             self.objects.note(at, || {
                 let checksum = if reader.at() > before.at() { before.peek_u32().ok() } else { None };
@@ -282,7 +288,8 @@ impl Machine<'_> {
                     })?
                 }
                 _ => {
-                    self.run(program, body, reader, 1, Order::Rows, part)?;
+                    self.run(program, body, reader, 1, Order::Rows, part)
+                        .map_err(|error| Self::explained(error, versions, frame, start))?;
                     1
                 }
             };
