@@ -42,11 +42,12 @@ class Model:
     def of(found: Any) -> Any:
         """Wraps what the engine gives: objects and records become models, all else stays plain.
 
-        An object behind a pointer that cannot be decoded becomes a :class:`Damaged`.
+        A tree is opened. An object behind a pointer that cannot be decoded becomes a :class:`Damaged`.
         """
         if isinstance(found, (_core.Object, Held)):
             try:
-                return Model.of_value(found.value(), found)
+                tree = found.tree() if isinstance(found, _core.Object) else None
+                return Model.of_value(found.value(), found) if tree is None else tree
             except SapwoodError as error:
                 return Damaged(error.with_traceback(None))
         return Model.of_value(found, None)
@@ -76,8 +77,8 @@ class Model:
         made = Model.of(found)
         if isinstance(made, Model):
             made._known = self._known
-            if number is not None:
-                self._known[number] = made
+        if number is not None and _is_object(made):
+            self._known[number] = made
         return made
 
     @property
@@ -285,7 +286,14 @@ def plain(value: Any) -> Any:
     return value
 
 
+def _is_object(value: Any) -> bool:
+    """Is it an object of a file: a model, or a tree, whose record is one?"""
+    return isinstance(value, Model) or hasattr(type(value), "model")
+
+
 def _plain(value: Any, shown: set[int]) -> Any:
+    if not isinstance(value, Model) and _is_object(value):
+        value = value.model
     if isinstance(value, Model):
         if isinstance(value, str):
             return str(value)

@@ -18,7 +18,7 @@ use crate::errors::run;
 use crate::key::Key;
 use crate::network::{Network, Place};
 use crate::ntuple::NTuple;
-use crate::object::{Object, Origin, Record};
+use crate::object::{Object, Origin, Record, Trees};
 use crate::sessions;
 use crate::tree::Tree;
 
@@ -86,7 +86,7 @@ impl File {
     /// Keys of one directory, or of all below it too.
     fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<Key>> {
         let keys = run(py, || self.0.keys_in(directory, recursive))?;
-        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key }).collect())
+        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key, inside: None }).collect())
     }
 
     /// The paths of these keys, each once, with `;cycle` if wanted: of many keys much less than the keys.
@@ -102,7 +102,7 @@ impl File {
     /// The key of a path.
     fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
         let key = run(py, || self.0.key(path))?;
-        Ok(Key { path: key.name.to_string(), key })
+        Ok(Key { path: key.name.to_string(), key, inside: None })
     }
 
     /// Whether a key holds a tree, by its class or by those that it derives from.
@@ -110,9 +110,10 @@ impl File {
         run(py, || self.0.holds_tree(&key.key))
     }
 
-    /// The object of a key.
-    fn object(&self, py: Python<'_>, key: &Key) -> PyResult<Object> {
-        let (object, record) = run(py, || {
+    /// The object of a key. `open_tree` opens those of the objects that it holds which are trees.
+    #[pyo3(signature = (key, open_tree = None))]
+    fn object(&self, py: Python<'_>, key: &Key, open_tree: Option<Py<PyAny>>) -> PyResult<Object> {
+        let (object, record, classes) = run(py, || {
             let payload = self.0.payload(&key.key)?;
             let object = self.0.object_in(&key.key, &payload)?;
             let record = Record {
@@ -122,10 +123,17 @@ impl File {
                 keylen: usize::from(key.key.keylen),
                 limits: self.0.options().limits,
             };
-            Ok((object, record))
+            let mut trees = Vec::new();
+            for class in object.table().classes() {
+                if self.0.is_tree_class(class)? {
+                    trees.push(Arc::clone(class));
+                }
+            }
+            Ok((object, record, trees))
         })?;
+        let trees = open_tree.filter(|_| !classes.is_empty()).map(|open| Trees { classes, open });
         let file = Arc::clone(&self.0.identity().name);
-        let origin = Origin { file, object: Arc::from(&*key.key.name), record: Some(record) };
+        let origin = Origin { file, object: Arc::from(&*key.key.name), record: Some(record), trees };
         Ok(Object { object, place: Some(Arc::new(origin)) })
     }
 
@@ -139,9 +147,21 @@ impl File {
         run(py, || self.0.payload(&key.key)).map(|bytes| PyBytes::new(py, &bytes))
     }
 
-    /// The tree of a key.
+    /// The tree of a key, or the one in its record that the key is of.
     fn tree(&self, py: Python<'_>, key: &Key) -> PyResult<Tree> {
-        run(py, || self.0.tree_at(&key.key)).map(Tree)
+        let tree = run(py, || {
+            let Some(id) = key.inside else { return self.0.tree_at(&key.key) };
+            let object = self.0.object_in(&key.key, &self.0.payload(&key.key)?)?;
+            let found = sapwood::Object::of(object.table(), id);
+            let lost = || sapwood::Error::not_found(format!("the record has no object {id}"));
+            self.0.tree_within(&key.key, found.ok_or_else(lost)?)
+        });
+        tree.map(Tree)
+    }
+
+    /// The tree that an object in the record of a key is.
+    fn tree_within(&self, py: Python<'_>, key: &Key, object: &Object) -> PyResult<Tree> {
+        run(py, || self.0.tree_within(&key.key, object.object.clone())).map(Tree)
     }
 
     /// The RNTuple of a key.

@@ -8,6 +8,8 @@ use sapwood::container::datime_text;
 pub(crate) struct Key {
     pub(crate) path: String,
     pub(crate) key: sapwood::container::Key,
+    /// The number of an object in the record, if that is meant.
+    pub(crate) inside: Option<u32>,
 }
 
 #[pymethods]
@@ -16,6 +18,17 @@ impl Key {
     #[getter]
     fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The number of an object in the record, if that is meant.
+    #[getter]
+    fn inside(&self) -> Option<u32> {
+        self.inside
+    }
+
+    /// The same key, of an object in its record.
+    fn within(&self, id: u32) -> Self {
+        Self { path: self.path.clone(), key: self.key.clone(), inside: Some(id) }
     }
 
     /// Name of the object.

@@ -30,6 +30,15 @@ pub(crate) struct Origin {
     pub(crate) file: Arc<str>,
     pub(crate) object: Arc<str>,
     pub(crate) record: Option<Record>,
+    pub(crate) trees: Option<Trees>,
+}
+
+/// The trees among the objects of a record.
+pub(crate) struct Trees {
+    /// The classes of the record's objects that are trees.
+    pub(crate) classes: Vec<Arc<str>>,
+    /// The function of Python that opens such an object.
+    pub(crate) open: Py<PyAny>,
 }
 
 /// A record as it was read.
@@ -88,6 +97,16 @@ impl Object {
         }
         let value = caught(|| Ok(self.object.value())).map_err(raise)?;
         convert(py, value, &self.place)
+    }
+
+    /// The opened tree, if the object is a tree in a record of an open file.
+    fn tree(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let Self { object, place } = this.get();
+        let Some(trees) = place.as_ref().and_then(|origin| origin.trees.as_ref()) else { return Ok(None) };
+        if !trees.classes.iter().any(|class| **class == *object.class()) {
+            return Ok(None);
+        }
+        trees.open.call1(this.py(), (this,)).map(Some)
     }
 
     /// The object to be written into another file, with all that it points at.

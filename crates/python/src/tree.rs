@@ -81,7 +81,7 @@ impl Tree {
     #[getter]
     fn object(&self) -> Object {
         let file = Arc::clone(&self.0.file().identity().name);
-        let origin = Origin { file, object: Arc::from(&*self.0.name), record: None };
+        let origin = Origin { file, object: Arc::from(&*self.0.name), record: None, trees: None };
         Object { object: self.0.object.clone(), place: Some(Arc::new(origin)) }
     }
 

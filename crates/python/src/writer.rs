@@ -358,7 +358,7 @@ impl FileWriter {
     /// All keys with their paths: those of the last save, and what was written or deleted since.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<Key>> {
         let keys = self.with(py, |writer| writer.keys())?;
-        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key }).collect())
+        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key, inside: None }).collect())
     }
 
     /// Whether the last save shows all that was written.
@@ -369,7 +369,7 @@ impl FileWriter {
     /// The key of a path.
     fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
         let key = self.with(py, |writer| writer.key(path))?;
-        Ok(Key { path: key.name.to_string(), key })
+        Ok(Key { path: key.name.to_string(), key, inside: None })
     }
 
     /// Makes all that was written visible to every reader.

@@ -60,13 +60,27 @@ impl File {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn holds_tree(&self, key: &Key) -> Result<bool> {
+        if key.is_tree() { Ok(true) } else { self.is_tree_class(&key.class) }
+    }
+
+    /// Whether objects of a class are trees: the class is `TTree`, or the file describes that it derives from `TTree`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let file = sapwood::File::open(path)?;
+    /// assert!(file.is_tree_class("TNtuple")? && !file.is_tree_class("TList")?);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_tree_class(&self, class: &str) -> Result<bool> {
         /// No hierarchy of classes is deeper.
         const DEPTH: usize = 64;
-        if key.is_tree() || matches!(&*key.class, "TTreeSQL" | "THbookTree") {
+        if matches!(class, "TTree" | "TNtuple" | "TNtupleD" | "TTreeSQL" | "THbookTree") {
             return Ok(true);
         }
         let registry = self.registry()?;
-        let mut classes = vec![(Arc::clone(&key.class), 0)];
+        let mut classes = vec![(Arc::<str>::from(class), 0)];
         let mut is_tree = false;
         while let Some((class, depth)) = classes.pop() {
             is_tree |= &*class == "TTree";
@@ -156,13 +170,32 @@ impl File {
         {
             return Ok(tree);
         }
-        let object = self.tree_object(key)?;
-        let tree = Tree::new(self, key, object).map_err(|error| self.name(error).in_object(&key.name))?;
-        let tree = Arc::new(tree);
+        let tree = self.tree_within(key, self.tree_object(key)?)?;
         if let Ok(mut trees) = self.0.trees.write() {
             trees.insert(key.seek_key, Arc::downgrade(&tree));
         }
         Ok(tree)
+    }
+
+    /// Opens a tree that another object holds, such as a `TList`; `object` was read from the record of `key`.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if `object` is not a tree.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let file = sapwood::File::open(path)?;
+    /// let key = file.key("Events")?;
+    /// let object = file.object_in(&key, &file.payload(&key)?)?;
+    /// assert_eq!(file.tree_within(&key, object)?.entries, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn tree_within(&self, key: &Key, object: Object) -> Result<Arc<Tree>> {
+        let tree = Tree::new(self, key, object).map_err(|error| self.name(error).in_object(&key.name))?;
+        Ok(Arc::new(tree))
     }
 
     /// The record of a tree, whose lists of baskets are decoded on first use.

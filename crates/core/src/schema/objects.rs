@@ -111,6 +111,11 @@ impl Objects {
         self.tables.get(index as usize).map(|table| (&table.class, &table.program.kind, &table.part))
     }
 
+    /// The classes of the objects; a class may come several times.
+    pub fn classes(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.tables.iter().map(|table| &table.class)
+    }
+
     /// How many objects are of some classes.
     pub(crate) fn count(&self, is_wanted: impl Fn(&str) -> bool) -> usize {
         self.tables.iter().filter(|table| is_wanted(&table.class)).map(|table| table.part.rows).sum()

@@ -120,7 +120,7 @@ impl Tree {
         let view = View::new(&table);
         let row = view.get(object.id()).ok_or_else(|| Error::malformed("the tree was not decoded"))?;
         if !row.has(Member::Branches) || !row.has(Member::Entries) {
-            return Err(Error::mismatch(format!("an object of class {} is no tree", key.class)));
+            return Err(Error::mismatch(format!("an object of class {} is no tree", object.class())));
         }
         /// Branches that room is made for at once: a file may claim any number.
         const MOST_ROOM: usize = 1 << 17;
@@ -166,7 +166,7 @@ impl Tree {
         let tree = Self {
             name: row.text(Member::Name).into(),
             title: row.text(Member::Title).into(),
-            class: Arc::clone(&key.class),
+            class: object.class().into(),
             cycle: key.cycle,
             entries: row.float(Member::Entries).max(0.0) as u64,
             tot_bytes: row.float(Member::TotBytes).max(0.0) as u64,

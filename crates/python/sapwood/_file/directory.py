@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sapwood._read import notebook
@@ -328,7 +329,8 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
             return Directory(self._root, path)
         if key.is_tree or key.is_ntuple or self._file.holds_tree(key):
             return self._root._tree(_without_cycle(path, key), key)
-        found = self._file.object(key)
+        name = _without_cycle(path, key)
+        found = self._file.object(key, partial(self._root._tree_within, name, key))
         return Model.of_value(found.value(), found)
 
     def __repr__(self) -> str:

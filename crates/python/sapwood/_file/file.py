@@ -64,7 +64,7 @@ class File(Directory):
         self._lock = threading.Lock()
         # Weak, because a tree holds its file: without references to it or to one of its trees a file is
         # closed.
-        self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
+        self._trees: WeakValueDictionary[Any, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._closed = False
@@ -122,6 +122,22 @@ class File(Directory):
             made = Tree(engine.tree(key), self, path, key)
         with self._lock:
             return self._trees.setdefault(key.seek, made)
+
+    def _tree_within(self, path: str, key: Any, found: Any) -> Any:
+        """A tree that an object of the file holds, such as a list: by the object that it is, or by its number.
+        ``None`` for an object of a closed file."""
+        if self._closed and not isinstance(found, int):
+            return None
+        id = found if isinstance(found, int) else found.id
+        engine, inner = self._engine(), key.within(id)
+        with self._lock:
+            known = self._trees.get((key.seek, id))
+        if known is not None:
+            return known
+        core = engine.tree(inner) if found is id else engine.tree_within(key, found)
+        made = Tree(core, self, f"{path};{key.cycle}#{id}", inner)
+        with self._lock:
+            return self._trees.setdefault((key.seek, id), made)
 
     def __enter__(self) -> File:
         return self

@@ -107,8 +107,9 @@ class Tree(HasBranches):
 
     @property
     def object_path(self) -> str:
-        """Its path in the file, with its cycle."""
-        return f"/{self._path};{self._key.cycle}"
+        """Its path in the file, with its cycle; of a tree in a list, the path of the list and the number of the
+        object in its record."""
+        return f"/{self._path}" if self._key.inside is not None else f"/{self._path};{self._key.cycle}"
 
     @property
     def friends(self) -> dict[str, tuple[str, str]]:
@@ -578,7 +579,7 @@ class Tree(HasBranches):
 
     def __reduce__(self) -> Any:
         added = [(friend.name, friend.trees, friend.first, friend.index) for friend in self._added.values()]
-        return _reopen, (self._root, f"{self._path};{self._key.cycle}", added)
+        return _reopen, (self._root, self.object_path[1:], added, self._key.inside)
 
 
 def _typename(branch: Branch) -> str:
@@ -589,7 +590,12 @@ def _typename(branch: Branch) -> str:
         return f"({error})"
 
 
-def _reopen(file: File, path: str, added: Iterable[Any] = ()) -> Tree:
-    tree: Tree = file[path]
+def _reopen(file: File, path: str, added: Iterable[Any] = (), inside: int | None = None) -> Tree:
+    if inside is None:
+        tree = file[path]
+    else:
+        path = path.removesuffix(f"#{inside}")
+        key = file._engine().key(path)
+        tree = file._tree_within(path.removesuffix(f";{key.cycle}"), key, inside)
     tree._added.update((one[0], Friend(*one)) for one in added)
     return tree
