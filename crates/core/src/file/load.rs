@@ -15,6 +15,9 @@ use crate::io::{ByteRange, load};
 use crate::schema::{Description, Registry, StreamerInfo, read_infos_and_rules};
 use crate::wire::Reader;
 
+/// The first version of ROOT whose own classes are taken as ROOT 6.40 describes them, if a file describes none.
+const MIN_ASSUMED_VERSION: i32 = 50_000;
+
 impl Inner {
     /// Finds the root directory and its keys; walks the records if the list was never written, or is lost.
     pub(super) fn load_root(&mut self) -> Result<()> {
@@ -237,9 +240,12 @@ impl Inner {
                              `sapwood recover` brings back what is whole";
                 return Err(Error::malformed(words).wanted(self.header.end, self.identity.len));
             }
-            return Ok(Arc::new(match self.header.seek_info {
-                0 => Registry::of_root(file_version),
-                _ => Registry::new(Vec::new(), file_version),
+            // Versions before describe no classes, and streamed some of ROOT's own in other ways.
+            let may_assume = self.header.seek_info == 0 && file_version >= MIN_ASSUMED_VERSION;
+            return Ok(Arc::new(if may_assume {
+                Registry::of_root(file_version)
+            } else {
+                Registry::new(Vec::new(), file_version)
             }));
         };
         let stored = self.stored_payload(&key)?;

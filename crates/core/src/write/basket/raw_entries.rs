@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::read::{has_offsets, needs_offsets};
-use crate::tree::{Branch, Tree, Unsealed};
+use crate::tree::{BasketBytes, Branch, Tree, Unsealed};
 use crate::write::basket::offsets::{Shape, offsets};
 
 /// Consecutive entries of one branch, in the format of baskets.
@@ -63,6 +63,16 @@ pub(crate) struct EntryEncoding {
     varies: bool,
     /// Whether objects of an entry may refer to each other.
     has_tags: bool,
+}
+
+/// Whether the baskets of a branch hold the offsets of their entries once they are written: a basket in the record of
+/// its tree is encoded anew.
+pub(crate) fn offsets_once_written(tree: &Tree, branch: &Branch) -> Option<bool> {
+    let first = branch.baskets().iter().find(|basket| !basket.entries.is_empty())?;
+    match first.bytes {
+        BasketBytes::Embedded(_) => Some(EntryEncoding::of(tree, branch).has_offsets()),
+        BasketBytes::Stored { .. } => has_offsets(tree, branch),
+    }
 }
 
 impl EntryEncoding {

@@ -10,10 +10,11 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::read::{counters, has_offsets};
+use crate::read::counters;
 use crate::schema::{Draft, StreamerInfo};
 use crate::tree::{BasketBytes, Branch, BranchId, Tree};
 use crate::write::basket::PlacedBasket;
+use crate::write::basket::raw_entries::offsets_once_written;
 use crate::write::file::compatible::{check, same_rules};
 use crate::write::options::{Order, TreeOptions};
 use crate::write::record::edit::{self, whole};
@@ -112,7 +113,7 @@ impl FileWriter {
         let mut joined = self.join_tree(&tree, folder, &key, None)?;
         joined.index = TreeIndex::of(&draft);
         for (state, branch) in joined.written.branches.iter_mut().zip(&branches) {
-            state.has_offsets = has_offsets(&tree, branch);
+            state.has_offsets = offsets_once_written(&tree, branch);
         }
         let stored = |branch: &&Branch| {
             let baskets = branch.baskets().iter();
@@ -357,7 +358,10 @@ impl GrowingTree {
 
     /// For each branch, whether its baskets hold the offsets of entries once it has those of another tree.
     fn offsets_with(&self, tree: &Tree, branches: &[&Branch]) -> Result<Vec<Option<bool>>> {
-        let of = |(state, branch): (&BranchState, &&Branch)| match (state.has_offsets, has_offsets(tree, branch)) {
+        let of = |(state, branch): (&BranchState, &&Branch)| match (
+            state.has_offsets,
+            offsets_once_written(tree, branch),
+        ) {
             (Some(ours), Some(theirs)) if ours != theirs => {
                 let words = "its baskets hold offsets of entries in one input, and none in another: `sapwood rewrite` \
                              makes them alike";

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::object::Value;
-use crate::read::has_offsets;
 use crate::schema::{Datum, Draft, Mark};
 use crate::tree::{Branch, Tree};
 use crate::write::basket::PlacedBasket;
+use crate::write::basket::raw_entries::offsets_once_written;
 use crate::write::record::edit::{self, each_branch, set_index, whole};
 use crate::write::record::state::BranchState;
 use crate::write::rewrite::relocate::{Sealed, Source};
@@ -166,7 +166,7 @@ pub(crate) fn declare_offsets(draft: &mut Draft, tree: &Tree, branches: &[&Branc
     let mut branches = branches.iter();
     each_branch(draft, &mut |record| {
         if let Some(branch) = branches.next()
-            && has_offsets(tree, branch) == Some(true)
+            && offsets_once_written(tree, branch) == Some(true)
         {
             edit::declare_offsets(record, true);
         }

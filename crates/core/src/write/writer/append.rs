@@ -10,9 +10,9 @@ use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
-use crate::read::has_offsets;
 use crate::schema::{Sequence, TypeName, is_custom};
 use crate::tree::{Basket, BasketBytes, Branch, Leaf, Tree, element_kind};
+use crate::write::basket::raw_entries::offsets_once_written;
 use crate::write::clustering::Every;
 use crate::write::file::state::Output;
 use crate::write::model::branch::{BranchSpec, Item};
@@ -303,7 +303,7 @@ pub(crate) fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
 /// Whether new baskets would hold offsets of entries as the existing ones do: ROOT reads all or none of them.
 fn same_offsets(state: &TreeState, tree: &Tree) -> Result<()> {
     for (ours, branch) in state.branches.iter().zip(tree.branches()).filter(|(ours, _)| ours.layout.has_data()) {
-        if let (Some(ours), Some(theirs)) = (ours.has_offsets, has_offsets(tree, branch))
+        if let (Some(ours), Some(theirs)) = (ours.has_offsets, offsets_once_written(tree, branch))
             && ours != theirs
         {
             let words = "its baskets hold offsets of entries against its type, or lack them: `sapwood rewrite` makes \
