@@ -108,7 +108,7 @@ class AsDtype(Interpretation):
 
     @classmethod
     def of(cls, typename: str, kind: tuple[Any, ...]) -> AsDtype:
-        """That of a branch."""
+        """The interpretation of a branch."""
         made = cls.__new__(cls)
         Interpretation.__init__(made, typename, kind)
         made.asked = made.stored = None
@@ -162,7 +162,7 @@ class AsJagged(Interpretation):
 
     @staticmethod
     def of_uproot(found: Any) -> Any:
-        """The same as uproot's ``AsJagged(AsDtype(...))``; all else as it is."""
+        """Converts uproot's ``AsJagged(AsDtype(...))``; returns anything else as it is."""
         content: Any = getattr(found, "content", None)
         is_one = type(found).__module__.startswith("uproot.") and hasattr(found, "header_bytes")
         if is_one and hasattr(content, "from_dtype"):

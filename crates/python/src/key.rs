@@ -26,7 +26,7 @@ impl Key {
         self.inside
     }
 
-    /// The same key, of an object in its record.
+    /// Makes the key of an object in the record of this key.
     fn within(&self, id: u32) -> Self {
         Self { path: self.path.clone(), key: self.key.clone(), inside: Some(id) }
     }

@@ -28,7 +28,7 @@ def read(branch: Branch, selection: Selection, library: Any, wanted: AsJagged) -
     values, counts = _bytes(branch, selection, wanted)
     ends = np.concatenate([[0], np.cumsum(counts)])
     stored = wanted.stored
-    assert stored is not None, "the type of a branch says nothing of its bytes"
+    assert stored is not None, "the type of a branch does not describe its bytes"
     flat = values.view(stored).astype(stored.newbyteorder("="))
     rows = rows - selection.span[0]
     if to is libraries.NUMPY:

@@ -23,7 +23,7 @@ impl Machine<'_> {
     ) -> Result<bool> {
         let [body] = &*versions.bodies else { return Ok(false) };
         let left = end.saturating_sub(reader.at());
-        // What is traced is written again, with headers.
+        // Traced entries are written again, with headers.
         if n == 0 || left == 0 || self.objects.trace.is_some() || !left.is_multiple_of(n) {
             return Ok(false);
         }
