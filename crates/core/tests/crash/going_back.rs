@@ -90,7 +90,7 @@ fn churn(version: Version, before: &[u8], journal: &Arc<Journal>, seed: u64) -> 
             let text = "z".repeat(1 + next() as usize % 900);
             file.write(&format!("n{}", next() % 12), Draft::new("TObjString").with("fString", &*text))?;
             let gone = format!("n{}", next() % 12);
-            if next() % 2 == 0 && file.keys()?.iter().any(|key| key.path == gone) {
+            if next().is_multiple_of(2) && file.keys()?.iter().any(|key| key.path == gone) {
                 file.remove(&gone)?;
             }
         }
@@ -119,7 +119,7 @@ fn a_killed_or_powerless_writer_never_loses_what_was_saved() {
         for writes in 0..=journal.count() {
             let is_power_cut = writes % 2 == 1;
             let image = if is_power_cut {
-                journal.after_power_cut(&before, writes, || next() % 3 > 0)
+                journal.after_power_cut(&before, writes, || !next().is_multiple_of(3))
             } else {
                 journal.image(&before, writes, 0)
             };
