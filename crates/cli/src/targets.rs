@@ -82,10 +82,14 @@ fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<T
 }
 
 /// The weight that a chain has for all its trees (`TChain::SetWeight` with `global`); none of other targets.
-pub(crate) fn chain_weight(target: &str, session: &Session, remote: &Remote) -> Outcome<Option<f64>> {
+pub(crate) fn chain_weight(target: &str, files: &[Target], session: &Session, remote: &Remote) -> Outcome<Option<f64>> {
     /// `TChain::kGlobalWeight`.
     const GLOBAL_WEIGHT: i64 = 1 << 15;
     let (path, Some(name)) = output::split(target) else { return Ok(None) };
+    // A file that stands for itself is not opened once more.
+    if matches!(files, [(only, _)] if only == path) {
+        return Ok(None);
+    }
     if !sapwood_store::is_url(path) && !Path::new(path).is_file() {
         return Ok(None);
     }

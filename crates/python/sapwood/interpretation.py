@@ -154,7 +154,7 @@ class AsJagged(Interpretation):
 
     @classmethod
     def of(cls, typename: str, kind: tuple[Any, ...]) -> AsJagged:
-        """That of a branch."""
+        """The interpretation of a branch."""
         made = cls.__new__(cls)
         Interpretation.__init__(made, typename, kind)
         made.stored, made.header_bytes = None, 0

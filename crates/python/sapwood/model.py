@@ -42,7 +42,8 @@ class Model:
     def of(found: Any) -> Any:
         """Wraps what the engine gives: objects and records become models, all else stays plain.
 
-        A tree is opened. An object behind a pointer that cannot be decoded becomes a :class:`Damaged`.
+        Opens a tree. Turns an object that a pointer leads to and that cannot be decoded into a
+        :class:`Damaged`.
         """
         if isinstance(found, (_core.Object, Held)):
             try:

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let weight = if arguments.no_tree_weight {
         Some(1.0)
     } else {
-        chain_weight(&arguments.target, &session, &arguments.remote)?
+        chain_weight(&arguments.target, &files, &session, &arguments.remote)?
     };
     let (mut before, mut drawn) = (0, None);
     for (path, name) in &files {
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             let names = names.of(before);
             let names = names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let draw = Draw::with_aliases(source, &arguments.expression, &arguments.cut, names)?;
-            let draw = weight.map_or_else(|| draw.clone(), |weight| draw.clone().tree_weight(weight));
+            let draw = if let Some(weight) = weight { draw.tree_weight(weight) } else { draw };
             Ok((if arguments.profile { draw.profile()? } else { draw }, entries, all))
         })?;
         drawn = Some(draw_with(&[draw], &entries, drawn, |_| Ok(()))?);

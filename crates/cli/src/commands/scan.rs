@@ -405,7 +405,7 @@ fn csv(value: &serde_json::Value) -> String {
     }
 }
 
-/// What is wanted, with names in place of patterns that some names match. What matches no name is an expression:
+/// Replaces patterns by the names that match them. A text that matches no name is an expression:
 /// `x[0]*2` is one, and `Jet_[pe]*` is not if such names exist.
 fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
     let may_be_pattern = |words: &str| words.contains(['*', '?', '[']);

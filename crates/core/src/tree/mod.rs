@@ -120,7 +120,7 @@ impl Tree {
         let view = View::new(&table);
         let row = view.get(object.id()).ok_or_else(|| Error::malformed("the tree was not decoded"))?;
         if !row.has(Member::Branches) || !row.has(Member::Entries) {
-            return Err(Error::mismatch(format!("an object of class {} is no tree", object.class())));
+            return Err(Error::mismatch(format!("an object of class {} is not a tree", object.class())));
         }
         /// Branches that room is made for at once: a file may claim any number.
         const MOST_ROOM: usize = 1 << 17;

@@ -116,8 +116,8 @@ def iterate(
                         continue
                     has_steps = True
                     yield plan, selection, step, member.offset
-                    # This step is read next: those of the files before are no longer in use, nor are their
-                    # reports, which need the files.
+                    # The caller asked for a later step, so it is done with the steps and reports of earlier
+                    # files, which needed these files to stay open.
                     for before in held[:-1]:
                         close(before.source, before.tree)
                     del held[:-1]

@@ -30,8 +30,7 @@ impl Output {
 
     /// The directory of a path, created if missing.
     pub(crate) fn folder(&self, state: &mut State, path: &str) -> Result<usize> {
-        self.find_folder(state, path, Some(""))?
-            .ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
+        self.folder_titled(state, path, "")
     }
 
     /// The directory of a path, created with a title if missing.
