@@ -107,8 +107,7 @@ class Tree(HasBranches):
 
     @property
     def object_path(self) -> str:
-        """Its path in the file, with its cycle; of a tree in a list, the path of the list and the number of the
-        object in its record."""
+        """Its path in the file, with its cycle, or the path of the list that holds it and its number there."""
         return f"/{self._path}" if self._key.inside is not None else f"/{self._path};{self._key.cycle}"
 
     @property
