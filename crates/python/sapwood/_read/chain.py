@@ -460,8 +460,11 @@ def check_fill(fill: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 class Types:
-    """Checks that branches hold what they do in the first file: values of another sort in a later file are an error, and numbers of
-    another width unless ``widen`` allows them."""
+    """Checks that branches hold what they do in the first file.
+
+    Values of another sort in a later file are an error, and so are numbers of another width unless ``widen``
+    allows them.
+    """
 
     def __init__(self, widen: bool) -> None:
         self.widen = widen
