@@ -331,8 +331,11 @@ def test_entries_of_friends_are_not_shifted_by_files_that_are_left_out(tmp_path:
         list(sapwood.iterate(files, ["x", "w.weight"], friends=friends, allow_missing=True))
 
 
-def test_two_trees_of_one_name_are_not_one_list_of_entries(tmp_path: Path) -> None:
+def test_entry_lists_tell_trees_of_one_name_apart_by_their_folders(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "two.root") as file:
         file["a/t"], file["b/t"] = {"x": [1, 2]}, {"x": [3]}
+    trees = [f"{tmp_path}/two.root:a/t", f"{tmp_path}/two.root:b/t"]
+    found = sapwood.draw(trees, ">>list", "x > 1")
+    assert list(sapwood.concatenate(trees, entries=found)["x"]) == [2, 3]
     with pytest.raises(sapwood.errors.MismatchError, match="by name and file"):
-        sapwood.draw([f"{tmp_path}/two.root:a/t", f"{tmp_path}/two.root:b/t"], ">>list", "x > 0")
+        sapwood.draw([trees[0], trees[0]], ">>list", "x > 1")
