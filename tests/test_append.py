@@ -116,6 +116,78 @@ file.Close()
     assert rows == [row(i) for i in [*range(300), 7, *range(301, 310)]]
 
 
+LOOK_AT_BASKETS = """
+file = ROOT.TFile.Open(sys.argv[1])
+tree = file.Get("t")
+baskets = [branch.GetWriteBasket() for branch in tree.GetListOfBranches()]
+answer([tree.GetAutoFlush(), baskets, [tree.GetEntry(i) and (tree.x, tree.y) for i in map(int, sys.argv[2:])]])
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_a_small_tree_that_was_closed_does_not_make_later_clusters_small(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "file.root"
+    x = np.arange(200_000.0)
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": x[:rows]}
+    for start, stop in ((rows, rows + 1), (rows + 1, len(x))):
+        with sapwood.update(path) as file:
+            file["t"].extend({"x": x[start:stop]})
+    # Added branches have baskets that end where those of the tree do.
+    with sapwood.update(path) as file:
+        file.add_branches("t", {"y": -x})
+    assert [end for _, end in sapwood.open(path)["t"].clusters] == [rows, rows + 1, len(x)]
+    assert sapwood.verify(path) == []
+    entries = [0, 1, 2, 50_000, len(x) - 1]
+    flush, (baskets, more), values = root(LOOK_AT_BASKETS, path, *entries)
+    assert flush == -30_000_000 and 3 <= more <= baskets < 10
+    assert values == [[entry, -entry] for entry in entries]
+
+
+def test_root_measures_the_first_cluster_of_a_tree_that_was_closed_while_small(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(100.0)}
+    lines = """
+file = ROOT.TFile(sys.argv[1], "UPDATE")
+tree = file.Get("t")
+x = array("d", [0])
+tree.SetBranchAddress("x", x)
+tree.SetAutoFlush(-100_000)
+generator = ROOT.TRandom3(1)
+for i in range(100_000):
+    x[0] = generator.Rndm()
+    tree.Fill()
+tree.Write("", ROOT.TObject.kOverwrite)
+answer([tree.GetAutoFlush(), tree.GetBranch("x").GetWriteBasket()])
+file.Close()
+"""
+    flush, baskets = root("from array import array\n" + lines, path)
+    assert 10_000 < flush < 50_000 and baskets < 40
+    assert len(sapwood.open(path)["t"]["x"].array()) == 100_100
+
+
+AUTO_FLUSH = """
+file = ROOT.TFile.Open(sys.argv[1])
+answer(file.Get("t").GetAutoFlush())
+"""
+
+
+def test_the_size_that_a_number_of_bytes_gave_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    x = np.random.default_rng(1).random(100_000)
+    with sapwood.recreate(path, compression=None) as file:
+        tree = file.mktree("t", {"x": "f8"}, auto_flush="80 kB")
+        tree.extend({"x": x})
+    first = sapwood.open(path)["t"].clusters[0][1]
+    assert 9_000 < first < 11_000
+    with sapwood.update(path) as file:
+        file["t"].extend({"x": x})
+    clusters = sapwood.open(path)["t"].clusters
+    assert {stop - start for start, stop in clusters[:9]} == {first} and len(clusters) < 25
+    assert root(AUTO_FLUSH, path) == first
+
+
 def test_branches_are_added_to_trees_of_root(tmp_path: Path) -> None:
     path = tmp_path / "file.root"
     root(MAKE, path, 100)

@@ -5,6 +5,8 @@
 //! samples: some rows are sealed to see how far they shrink. All borders follow from the rows alone, not from the steps
 //! in which they came.
 
+use std::sync::Arc;
+
 /// How often something is done, as `TTree::SetAutoFlush` and `SetAutoSave` take it.
 ///
 /// # Example
@@ -75,6 +77,9 @@ pub(super) struct Clustering {
     most_bytes: usize,
     /// Entries of a cluster, once they are known.
     entries: Option<usize>,
+    /// Where clusters end instead, and how many entries those that ended had.
+    borders: Option<Arc<[u64]>>,
+    ended: u64,
     /// Chunks of the first cluster that were looked at, and the first row behind them.
     chunks: usize,
     looked_at: usize,
@@ -99,7 +104,34 @@ impl Clustering {
             Every::Entries(entries) => Some(usize::try_from(entries).unwrap_or(usize::MAX).max(1)),
             _ => None,
         };
-        Self { flush, most_bytes: most_bytes.max(1), entries, chunks: 0, looked_at: 0, sampled: (0, 0) }
+        Self {
+            flush,
+            most_bytes: most_bytes.max(1),
+            entries,
+            borders: None,
+            ended: 0,
+            chunks: 0,
+            looked_at: 0,
+            sampled: (0, 0),
+        }
+    }
+
+    /// Ends clusters at these entries, which rise, instead.
+    pub(super) fn along(self, borders: Arc<[u64]>) -> Self {
+        Self { borders: Some(borders), ..self }
+    }
+
+    /// Entries of a cluster, if they were measured by its bytes.
+    pub(super) fn measured(&self) -> Option<u64> {
+        let is_measured = matches!(self.flush, Every::Bytes(_)) && self.borders.is_none();
+        self.entries.filter(|_| is_measured).map(|entries| entries as u64)
+    }
+
+    /// Entries of the next cluster, as far as they are known.
+    fn wanted(&self) -> Option<usize> {
+        let Some(borders) = &self.borders else { return self.entries };
+        let next = borders.get(borders.partition_point(|&border| border <= self.ended));
+        Some(next.map_or(usize::MAX, |&next| usize::try_from(next - self.ended).unwrap_or(usize::MAX)))
     }
 
     /// Notes what a sample took before and after compression.
@@ -117,7 +149,7 @@ impl Clustering {
 
     /// Rows with which the next cluster is whole, as far as that is known; none if it is already.
     pub(super) fn rows_left(&self, rows: usize) -> Option<usize> {
-        self.entries.and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
+        self.wanted().and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
     }
 
     /// How many times the buffered rows the cluster will have, as far as these tell: before its entries are known, as
@@ -125,7 +157,7 @@ impl Clustering {
     pub(super) fn times(&self, waiting: &impl Waiting) -> Option<f64> {
         let (rows, bytes) = (waiting.rows(), waiting.bytes(waiting.rows()));
         let most = self.most_bytes as f64 / bytes.max(1) as f64;
-        let times = match (self.entries, self.flush) {
+        let times = match (self.wanted(), self.flush) {
             (Some(entries), _) => entries as f64 / rows.max(1) as f64,
             (None, Every::Bytes(flush)) => flush as f64 / bytes.max(1) as f64,
             (None, _) => return None,
@@ -138,10 +170,14 @@ impl Clustering {
         let rows = waiting.rows();
         // One entry may be larger than all bounds.
         let capped = rows_of(waiting, self.most_bytes).map(|rows| rows.max(1));
-        let found = match (self.entries, self.flush) {
+        let found = match (self.wanted(), self.flush) {
             (Some(entries), _) => {
                 let entries = capped.map_or(entries, |capped| entries.min(capped));
-                return if rows >= entries { Next::Cluster(entries) } else { Next::Wait };
+                if rows < entries {
+                    return Next::Wait;
+                }
+                self.ended += entries as u64;
+                return Next::Cluster(entries);
             }
             (None, Every::Bytes(bytes)) => {
                 let chunk = (bytes / CHUNKS).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()) as usize;
@@ -241,6 +277,14 @@ mod tests {
         let found = clusters(Clustering::new(Every::Bytes(100_000), 1 << 30), 90_000, 90_000);
         assert_eq!(found[0], found[1]);
         assert!((20_000..21_000).contains(&found[0]), "{found:?}");
+    }
+
+    #[test]
+    fn clusters_end_at_given_entries() {
+        let along = |bytes| Clustering::new(Every::Bytes(100), bytes).along([1, 4, 1000, 5000].into());
+        assert_eq!(clusters(along(1 << 20), 100, 5000), [1, 3, 996, 4000]);
+        assert_eq!(clusters(along(9000), 1, 5000), [1, 3, 900, 96, 900, 900, 900, 900, 400]);
+        assert_eq!(along(1 << 20).measured(), None);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct SealedCluster {
     /// Largest count, or bytes of the longest string, of each branch.
     pub(crate) most: Vec<u64>,
     pub(crate) rows: u64,
+    /// Entries of a cluster, if they were measured by its bytes.
+    pub(crate) measured: Option<u64>,
     /// Bytes of all baskets.
     pub(crate) bytes: u64,
     pub(crate) origin: Origin,
@@ -75,6 +77,7 @@ enum Slot {
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) rows: u64,
+    pub(crate) measured: Option<u64>,
     pub(crate) baskets: Vec<WrittenBasket>,
     pub(crate) most: Vec<u64>,
 }
@@ -186,7 +189,7 @@ impl Reservation {
             written
         });
         let baskets = baskets.collect();
-        Written { rows: cluster.rows, baskets, most: std::mem::take(&mut cluster.most) }
+        Written { rows: cluster.rows, measured: cluster.measured, baskets, most: std::mem::take(&mut cluster.most) }
     }
 }
 
@@ -253,17 +256,20 @@ impl ClusterQueue {
         rooms
     }
 
-    /// Makes the written clusters with no unwritten one before them part of the tree; returns the rows of each.
-    pub(crate) fn advance(&mut self) -> Vec<u64> {
+    /// Makes the written clusters with no unwritten one before them part of the tree; returns the rows of each, and
+    /// the entries of a cluster, if they were measured.
+    pub(crate) fn advance(&mut self) -> (Vec<u64>, Option<u64>) {
         let mut rows = Vec::new();
+        let mut measured = None;
         while matches!(self.slots.front(), Some(Slot::Written(_) | Slot::Void)) {
             self.first += 1;
             if let Some(Slot::Written(written)) = self.slots.pop_front() {
                 rows.push(written.rows);
+                measured = written.measured.or(measured);
                 self.ready.push(written);
             }
         }
-        rows
+        (rows, measured)
     }
 }
 

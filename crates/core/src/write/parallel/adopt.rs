@@ -111,7 +111,9 @@ impl<'t> Finished<'t> {
         }
         let of = cluster.iter().map(|basket| (basket.branch, basket.entries.start - first)).collect();
         let origin = if stay { Origin::Stored(file.clone(), rooms) } else { Origin::Other };
-        Ok(Some(SealedCluster { baskets, of, most: self.most.clone(), rows: end - first, bytes, origin }))
+        let rows = end - first;
+        let measured = u64::try_from(self.tree.auto_flush).ok().filter(|&entries| entries == rows);
+        Ok(Some(SealedCluster { baskets, of, most: self.most.clone(), rows, measured, bytes, origin }))
     }
 }
 

@@ -1,40 +1,65 @@
 //! Clusters as a tree's record has them: ranges of clusters of one size.
 
-/// Ranges of clusters of one size: the last entry of each and its size, and the size of the clusters after the last
-/// range; `unknown` if there is none yet.
+/// Ranges of clusters of one size: the last entry of each and its size. `flush` is the tree's `fAutoFlush`: if it is a
+/// number of entries, it is the size of the clusters after the last range; if not, one cluster is after it, because a
+/// cluster that ended with its tree is no measure for others.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
-pub(crate) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
+pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) {
+    let after = match u64::try_from(flush) {
+        Ok(flush @ 1..) => match sizes.split_last() {
+            Some((&last, before)) if last <= flush => {
+                1 + before.iter().rev().take_while(|&&size| size == flush).count()
+            }
+            _ => 0,
+        },
+        _ => sizes.len().min(1),
+    };
     let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
-    let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, unknown) };
-    let mut entries = 0;
-    for (index, &size) in before.iter().enumerate() {
-        entries += size;
-        // The last cluster may be shorter and still belong to the range before it.
-        let next = sizes.get(index + 1).copied().unwrap_or(size);
-        let goes_on = next == size || index + 2 == sizes.len() && next < size;
-        if !goes_on {
-            ends.push(entries as i64 - 1);
-            range_sizes.push(size as i64);
+    let mut end = 0;
+    let mut is_closed = true;
+    for &size in &sizes[..sizes.len() - after] {
+        end += size as i64;
+        let size = size as i64;
+        match (ends.last_mut(), range_sizes.last()) {
+            // The last cluster of a range may be shorter.
+            (Some(last), Some(&range)) if !is_closed && size <= range => {
+                *last = end - 1;
+                is_closed = size < range;
+            }
+            _ => {
+                ends.push(end - 1);
+                range_sizes.push(size);
+                is_closed = false;
+            }
         }
     }
-    let size = before.last().copied().filter(|&size| last <= size).unwrap_or(last);
-    (ends, range_sizes, size as i64)
+    (ends, range_sizes)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::clusters;
+    use super::cluster_ranges;
 
     #[test]
     fn clusters_of_one_size_are_one_range() {
-        let sizes = |sizes: &[u64]| clusters(sizes, -30_000_000);
-        assert_eq!(sizes(&[]), (vec![], vec![], -30_000_000));
-        assert_eq!(sizes(&[7]), (vec![], vec![], 7));
-        assert_eq!(sizes(&[10, 10, 10, 4]), (vec![], vec![], 10));
-        assert_eq!(sizes(&[10, 10, 20, 20, 5]), (vec![19], vec![10], 20));
-        assert_eq!(sizes(&[10, 20]), (vec![9], vec![10], 20));
-        assert_eq!(sizes(&[20, 10, 10]), (vec![19], vec![20], 10));
-        assert_eq!(sizes(&[5, 3, 9, 2]), (vec![4, 7], vec![5, 3], 9));
+        let ranges = cluster_ranges;
+        assert_eq!(ranges(&[], 10), (vec![], vec![]));
+        assert_eq!(ranges(&[7], 10), (vec![], vec![]));
+        assert_eq!(ranges(&[10, 10, 10, 4], 10), (vec![], vec![]));
+        assert_eq!(ranges(&[10, 10, 20, 20, 5], 20), (vec![19], vec![10]));
+        assert_eq!(ranges(&[10, 4, 10, 10, 4], 10), (vec![13], vec![10]));
+        assert_eq!(ranges(&[5, 3, 9, 2], 9), (vec![7], vec![5]));
+        assert_eq!(ranges(&[20], 10), (vec![19], vec![20]));
+    }
+
+    #[test]
+    fn a_cluster_that_ended_with_its_tree_is_no_measure() {
+        let ranges = |sizes: &[u64]| cluster_ranges(sizes, -30_000_000);
+        assert_eq!(ranges(&[]), (vec![], vec![]));
+        assert_eq!(ranges(&[7]), (vec![], vec![]));
+        assert_eq!(ranges(&[1, 50]), (vec![0], vec![1]));
+        assert_eq!(ranges(&[1, 1, 1]), (vec![1], vec![1]));
+        assert_eq!(cluster_ranges(&[1, 1, 1], 100_000), (vec![1], vec![1]));
     }
 }

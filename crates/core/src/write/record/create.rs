@@ -57,7 +57,7 @@ pub(crate) fn create(tree: &TreeState) -> Result<Draft> {
         .with("fTotBytes", figures.one(OfTree::TotBytes))
         .with("fZipBytes", figures.one(OfTree::ZipBytes))
         .with("fSavedBytes", figures.one(OfTree::ZipBytes))
-        .with("fFlushedBytes", figures.one(OfTree::ZipBytes))
+        .with("fFlushedBytes", figures.one(OfTree::FlushedBytes))
         .with("fWeight", 1.0)
         .with("fScanField", 25)
         .with("fDefaultEntryOffsetLen", 1000)

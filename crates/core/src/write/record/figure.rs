@@ -6,6 +6,7 @@ pub(crate) enum OfTree {
     Entries,
     TotBytes,
     ZipBytes,
+    FlushedBytes,
     Ranges,
     AutoFlush,
     RangeEnds,

@@ -8,7 +8,7 @@ use crate::write::basket::PlacedBasket;
 use crate::write::model::branch::BranchKind;
 use crate::write::model::layout::BranchLayout;
 use crate::write::model::number_codes::COUNTER;
-use crate::write::record::cluster_ranges::clusters;
+use crate::write::record::cluster_ranges::cluster_ranges;
 use crate::write::record::figure::{Figure, OfBranch, OfTree};
 use crate::write::record::state::{BranchState, TreeState};
 
@@ -30,7 +30,7 @@ const TREE: ([&str; 9], [OfTree; 9]) = (
         OfTree::TotBytes,
         OfTree::ZipBytes,
         OfTree::ZipBytes,
-        OfTree::ZipBytes,
+        OfTree::FlushedBytes,
         OfTree::Ranges,
         OfTree::AutoFlush,
         OfTree::RangeEnds,
@@ -123,6 +123,14 @@ fn counts_items(branch: &BranchState) -> bool {
     })
 }
 
+/// `fFlushedBytes` of a tree: zero as long as a number of bytes is to end its first cluster, because ROOT measures it
+/// only then.
+///
+/// Source: `TTree::Fill`.
+pub(crate) fn flushed_bytes(zipped: i64, auto_flush: i64) -> i64 {
+    if auto_flush < 0 { 0 } else { zipped }
+}
+
 /// The numbers of a tree that change.
 pub(crate) struct TreeFigures<'t> {
     tree: &'t TreeState,
@@ -137,7 +145,8 @@ impl<'t> TreeFigures<'t> {
     pub(crate) fn new(tree: &'t TreeState) -> Self {
         let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
         let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
-        let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters, tree.auto_flush.to_root());
+        let auto_flush = tree.flush(tree.auto_flush.to_root());
+        let (range_ends, range_sizes) = cluster_ranges(&tree.clusters, auto_flush);
         Self { tree, total, zipped, range_ends, range_sizes, auto_flush }
     }
 
@@ -147,6 +156,7 @@ impl<'t> TreeFigures<'t> {
             OfTree::Entries => self.tree.entries as i64,
             OfTree::TotBytes => self.total,
             OfTree::ZipBytes => self.zipped,
+            OfTree::FlushedBytes => flushed_bytes(self.zipped, self.auto_flush),
             OfTree::Ranges => self.range_ends.len() as i64,
             OfTree::AutoFlush => self.auto_flush,
             // Lists.

@@ -34,6 +34,8 @@ pub(crate) struct TreeState {
     /// The tree as it was, if it existed before.
     pub(crate) base: Option<Base>,
     pub(crate) auto_flush: Every,
+    /// Entries of a cluster that a number of bytes ended: the size of the following ones.
+    pub(crate) measured: Option<u64>,
     pub(crate) auto_save: Every,
     /// Key of its last record.
     pub(crate) key: Option<Key>,
@@ -58,6 +60,8 @@ pub(crate) struct Base {
     pub(crate) entries: u64,
     /// Baskets of each branch if entries are added; none if branches are added.
     pub(crate) baskets: Option<Vec<usize>>,
+    /// The ends of its clusters, if branches are added: their baskets end there, too.
+    pub(crate) borders: Option<Arc<[u64]>>,
 }
 
 /// A branch as far as it was published.
@@ -171,6 +175,7 @@ impl TreeState {
             clusters: Vec::new(),
             base: None,
             auto_flush: options.auto_flush,
+            measured: None,
             auto_save: options.auto_save,
             key: None,
             template: None,
@@ -180,6 +185,11 @@ impl TreeState {
             saved: (0, 0),
             queue: None,
         })
+    }
+
+    /// Its `fAutoFlush`: entries of a cluster once they were measured, and before that what it was.
+    pub(crate) fn flush(&self, before: i64) -> i64 {
+        self.measured.and_then(|measured| i64::try_from(measured).ok()).unwrap_or(before)
     }
 
     /// Baskets that a branch has.
@@ -220,10 +230,11 @@ impl TreeState {
     pub(crate) fn advance(&mut self) {
         // Without a queue, clusters are counted as they are written.
         let Some(queue) = &mut self.queue else { return };
-        let rows = queue.advance();
+        let (rows, measured) = queue.advance();
         self.changed |= !rows.is_empty();
         self.entries += rows.iter().sum::<u64>();
         self.clusters.extend(rows);
+        self.measured = measured.or(self.measured);
     }
 
     /// Adds the baskets of the new clusters to their branches.

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Mark};
-use crate::write::record::cluster_ranges;
+use crate::write::record::cluster_ranges::cluster_ranges;
 use crate::write::record::create;
 use crate::write::record::edit::{declare_offsets, each_branch, set_index, set_wholes, whole, wholes};
+use crate::write::record::figures::flushed_bytes;
 use crate::write::record::state::{Base, BranchState, TreeState};
 
 /// The record as it is now.
@@ -28,9 +29,10 @@ pub(crate) fn update(tree: &TreeState, base: &Base) -> Result<Draft> {
     let zipped = whole(&draft, "fZipBytes").saturating_add(more(|branch| branch.zip_bytes));
     draft.set("fTotBytes", total);
     draft.set("fZipBytes", zipped);
-    for name in ["fSavedBytes", "fFlushedBytes"] {
+    let flushed = flushed_bytes(zipped, whole(&draft, "fAutoFlush"));
+    for (name, bytes) in [("fSavedBytes", zipped), ("fFlushedBytes", flushed)] {
         if draft.member(name).is_some() {
-            draft.set(name, zipped);
+            draft.set(name, bytes);
         }
     }
     Ok(draft)
@@ -90,7 +92,8 @@ fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
         ends.push(entries - 1);
         sizes.push(if auto_flush > 0 { auto_flush } else { entries - closed });
     }
-    let (more_ends, more_sizes, auto_flush) = cluster_ranges::clusters(&tree.clusters, auto_flush);
+    let auto_flush = tree.flush(auto_flush);
+    let (more_ends, more_sizes) = cluster_ranges(&tree.clusters, auto_flush);
     ends.extend(more_ends.iter().map(|end| entries + end));
     sizes.extend(more_sizes);
     draft.set("fNClusterRange", ends.len() as i64);

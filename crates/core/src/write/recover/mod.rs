@@ -498,7 +498,7 @@ fn extend_tree(
     longer.branches = states;
     longer.entries = common;
     longer.clusters = clusters;
-    longer.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
+    longer.base = Some(Base { draft, entries: tree.entries, baskets: Some(before), borders: None });
     longer.key = Some(key.clone());
     // Nothing more is written to it: its record is the last.
     longer.is_open = false;

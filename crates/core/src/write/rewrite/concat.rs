@@ -93,7 +93,8 @@ impl FileWriter {
         prune::forget_entries(&mut draft);
         let mut joined = self.join_tree(&tree, folder, key, compression)?;
         prune::set_compression(&mut draft, &joined.written.branches);
-        joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
+        joined.written.base =
+            Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]), borders: None });
         Ok(joined)
     }
 
@@ -130,7 +131,7 @@ impl FileWriter {
                 note(branch, &basket.source, placed);
             }
         }
-        joined.written.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
+        joined.written.base = Some(Base { draft, entries: tree.entries, baskets: Some(before), borders: None });
         joined.written.entries = tree.entries;
         joined.clusters_before = tree.clusters().len();
         joined.written.key = Some(key);
@@ -247,6 +248,8 @@ impl FileWriter {
             state.has_offsets = has_offsets;
         }
         joined.written.clusters.extend(tree.clusters().iter().map(|cluster| cluster.end - cluster.start));
+        joined.written.measured =
+            u64::try_from(tree.auto_flush).ok().filter(|&entries| entries > 0).or(joined.written.measured);
         joined.written.entries = joined.written.entries.saturating_add(tree.entries);
         joined.moved = moved;
         Ok(())

@@ -236,7 +236,7 @@ impl FileWriter {
         prune::forget_entries(&mut draft);
         prune::forget_features(&mut draft);
         prune::set_compression(&mut draft, &written.branches);
-        written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
+        written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]), borders: None });
         written.is_open = false;
         let sealing = Sealing {
             tree: job.name,

@@ -85,6 +85,7 @@ impl Reseal<'_> {
         }
         let (entries, size) = (self.selection.len(), self.cluster_entries);
         into.entries = entries;
+        into.measured = (entries > 0).then_some(size);
         into.clusters = (0..self.clusters()).map(|cluster| size.min(entries - cluster * size)).collect();
         Ok(())
     }

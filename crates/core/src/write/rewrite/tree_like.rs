@@ -69,7 +69,7 @@ impl FileWriter {
         // The other file describes the classes.
         state.describe(infos);
         made.plans.clear();
-        made.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; made.branches.len()]) });
+        made.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; made.branches.len()]), borders: None });
         state.trees.push(made);
         let index = state.trees.len() - 1;
         if let Err(error) = self.output.save(&mut state) {

@@ -72,7 +72,8 @@ impl TreeWriter {
     fn hand_over(&mut self) -> Result<()> {
         let Some(commit_path) = &self.commit_path else { return Ok(()) };
         let failed = self.flight.take_failed();
-        let rest = (self.rows > 0).then(|| Cluster::new(std::mem::take(&mut self.pending), self.rows));
+        let rest = (self.rows > 0)
+            .then(|| Cluster::new(std::mem::take(&mut self.pending), self.rows, self.clustering.measured()));
         self.rows = 0;
         for cluster in failed.into_iter().chain(rest) {
             match commit_path.commit_last(&cluster) {

@@ -48,6 +48,8 @@ struct Part {
 pub(crate) struct Cluster {
     pub(crate) pending: Vec<RowBuffer>,
     pub(crate) rows: usize,
+    /// Entries of a cluster, if they were measured by its bytes.
+    measured: Option<u64>,
     /// Baskets of each branch that are on storage and not yet part of the tree, and their bytes before compression.
     placed: Vec<Vec<(PlacedBasket, u64)>>,
 }
@@ -99,8 +101,8 @@ struct Job<'c> {
 }
 
 impl Cluster {
-    pub(crate) fn new(pending: Vec<RowBuffer>, rows: usize) -> Self {
-        Self { pending, rows, ..Self::default() }
+    pub(crate) fn new(pending: Vec<RowBuffer>, rows: usize, measured: Option<u64>) -> Self {
+        Self { pending, rows, measured, ..Self::default() }
     }
 }
 
@@ -200,7 +202,15 @@ impl Committer {
         let baskets = self.seal_here(&jobs).map_err(|error| error.in_object(&self.name))?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
-        Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
+        Ok(SealedCluster {
+            baskets,
+            of,
+            most,
+            rows: cluster.rows as u64,
+            measured: cluster.measured,
+            bytes,
+            origin: Origin::Own,
+        })
     }
 
     /// Takes back the memory of written baskets.
@@ -279,6 +289,7 @@ impl Committer {
         }
         tree.entries += cluster.rows as u64;
         tree.clusters.push(cluster.rows as u64);
+        tree.measured = cluster.measured.or(tree.measured);
         tree.changed = tree.is_whole();
         let (saved_bytes, saved_entries) = tree.saved;
         let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);

@@ -20,7 +20,7 @@ use crate::write::model::arrow;
 use crate::write::model::branch::{BranchKind, BranchSpec, most_items};
 use crate::write::model::values::Values;
 use crate::write::options::TreeOptions;
-use crate::write::record::state::TreeState;
+use crate::write::record::state::{Base, TreeState};
 use crate::write::tree::commit::{Cluster, CommitPath, Committer};
 use crate::write::tree::in_flight::InFlight;
 
@@ -104,6 +104,10 @@ impl TreeWriter {
         options: TreeOptions,
     ) -> Self {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
+        let clustering = match &state.base {
+            Some(Base { borders: Some(borders), .. }) => clustering.along(Arc::clone(borders)),
+            _ => clustering,
+        };
         let committer = Arc::new(Committer::new(output, index, state, options.basket_bytes));
         let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
         Self::with(committer, specs.into(), clustering, left, None)
@@ -439,7 +443,7 @@ impl TreeWriter {
         }
         let pending = std::mem::replace(&mut self.pending, next);
         self.rows -= rows;
-        self.start_commit(Cluster::new(pending, rows))
+        self.start_commit(Cluster::new(pending, rows, self.clustering.measured()))
     }
 
     fn start_commit(&mut self, cluster: Cluster) -> Result<()> {

@@ -80,9 +80,6 @@ impl FileWriter {
         }
         branches.iter().try_for_each(BranchSpec::check_new).map_err(|error| file.name(error).in_object(path))?;
         let branches = Output::with_processes(&*self.output.open_state()?, branches);
-        let clusters = tree.clusters();
-        let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
-        let options = TreeOptions { auto_flush, ..options };
         let writer = self.reopen(path, &file, key, &tree, branches, None, options, false)?;
         self.output.list_process(&mut *self.output.open_state()?, writer.branches())?;
         Ok(writer)
@@ -154,7 +151,9 @@ impl FileWriter {
             (tree.changed, tree.template) = (true, None);
         }
         tree.is_open = true;
-        let (specs, options) = (tree.specs.to_vec(), TreeOptions { auto_flush: tree.auto_flush, ..options });
+        let auto_flush = tree.measured.map_or(tree.auto_flush, Every::Entries);
+        let specs = tree.specs.to_vec();
+        let options = TreeOptions { auto_flush, ..options };
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], specs, options))
     }
 
@@ -211,7 +210,8 @@ impl FileWriter {
             // The file describes its classes.
             reopened.plans.clear();
         }
-        reopened.base = Some(Base { draft, entries: tree.entries, baskets });
+        let borders = baskets.is_none().then(|| tree.cluster_borders().into());
+        reopened.base = Some(Base { draft, entries: tree.entries, baskets, borders });
         reopened.key = Some(key);
         reopened.changed = false;
         state.trees.push(reopened);
