@@ -305,7 +305,6 @@ def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
         assert arrays["l"].to_list() == [[0]] * 5 + [[], [1, 2]] + [[1]] * 5 + [[], [1, 2]]
 
 
-@pytest.mark.filterwarnings("ignore:.* branches that count items are left out")
 def test_trees_become_rntuples(ntuple_library: Path, tmp_path: Path) -> None:
     data = {"int32": np.arange(50, dtype="i4"), "vector": ak.Array([[k] * (k % 4) for k in range(50)])}
     data["string"] = ak.Array([str(k) for k in range(50)])
@@ -314,8 +313,7 @@ def test_trees_become_rntuples(ntuple_library: Path, tmp_path: Path) -> None:
         file["all"] = data
         file["h"] = np.histogram([1, 2, 2])
     made = tmp_path / "ntuple.root"
-    with pytest.warns(UserWarning, match="lists know their lengths: nvector"):
-        before, after = sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple")["all"]
+    before, after = sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple")["all"]
     assert (before.entries, after.entries) == (50, 50)
     opened = sapwood.open(made)
     assert opened.classnames(cycle=False)["all"] == "ROOT::RNTuple" and opened["h"].values().tolist()

@@ -62,14 +62,37 @@ def test_trees_come_back_from_rntuples(tmp_path: Path) -> None:
     }
     with sapwood.recreate(old) as file:
         file["t"] = data
-    with pytest.warns(UserWarning, match="lists know their lengths: nlist"):
-        sapwood.rewrite(old, ntuple, to="rntuple")
+    sapwood.rewrite(old, ntuple, to="rntuple")
     _, after = sapwood.rewrite(ntuple, back, to="ttree", compression="lz4:4")["t"]
     tree = sapwood.open(back)["t"]
+    assert tree["nlist"].array().to_list() == [n % 5 for n in range(40)]
     assert after.entries == 40 and str(tree["whole"].compression) == str(sapwood.LZ4(4))
     for name, values in data.items():
         assert tree[name].array().to_list() == ak.Array(values).to_list(), name
         assert ak.type(tree[name].array()) == ak.type(sapwood.open(ntuple)["t"][name].array()), name
+
+
+def test_counters_become_projected_fields(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.root", tmp_path / "new.root"
+    jets = ak.zip({"pt": [[1.0, 2.0], [], [3.0]], "eta": [[0.1, 0.2], [], [0.3]]})
+    with sapwood.recreate(old) as file:
+        file["Events"] = {"Jet": jets, "Muon_pt": ak.Array([[], [5.0], []]), "MET": np.array([1.0, 2.0, 3.0])}
+    sapwood.rewrite(old, new, to="rntuple")
+    ntuple = sapwood.open(new)["Events"]
+    assert ntuple.draw("MET>>h(3, 0, 4)", "nJet == 2").sum() == 1
+    lines = """
+frame = ROOT.RDataFrame("Events", sys.argv[1])
+sums = [frame.Sum(name).GetValue() for name in ("nJet", "nMuon_pt")]
+answer([frame.GetColumnType("nJet"), *sums, frame.Filter("nJet == 2").Count().GetValue()])
+"""
+    assert root(lines, new) == ["std::uint32_t", 3, 1, 1]
+    # Without a list that they count, and with the lists alone.
+    sapwood.rewrite(old, new, to="rntuple", keep=["nJet", "MET"])
+    assert sapwood.open(new)["Events"]["nJet"].array().to_list() == [2, 0, 1]
+    sapwood.rewrite(old, new, to="rntuple", keep=["Jet_eta"])
+    assert sapwood.open(new)["Events"].arrays().to_list() == [
+        {"Jet_eta": eta, "nJet": len(eta)} for eta in jets.eta.to_list()
+    ]
 
 
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared/corpus")

@@ -279,7 +279,11 @@ impl Descriptors {
             };
             per_entry.push(above.map(|count| count.saturating_mul(field.repetitions.unwrap_or(1))));
         }
-        self.fields.iter_mut().for_each(|field| field.parent += first_field);
+        for field in &mut self.fields {
+            field.parent += first_field;
+            field.source = field.source.map(|source| source + first_field);
+        }
+        self.aliases.iter_mut().for_each(|alias| alias.field += first_field);
         let mut seen = vec![false; self.fields.len()];
         for column in &mut self.columns {
             let is_first = !std::mem::replace(&mut seen[column.field], true);

@@ -13,7 +13,7 @@ use crate::codec::{Algorithm, Compression};
 use crate::error::{Error, Result};
 use crate::file::distance;
 use crate::memory::Memory;
-use crate::ntuple::{Descriptors, Header};
+use crate::ntuple::{AliasColumn, Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
 use crate::write::ntuple::units::Unit;
@@ -283,9 +283,10 @@ impl NTupleWriter {
             let words = "fields cannot be added to an RNTuple that many threads fill";
             return Err(in_ntuple(Error::unsupported(words)));
         }
-        let is_known = |name: &str| self.layout.fields.iter().any(|field| *field.name == *name);
-        if let Some(twice) = fields.iter().find(|field| is_known(&field.name)) {
-            let words = format!("the RNTuple has a field {:?} already", twice.name);
+        let names = |field: &FieldSpec| [Some(Arc::clone(&field.name)), field.counter.clone()].into_iter().flatten();
+        let known: HashSet<Arc<str>> = self.layout.fields.iter().flat_map(names).collect();
+        if let Some(twice) = fields.iter().flat_map(names).find(|name| known.contains(name)) {
+            let words = format!("the RNTuple has a field {twice:?} already");
             return Err(in_ntuple(Error::new(crate::ErrorKind::Exists, words)));
         }
         let (mut schema, mut nodes) = Schema::new(&fields, self.sealing.compression).map_err(in_ntuple)?;
@@ -295,12 +296,14 @@ impl NTupleWriter {
         let mut state = self.output.open_state()?;
         let ntuple = state.ntuples.get_mut(self.index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
         schema.descriptors.begin_at(ntuple.entries, first_field)?;
-        let Descriptors { fields: added, columns, .. } = schema.descriptors;
+        let Descriptors { fields: added, columns, aliases, .. } = schema.descriptors;
         let elements = columns.iter().map(|column| column.first_element.map_or(0, i64::unsigned_abs));
         ntuple.elements.extend(elements);
         ntuple.added.columns.extend(columns);
         let schema_fields = first_field + added.len();
         ntuple.added.fields.extend(added);
+        let shifted = |alias: AliasColumn| AliasColumn { column: first_column + alias.column, ..alias };
+        ntuple.added.aliases.extend(aliases.into_iter().map(shifted));
         ntuple.changed = true;
         let numbers = (0..schema.columns.len()).map(|column| (column, first_column + column)).collect();
         nodes.iter_mut().for_each(|node| node.renumber(&numbers));

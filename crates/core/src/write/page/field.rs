@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::codec::Compression;
 use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
-use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, Role};
+use crate::ntuple::{AliasColumn, ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, Role};
 use crate::write::model::class::Type;
 use crate::write::page::declared::Declared;
 use crate::write::page::names::{refused, type_name};
@@ -38,6 +38,25 @@ pub struct FieldSpec {
     pub description: Arc<str>,
     /// Compression of its pages; none for that of the RNTuple.
     pub compression: Option<Compression>,
+    /// Name of another field that has the number of items of its lists, as the counter of a counted array has it in a
+    /// tree. It is a projected field (`ROOT::RNTupleCardinality<std::uint32_t>`) and takes no space in the file.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-counter.root");
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, Type, WriteOptions};
+    /// let list = FieldSpec::of_type("Jet_pt", &Type::vector(Type::Number(Number::F32)))?;
+    /// let field = FieldSpec { counter: Some("nJet".into()), ..list };
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// file.ntuple("Events", vec![field], NTupleOptions::default())?.close()?;
+    /// file.close()?;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("Events")?;
+    /// assert_eq!(ntuple.field("nJet")?.source, Some(ntuple.field("Jet_pt")?.id));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub counter: Option<Arc<str>>,
     /// What it was made of, if that is a type.
     pub(crate) declared: Option<Type>,
     /// Version and checksum of classes in the type, where nothing is declared.
@@ -52,6 +71,7 @@ impl FieldSpec {
             kind,
             description: "".into(),
             compression: None,
+            counter: None,
             declared: None,
             versions: HashMap::new(),
         }
@@ -248,9 +268,40 @@ impl Schema {
             if let Some(described) = schema.descriptors.fields.get_mut(id) {
                 described.description = Arc::clone(&field.description);
             }
+            if let Some(counter) = &field.counter {
+                check_name(counter)?;
+                if !names.insert(counter) {
+                    return Err(Error::new(crate::ErrorKind::Exists, format!("there are two fields {counter:?}")));
+                }
+                schema.project_length(counter, id, &node).map_err(|error| error.in_object(&field.name))?;
+            }
             nodes.push(node);
         }
         Ok((schema, nodes))
+    }
+
+    /// Adds a top-level field with the number of items of the lists of another.
+    fn project_length(&mut self, name: &Arc<str>, source: usize, node: &Node) -> Result<()> {
+        let Node::List { ends, .. } = *node else {
+            return Err(Error::mismatch(format!("{name:?} cannot count the items of a field that is not a list")));
+        };
+        let id = self.descriptors.fields.len();
+        self.descriptors.fields.push(FieldDescriptor {
+            field_version: 0,
+            type_version: 0,
+            parent: id,
+            role: Role::Plain,
+            name: Arc::clone(name),
+            type_name: "ROOT::RNTupleCardinality<std::uint32_t>".into(),
+            type_alias: "".into(),
+            description: "".into(),
+            repetitions: None,
+            source: Some(source),
+            checksum: None,
+            is_soa: false,
+        });
+        self.descriptors.aliases.push(AliasColumn { column: ends, field: id });
+        Ok(())
     }
 
     /// Adds a field and all below it; of a top-level field `parent` is its own number.

@@ -116,6 +116,11 @@ impl<'a> Branches<'a> {
         outcome
     }
 
+    /// Whether there is a branch of the name of this field.
+    pub(crate) fn has(&self, field: &str) -> bool {
+        self.names.contains(&branch_name(field))
+    }
+
     fn walk(&mut self, field: &Field, kind: &Kind, name: String, way: Way) -> Result<()> {
         let field = self.inner(field)?;
         match kind {

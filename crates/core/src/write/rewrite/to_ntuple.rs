@@ -24,9 +24,10 @@ use crate::write::writer::FileWriter;
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
     /// of its values. A split object is one field of its class, and objects take the place of pointers to them. Counted
-    /// arrays become lists, and branches that only count their items are left out. `how` speaks of branches where it
-    /// says fields. Returns what differs from the tree: names that RNTuples do not allow, branches that were left out,
-    /// and split objects whose sub-branches became fields of their own, since the file does not tell their class.
+    /// arrays become lists, and their counters become projected fields, which take no space. The fields
+    /// that `how` names are branches. Returns what differs from the tree: names that RNTuples do not allow, branches
+    /// that were left out, and split objects whose sub-branches became fields of their own, since the file does not
+    /// tell their class.
     ///
     /// # Errors
     ///
@@ -66,21 +67,23 @@ impl FileWriter {
         }
         let kept = kept_branches(&tree, how.fields.as_deref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
-        let (mut notes, mut counting, counters) = (Vec::new(), Vec::new(), counters(&tree));
+        let mut notes = Vec::new();
+        let counters = counters(&tree);
         let mut plan =
             Plan { tree: &tree, how, unsupported, notes: &mut notes, used: HashSet::new(), made: Vec::new() };
-        for &id in tree.top() {
-            let Some(branch) = tree.branches().get(id).filter(|branch| kept.contains(&branch.name)) else { continue };
-            match counters.contains(&id) {
-                true => counting.push(&*branch.name),
-                false => plan.add(branch).map_err(within)?,
+        let is_kept = |id: BranchId| tree.branches().get(id).is_some_and(|branch| kept.contains(&branch.name));
+        for branch in tree.top().iter().filter(|id| is_kept(**id)).filter_map(|&id| tree.branches().get(id)) {
+            let id = branch.id;
+            if !counters.contains(&id) {
+                plan.add(branch).map_err(within)?;
             }
         }
+        let counters = tree.top().iter().filter(|id| counters.contains(id) && is_kept(**id));
+        counters
+            .filter_map(|&id| tree.branches().get(id))
+            .try_for_each(|counter| plan.count(counter))
+            .map_err(within)?;
         let made = plan.made;
-        if !counting.is_empty() {
-            let names = counting.join(", ");
-            notes.push(format!("branches that count items are left out, since lists know their lengths: {names}"));
-        }
         let lacks = [
             (prune::has_index(&tree), "index (TTreeIndex)"),
             (prune::has_references(&tree), "table of references (TBranchRef)"),
@@ -153,6 +156,30 @@ impl Plan<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the field of a branch that counts items: it shows the lengths of the lists of the first field of which it
+    /// is the counter. If no field has such lists, it is a field of numbers.
+    fn count(&mut self, counter: &Branch) -> Result<()> {
+        let name = field_name(&counter.name);
+        let is_counted = |branch: &Branch| {
+            let [leaf] = &branch.leaves[..] else { return false };
+            leaf.count.is_some_and(|(by, _)| by == counter.id)
+        };
+        let tree = self.tree;
+        let is_free = !self.used.contains(&name);
+        let counted = self.made.iter_mut().find(|(field, object)| {
+            let is_list = field.counter.is_none() && matches!(field.kind, Kind::List { .. });
+            is_list && matches!(object.ids[..], [id] if tree.branches().get(id).is_some_and(is_counted))
+        });
+        match counted {
+            Some((field, _)) if is_free => {
+                field.counter = Some(name.as_str().into());
+                self.used.insert(name);
+                Ok(())
+            }
+            _ => self.add(counter),
+        }
     }
 
     fn push(&mut self, name: String, made: (FieldSpec, WholeObject)) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::ntuple::{NTuple, columns};
+use crate::ntuple::{Field, NTuple, columns};
 use crate::progress;
 use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::rewrite::branches_of_fields::Branches;
@@ -124,10 +124,13 @@ impl Plan {
         let is_kept = |name: &str| kept.as_ref().is_none_or(|kept| kept.contains(name));
         let names = top().filter(|field| field.source.is_none() && is_kept(&field.name));
         let mut branches = Branches::new(ntuple, names.map(|field| field.name.to_string()))?;
-        let mut views = Vec::new();
-        for field in top().filter(|field| is_kept(&field.name)) {
-            if field.source.is_some() {
-                views.push(&*field.name);
+        // Lengths come last: the counter of a list that becomes branches may have them already.
+        let is_length = |field: &&Field| field.type_name.starts_with("ROOT::RNTupleCardinality<");
+        let (views, stored): (Vec<&Field>, Vec<&Field>) =
+            top().filter(|field| is_kept(&field.name)).partition(|field| field.source.is_some());
+        let (lengths, views): (Vec<&Field>, Vec<&Field>) = views.into_iter().partition(is_length);
+        for field in stored.into_iter().chain(lengths) {
+            if field.source.is_some() && branches.has(&field.name) {
                 continue;
             }
             let added = ntuple.kind(field.id).and_then(|kind| branches.add(field, &kind).map_err(|e| ntuple.place(e)));
@@ -147,7 +150,7 @@ impl Plan {
             self.notes.append(&mut branches.notes);
         }
         if !views.is_empty() {
-            let names = views.join(", ");
+            let names = views.iter().map(|field| &*field.name).collect::<Vec<_>>().join(", ");
             self.notes
                 .push(format!("fields that show values of others are left out, since trees have no views: {names}"));
         }
