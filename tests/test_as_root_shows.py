@@ -229,3 +229,26 @@ def test_histograms_of_uproot_keep_all_that_uproot_knows(tmp_path: Path) -> None
     assert [found.GetBinError(n) for n in range(5)] == [made.GetBinError(n) for n in range(5)]
     assert file.Get("p").GetBinContent(1) == 5.0 and file.Get("p").GetMean() == profile.GetMean()
     file.Close()
+
+
+def test_axes_of_hist_are_bins(tmp_path: Path) -> None:
+    hist = pytest.importorskip("hist")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": [0.5, 1.5, 1.6, 2.5], "y": [0.0, 1.0, 5.0, 9.0]}
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    regular, edges = hist.axis.Regular(3, 0, 3, name="x", label="of x"), hist.axis.Variable([0, 1, 10])
+    found = tree.draw("x", bins=regular)
+    assert found.values().tolist() == [1, 2, 1] and found.axes[0].label == "x"
+    assert tree.draw("y:x", bins=[regular, edges]).values().tolist() == [[1, 0], [0, 2], [0, 1]]
+    for axis in (hist.axis.StrCategory(["a"]), hist.axis.Regular(3, 0, 3, circular=True)):
+        with pytest.raises(sapwood.errors.MismatchError, match="an axis of numbers that has ends"):
+            tree.draw("x", bins=axis)
+
+
+def test_histograms_that_were_read_are_added(tmp_path: Path) -> None:
+    pytest.importorskip("hist")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"] = (np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0]))
+    h = sapwood.open(tmp_path / "a.root")["h"]
+    assert (h + h).values().tolist() == [2, 4]
+    assert (h + h.to_hist()).values().tolist() == [2, 4]

@@ -87,6 +87,35 @@ def test_results_do_not_depend_on_the_executor(files: str) -> None:
     assert process(files, Positive(), Backwards(), step_size=100) == expected
 
 
+class Found(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        found = {"entries": len(batch), "by sign": {"positive": int(np.sum(batch["x"] > 0))}}
+        if np.any(batch["x"] < 0):
+            found["by sign"]["negative"] = int(np.sum(batch["x"] < 0))
+        return found
+
+
+def test_dictionaries_are_merged_key_by_key(files: str) -> None:
+    found = process(files, Found(), step_size=100)
+    assert found == {"entries": 3 * ROWS, "by sign": {"positive": 3 * ROWS - 11, "negative": 10}}
+
+
+def test_data_sets_have_a_result_each(files: str) -> None:
+    first, second = (files.replace("*", str(part)) for part in (0, 1))
+    whole = process([first, second], Positive())
+    for sets in (
+        {"a": [first], "b": [second]},
+        {"a": first, "b": second},
+        {"a": {"files": [first]}, "b": {"files": {second.rpartition(":")[0]: second.rpartition(":")[2]}}},
+    ):
+        found = process(sets, Positive())
+        assert list(found) == ["a", "b"] and found["a"] + found["b"] == whole
+    path, _, tree = first.rpartition(":")
+    assert process({path: tree}, Positive()) == found["a"]
+
+
 def test_partial_results_grow(files: str) -> None:
     seen: list[tuple[int, int]] = []
     process(files, Positive(), step_size=100, partial=lambda result, units: seen.append((len(result), units)))

@@ -163,7 +163,10 @@ def page() -> tuple[str, list[str]]:
         "`import sapwood as uproot` as far as they use what users of uproot see; uproot's own tests are the measure",
         "([which pass](uproot-tests.md)). What has the same name does the same, but for the",
         "[differences](python.md#differences-from-uproot) that the guide lists. Keyword arguments that only tune how",
-        "uproot fetches and caches are taken and have no effect.", "",
+        "uproot fetches and caches are taken and have no effect. `import sapwood.as_uproot`, before all that uses",
+        "uproot, makes `import uproot` mean this package for the whole process, with the modules of uproot that",
+        "libraries use (`uproot.behaviors`, `uproot.const`, `uproot.writing.identify` and so on): libraries that read",
+        "and write with uproot then do so with Sapwood.", "",
     ]  # fmt: skip
     silent = []
     with tempfile.TemporaryDirectory() as folder:

@@ -41,11 +41,30 @@ class Compression:
         known = _CLASSES.get(name)
         return Compression(name, level) if known is None else known(level)
 
+    @classmethod
+    def from_code_pair(cls, algorithm: int, level: int) -> Compression:
+        """The setting of an algorithm's number and a level.
+
+        >>> Compression.from_code_pair(5, 7)
+        ZSTD(7)
+        """
+        return cls.from_code(100 * int(algorithm) + int(level))
+
     @property
     def code(self) -> int:
         """The number that ROOT writes."""
+        algorithm, level = self.code_pair
+        return 100 * algorithm + level
+
+    @property
+    def code_pair(self) -> tuple[int, int]:
+        """The algorithm's number, and the level.
+
+        >>> ZSTD(7).code_pair
+        (5, 7)
+        """
         numbers = {"ZLIB": 1, "LZMA": 2, "OLD": 3, "LZ4": 4, "ZSTD": 5}
-        return 100 * numbers.get(self.name, 0) + self.level
+        return numbers.get(self.name, 0), self.level
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Compression) and (self.name, self.level) == (other.name, other.level)

@@ -160,6 +160,14 @@ class AsJagged(Interpretation):
         made.stored, made.header_bytes = None, 0
         return made
 
+    @property
+    def content(self) -> AsDtype:
+        """The interpretation of one item."""
+        if self.stored is not None:
+            return AsDtype(self.stored)
+        item = self.kind[3]
+        return AsDtype.of(self.typename.removesuffix("[]"), item)
+
     @staticmethod
     def of_uproot(found: Any) -> Any:
         """Converts uproot's ``AsJagged(AsDtype(...))``; returns anything else as it is."""

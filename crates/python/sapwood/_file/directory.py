@@ -295,6 +295,8 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
     def __getitem__(self, where: str) -> Any:
         if not isinstance(where, str):
             raise TypeError(f"names of objects are strings, not {where!r}")
+        if where and not where.strip("/"):
+            return self  # a slash alone is the directory itself, as in uproot
         full = self._full(where)
         try:
             key = self._file.key(full)

@@ -23,6 +23,10 @@ QUIET = frozenset(
 )
 
 
+#: Whether this package is what ``import uproot`` means: libraries then set what they always set.
+stands_for_uproot = False
+
+
 class UnusedArgument(PendingDeprecationWarning):
     """An argument that sets something in uproot, and nothing here. Python shows this warning only where it is
     asked to: ``python -W default::sapwood.UnusedArgument``."""
@@ -57,7 +61,7 @@ def ignore(others: Mapping[str, Any], what: str, stacklevel: int = 3) -> None:
     for name in others:
         if name not in Foreign.__annotations__:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
-    loud = [name for name in others if name not in QUIET]
+    loud = [name for name in others if name not in QUIET and not stands_for_uproot]
     if "custom_classes" in loud:
         # Imported here: classes are made of what reads.
         from sapwood.models.behavior import classes

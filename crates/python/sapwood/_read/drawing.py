@@ -116,9 +116,15 @@ def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tu
 
 
 def _axes(bins: Any) -> list[_core.Axis]:
-    """Axes from bins: a tuple ``(bins, low, high)``, edges, or a list of these for several axes."""
-    several = bins if isinstance(bins, list) and all(np.ndim(one) == 1 for one in bins) else [bins]
-    return [_axis(one) for one in several]
+    """Axes from bins: a tuple ``(bins, low, high)``, edges, an axis of hist or boost-histogram, or a list of these
+    for several axes."""
+    is_list = isinstance(bins, list) and all(_is_axis(one) or np.ndim(one) == 1 for one in bins)
+    return [_axis(one) for one in (bins if is_list else [bins])]
+
+
+def _is_axis(bins: Any) -> bool:
+    """Whether bins are an axis of hist or boost-histogram."""
+    return hasattr(bins, "edges") and hasattr(bins, "traits")
 
 
 def _axis(bins: Any) -> _core.Axis:
@@ -127,9 +133,14 @@ def _axis(bins: Any) -> _core.Axis:
         if int(count) != count or not 0 < count < 1e8:
             raise MismatchError(f"the number of bins is a whole number, at least 1, not {count!r}")
         return _core.Axis(np.linspace(low, high, int(count) + 1).tolist(), None, "")
+    if _is_axis(bins):
+        traits = bins.traits
+        if not (traits.continuous or traits.ordered) or traits.circular:
+            raise MismatchError(f"bins are an axis of numbers that has ends, not {bins!r}")
+        return _core.Axis(np.asarray(bins.edges, "float64").tolist(), None, "")
     edges = np.asarray(bins, "float64")
     if edges.ndim != 1 or len(edges) < 2:
-        raise MismatchError(f"bins are (bins, low, high) or edges, for each axis, not {bins!r}")
+        raise MismatchError(f"bins are (bins, low, high), edges or an axis of hist, not {bins!r}")
     return _core.Axis(edges.tolist(), None, "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -49,7 +50,15 @@ class Selector:
         raise NotImplementedError(f"{type(self).__name__} lacks a method process(batch)")
 
     def merge(self, one: Any, other: Any) -> Any:
-        """Two results as one: by ``+`` unless this is overridden. Results come in the order of entries."""
+        """Two results as one, unless this is overridden: by ``+``, and dictionaries key by key. Results come in the
+        order of entries.
+
+        >>> Selector().merge({"n": 1, "sums": {"x": 2.5}}, {"n": 2, "sums": {"x": 1.0, "y": 1.0}})
+        {'n': 3, 'sums': {'x': 3.5, 'y': 1.0}}
+        """
+        if isinstance(one, dict) and isinstance(other, dict):
+            both = {key: self.merge(one[key], other[key]) for key in one if key in other}
+            return {**one, **other, **both}
         if one is None or other is None:
             raise MismatchError(
                 f"{type(self).__name__}.process() returned None, and None has no +: return what was found, or "
@@ -93,7 +102,8 @@ def process(
     manage, so that all end together. ``partial`` is called with the result so far, and how many units are in
     it; ``progress`` shows a line that counts files, by default only if standard error is a terminal.
     ``files`` and the options are those of :func:`sapwood.iterate`, as far as they open files or say which
-    entries are wanted.
+    entries are wanted. Data sets by name, ``{"ttbar": ["a.root:t", "b.root:t"], ...}`` or coffea's
+    ``{"ttbar": {"files": ...}, ...}``, have a result each: a dictionary by name.
 
     Raises :class:`ProcessingError` where the selector raises, with the file, the entries and the line.
 
@@ -109,6 +119,24 @@ def process(
     4.0
     """
     _check(selector)
+    sets = _data_sets(files)
+    if sets is not None:
+        run = functools.partial(
+            process,
+            selector=selector,
+            executor=executor,
+            step_size=step_size,
+            library=library,
+            allow_missing=allow_missing,
+            fill=fill,
+            friends=friends,
+            lumi_mask=lumi_mask,
+            entries=entries,
+            partial=partial,
+            progress=progress,
+            **options,
+        )
+        return {name: run(files=of_set) for name, of_set in sets.items()}
     # A worker is one thread: many of them read side by side.
     chain = Chain(
         "process",
@@ -143,6 +171,21 @@ def process(
             executor = executor.get_executor(pure=False)
         result = _merged(selector, executor, workers, work, how, partial)
     return selector.terminate(result)
+
+
+def _data_sets(files: Any) -> dict[str, Any] | None:
+    """The files of each data set by its name; ``None`` if files are given otherwise, as in ``{path: tree}``."""
+    if not isinstance(files, Mapping) or not files:
+        return None
+
+    def files_of(of_set: Any) -> Any:
+        if isinstance(of_set, Mapping):
+            return of_set.get("files")
+        is_files = isinstance(of_set, (list, tuple)) or (isinstance(of_set, str) and ":" in of_set)
+        return of_set if is_files else None
+
+    found = {str(name): files_of(of_set) for name, of_set in files.items()}
+    return None if any(of_set is None for of_set in found.values()) else found
 
 
 def _check(selector: Any) -> None:

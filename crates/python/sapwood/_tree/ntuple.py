@@ -6,6 +6,7 @@ from typing import Any
 
 from sapwood import interpretation
 from sapwood._file import session
+from sapwood._read.libraries import need
 from sapwood._tree.branch import Branch
 from sapwood._tree.tree import Tree
 from sapwood.errors import SapwoodError, UnsupportedError, near, not_found, place
@@ -41,6 +42,19 @@ class Field(Branch):
         return interpretation.interpret(interpretation.typename(name, kind), kind)
 
     @property
+    def ntuple(self) -> NTuple:
+        """The RNTuple that it is a field of."""
+        found = self._tree
+        assert isinstance(found, NTuple), "a field is one of an RNTuple"
+        return found
+
+    def to_akform(self) -> tuple[Any, list[str]]:
+        """The form of a record with this field as an Awkward Array, and the path of the field in it."""
+        forms = need("awkward", "to_akform()").forms
+        form = self.array(entry_stop=0, library="ak").layout.form
+        return forms.RecordForm([form], [self.name]), [self.name]
+
+    @property
     def model(self) -> Any:
         """A field has no record of its own."""
         raise _no_record(self._tree)
@@ -55,6 +69,11 @@ class NTuple(Tree):
 
     _separator = "."
     _is_whole = True
+
+    @property
+    def ntuple(self) -> NTuple:
+        """Itself, as ``field.ntuple`` of its fields."""
+        return self
 
     @property
     def _core(self) -> Any:

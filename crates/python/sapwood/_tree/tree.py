@@ -256,10 +256,10 @@ class Tree(HasBranches):
         """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
 
         ``cut`` is an expression, too; a number is a weight. Bins stand behind the expression, as in ROOT
-        (``"x>>h(100, 0, 10)"``), or in ``bins``: ``(bins, low, high)`` or edges, and a list of these for
-        several axes, along x first. Without them they are those that ROOT would choose. Lists are looped
-        over; where they differ in length, the shortest counts. With ``profile`` bins hold means of the first
-        expression.
+        (``"x>>h(100, 0, 10)"``), or in ``bins``: ``(bins, low, high)``, edges or an axis of hist, and a list
+        of these for several axes, along x first. Without them they are those that ROOT would choose. Lists
+        are looped over; where they differ in length, the shortest counts. With ``profile`` bins hold means of
+        the first expression.
 
         Each entry has the weight of the tree (``TTree::SetWeight``), too; ``tree_weight=False`` leaves that
         out, and a number takes its place.

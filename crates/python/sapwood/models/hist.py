@@ -161,6 +161,13 @@ class Hist(Model):
         """
         return need("hist", "to_hist()").Hist(self.to_boost(metadata, axis_metadata))
 
+    def __add__(self, other: Any) -> Any:
+        """The sum of two histograms with the same axes, as a histogram of hist."""
+        mine = self.to_hist()
+        if isinstance(other, Hist):
+            return mine + other.to_hist()
+        return mine + other
+
     def _to_boost_histogram_(self) -> Any:
         return self.to_boost()
 
