@@ -95,13 +95,16 @@ def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[float
     out = [float(inner.sum()), float(np.asarray(squares, "float64")[part].sum())]
     centers = [bins.centers for bins in all_bins]
 
-    def moment(*directions: int) -> float:
-        product = inner
-        for direction in directions:
-            shape = [1] * inner.ndim
-            shape[direction] = -1
-            product = product * centers[direction].reshape(shape)
-        return float(product.sum())
+    def moment(one: int, other: int | None = None) -> float:
+        # Bins of the other directions are summed first: nothing as large as the histogram is made.
+        kept = {one} if other is None else {one, other}
+        projected = inner.sum(axis=tuple(direction for direction in range(inner.ndim) if direction not in kept))
+        if other is None:
+            return float((projected * centers[one]).sum())
+        if other == one:
+            return float((projected * centers[one] ** 2).sum())
+        first, second = sorted(kept)
+        return float((projected * np.outer(centers[first], centers[second])).sum())
 
     for one in range(len(all_bins)):
         out += [moment(one), moment(one, one), *(moment(other, one) for other in range(one))]
