@@ -466,3 +466,75 @@ def test_names_of_a_file_are_no_code_of_its_selector(tmp_path: Path) -> None:
     code = sapwood.makeselector(f'{path}:t"""', name="Hostile")
     compile(code, "selector.py", "exec")
     assert code.count('"""') % 2 == 0
+
+
+class Large:
+    """A result that counts how many of its kind are held, and claims to be large."""
+
+    alive = most = 0
+
+    def __init__(self, rows: list[int]) -> None:
+        self.rows, self.nbytes = rows, 40 << 20
+        Large.alive += 1
+        Large.most = max(Large.most, Large.alive)
+
+    def __del__(self) -> None:
+        Large.alive -= 1
+
+
+class MakesLarge(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        return Large([int(one) for one in batch["x"]])
+
+    def merge(self, one: Any, other: Any) -> Any:
+        one.rows += other.rows
+        return one
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_few_large_results_are_held_at_once(tmp_path: Path, workers: int) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        with file.mktree("t", {"x": "i8"}, auto_flush=5) as tree:
+            tree.extend({"x": np.arange(500)})
+    Large.alive = Large.most = 0
+    with ThreadPoolExecutor(workers) as executor:
+        found = process(f"{tmp_path}/a.root:t", MakesLarge(), executor, step_size=5)
+    assert found.rows == list(range(500))
+    # Of 100 units: the result so far, and a few for each worker.
+    assert Large.most <= 2 + 5 * workers
+
+
+def test_a_packet_ends_when_its_results_are_large() -> None:
+    from sapwood._tools.packets import work_on
+
+    few = work_on(list(range(32)), lambda unit: np.zeros(2 << 20), 60.0)  # 16 MB each
+    many = work_on(list(range(32)), lambda unit: {"found": [unit, "text"]}, 60.0)
+    assert len(few.results) == 2 and few.size == 32 << 20
+    assert len(many.results) == 32
+
+
+class Sly:
+    @property
+    def nbytes(self) -> int:
+        raise KeyError("nothing")
+
+
+@pytest.mark.parametrize(
+    ("make", "least"),
+    [
+        (lambda: {"a": [np.zeros(1000)] * 3}, 24_000),
+        (lambda: [b"x" * 100] * 5000, 500_000),
+        (lambda: pytest.importorskip("hist").Hist.new.Reg(1000, 0, 1).Weight(), 16_000),
+        (lambda: pytest.importorskip("pandas").DataFrame({"a": np.zeros(1000)}), 8_000),
+        (Sly, 0),
+    ],
+)
+def test_bytes_of_results_are_estimated(make: Any, least: int) -> None:
+    from sapwood._tools.result_bytes import bytes_of
+
+    assert least <= bytes_of(make()) <= 2 * least + 5000
+    loop: list[Any] = []
+    loop.append(loop)
+    assert bytes_of(loop) > 0

@@ -2,11 +2,13 @@
 
 What is merged are units, whose borders depend on nothing but the files. So results do not depend on packets,
 which are sized by what workers manage: a packet takes about :data:`SECONDS`, and a worker that is slower than
-the others gives back the units that it has not begun when the time is over.
+the others gives back the units that it has not begun when the time is over. Large results end a packet,
+too, and fewer packets go out while large results wait for an earlier one.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
@@ -16,6 +18,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from sapwood._tools.result_bytes import bytes_of
 
 Unit = TypeVar("Unit")
 
@@ -29,6 +33,10 @@ _AHEAD = 2
 _MOST = 32
 #: Results for each worker that may wait for an earlier one while more units are given out.
 _WAITING = 32
+#: Bytes of results after which a worker returns them and gives back the rest of its packet.
+_MAX_PACKET_BYTES = 32 << 20
+#: Bytes of results for each worker that may wait, or may still come from packets that are out.
+_MAX_WAITING_BYTES = 128 << 20
 
 
 class Outcome(NamedTuple):
@@ -41,21 +49,25 @@ class Outcome(NamedTuple):
     trace: str = ""
     at: str = ""
     """File and line of the code that raised it, where it is not Sapwood's."""
+    size: int = 0
+    """An estimate of the bytes of all results."""
 
 
 def work_on(units: list[Unit], run: Callable[[Unit], Any], seconds: float) -> Outcome:
-    """Runs units of a packet, in a worker, until the time is over; at least one."""
+    """Runs units of a packet, in a worker, until the time is over or the results are large; at least one."""
     began = time.monotonic()
     results: list[Any] = []
+    size = 0
     for unit in units:
         try:
             results.append(run(unit))
         except Exception as error:
             trace = traceback.format_exc()
-            return Outcome(results, time.monotonic() - began, _as_sent(error), trace, line_of(error))
-        if time.monotonic() - began >= seconds:
+            return Outcome(results, time.monotonic() - began, _as_sent(error), trace, line_of(error), size)
+        size += bytes_of(results[-1])
+        if time.monotonic() - began >= seconds or size >= _MAX_PACKET_BYTES:
             break
-    return Outcome(results, time.monotonic() - began)
+    return Outcome(results, time.monotonic() - began, size=size)
 
 
 def line_of(error: Exception) -> str:
@@ -91,6 +103,7 @@ class Packets(Generic[Unit]):
         self._running: dict[Future[Outcome], list[tuple[int, Unit]]] = {}
         self._done: dict[int, Any] = {}
         self._seconds_a_unit: float | None = None
+        self._bytes_a_unit = 0.0
 
     def results(
         self,
@@ -110,8 +123,11 @@ class Packets(Generic[Unit]):
                 if not self._running:
                     return
                 finished, _ = wait(self._running, return_when=FIRST_COMPLETED)
-                for future in finished:
+                while finished:
+                    # A future holds its results for as long as it is known by any name.
+                    future = finished.pop()
                     self._take(future, self._running.pop(future), failed)
+                    del future
                 while given in self._done:
                     yield self._done.pop(given)
                     given += 1
@@ -123,7 +139,8 @@ class Packets(Generic[Unit]):
         """Units of a packet; one until it is known how long they take."""
         if self._seconds_a_unit is None:
             return 1
-        return max(1, min(int(SECONDS / max(self._seconds_a_unit, 1e-9)), _MOST))
+        of_bytes = int(_MAX_PACKET_BYTES / max(self._bytes_a_unit, 1.0))
+        return max(1, min(int(SECONDS / max(self._seconds_a_unit, 1e-9)), of_bytes, _MOST))
 
     def _has_room(self) -> bool:
         if len(self._running) >= _AHEAD * self._workers:
@@ -131,7 +148,17 @@ class Packets(Generic[Unit]):
         # What came back goes out first: all that is done may wait for it. Fewer results wait where units are
         # slow.
         most = min(_AHEAD * self._size(), _WAITING) * self._workers
-        return bool(self._back) or len(self._done) <= most
+        return bool(self._back) or (len(self._done) <= most and self._expected_bytes() <= self._byte_limit())
+
+    def _expected_bytes(self) -> float:
+        """Bytes of results that wait, of packets that are out, and of one more packet."""
+        units = len(self._done) + self._size() + sum(map(len, self._running.values()))
+        return units * self._bytes_a_unit
+
+    def _byte_limit(self) -> float:
+        # One unit for each worker is out in any case.
+        is_idle = len(self._done) + len(self._running) < self._workers
+        return math.inf if is_idle else _MAX_WAITING_BYTES * self._workers
 
     def _next(self) -> list[tuple[int, Unit]]:
         packet: list[tuple[int, Unit]] = []
@@ -168,6 +195,9 @@ class Packets(Generic[Unit]):
         # The last packets say most: units of the next files may be of another size.
         before = mean if self._seconds_a_unit is None else self._seconds_a_unit
         self._seconds_a_unit = 0.7 * before + 0.3 * mean
+        # Results may grow suddenly, and memory cannot be taken back.
+        size = outcome.size / max(count, 1)
+        self._bytes_a_unit = max(size, 0.7 * self._bytes_a_unit + 0.3 * size)
 
 
 def workers_of(executor: Executor | Any, otherwise: int) -> int:

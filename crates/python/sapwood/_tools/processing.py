@@ -99,8 +99,9 @@ def process(
     ``step_size`` that end with clusters; each is read where it is processed. Results are merged unit by unit,
     in the order of entries, so they do not depend on how the work was spread. Workers get units in packets of
     about half a second, by the time that they have taken so far; a slower worker gives back what it did not
-    manage, so that all end together. ``partial`` is called with the result so far, and how many units are in
-    it; ``progress`` shows a line that counts files, by default only if standard error is a terminal.
+    manage, so that all end together. Large results come in smaller packets, and few of them wait at a time.
+    ``partial`` is called with the result so far, and how many units are in it; ``progress`` shows a line that
+    counts files, by default only if standard error is a terminal.
     ``files`` and the options are those of :func:`sapwood.iterate`, as far as they open files or say which
     entries are wanted. Data sets by name, ``{"ttbar": ["a.root:t", "b.root:t"], ...}`` or coffea's
     ``{"ttbar": {"files": ...}, ...}``, have a result each: a dictionary by name.
@@ -250,6 +251,7 @@ def _merged(
         except Exception as error:
             what = f"the selector failed to merge result {merged} with those before it"
             raise _told(what, error, packets.line_of(error)) from error
+        del one  # Not kept while the next one is waited for.
         merged += 1
         if partial is not None:
             partial(result, merged)
