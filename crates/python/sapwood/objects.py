@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood._read.entry_ranges import EntryRanges, blocks_of_numbers
 from sapwood._write import bins
 from sapwood._write.bins import Bins
 from sapwood._write.lossless import unmasked
@@ -21,8 +22,6 @@ from sapwood.errors import MismatchError
 from sapwood.model import Model
 
 Array = NDArray[Any]
-#: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
-BLOCK_ENTRIES = 64_000
 _LETTERS = {
     "bool": "C", "int8": "C", "uint8": "S", "int16": "S", "uint16": "I", "int32": "I", "float16": "F", "float32": "F",
 }  # fmt: skip
@@ -364,27 +363,26 @@ def entry_list(
     """
     members = [("fName", name), ("fTitle", title), ("fTreeName", tree), ("fFileName", file)]
     if isinstance(entries, Mapping):
-        lists = [entry_list(of, name, title, tree=path, file=where) for (path, where), of in entries.items()]
-        total = sum(len(_entry_numbers(of)) for of in entries.values())
-        return _core.Draft("TEntryList", [*members, ("fN", total), ("fLists", collection(lists))])
-    numbers = _entry_numbers(entries)
+        lists = [_list_of_tree(of, name, title, path, where) for (path, where), of in entries.items()]
+        total = sum(passed for _, passed in lists)
+        drafts = collection([draft for draft, _ in lists])
+        return _core.Draft("TEntryList", [*members, ("fN", total), ("fLists", drafts)])
+    return _list_of_tree(entries, name, title, tree, file)[0]
+
+
+def _list_of_tree(entries: Any, name: str, title: str, tree: str, file: str) -> tuple[_core.Draft, int]:
+    """A list for one tree, and how many entries it has."""
+    passed = entries if isinstance(entries, EntryRanges) else _entry_numbers(entries)
+    found = passed.blocks() if isinstance(passed, EntryRanges) else blocks_of_numbers(passed)
     blocks = []
-    count = int(numbers[-1]) // BLOCK_ENTRIES + 1 if len(numbers) else 0
-    borders = np.searchsorted(numbers, np.arange(count + 1) * BLOCK_ENTRIES)
-    for place in range(count):
-        inside = numbers[borders[place] : borders[place + 1]] - place * BLOCK_ENTRIES
-        is_list = len(inside) < BLOCK_ENTRIES // 16
-        if is_list:
-            words = inside.astype("uint16")
-        else:
-            mask = np.zeros(BLOCK_ENTRIES, bool)
-            mask[inside] = True
-            words = np.packbits(mask, bitorder="little").view("<u2").astype("uint16")
-        block = [("fNPassed", len(inside)), ("fN", len(words)), ("fIndices", words)]
+    for words, is_list, count in found:
+        block = [("fNPassed", count), ("fN", len(words)), ("fIndices", words)]
         blocks.append(_core.Draft("TEntryListBlock", [*block, ("fType", int(is_list)), ("fPassing", True)]))
-    array = _core.Draft("TObjArray", [("items", blocks)])
-    made = [("fNBlocks", count), ("fN", len(numbers)), ("fBlocks", array)]
-    return _core.Draft("TEntryList", [*members, *(made if blocks else [])])
+    members: list[Any] = [("fName", name), ("fTitle", title), ("fTreeName", tree), ("fFileName", file)]
+    if blocks:
+        array = _core.Draft("TObjArray", [("items", blocks)])
+        members += [("fNBlocks", len(blocks)), ("fN", len(passed)), ("fBlocks", array)]
+    return _core.Draft("TEntryList", members), len(passed)
 
 
 def event_list(entries: Any, name: str = "", title: str = "") -> _core.Draft:
@@ -410,7 +408,8 @@ def _entry_numbers(entries: Any) -> NDArray[np.int64]:
         return np.zeros(0, "int64")
     if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer) or numbers.min() < 0:
         raise MismatchError("entries are numbers of entries, from 0 on; np.flatnonzero makes them of a mask")
-    return np.unique(numbers.astype("int64"))
+    numbers = numbers.astype("int64", copy=False)
+    return numbers if bool(np.all(numbers[1:] > numbers[:-1])) else np.unique(numbers)
 
 
 def _item(value: Any) -> _core.Draft:

@@ -2,9 +2,10 @@
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
+use sapwood::column::Number;
 use sapwood::query::{self, Draw, LumiMask, Source, TreeIndex};
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, array_of_object};
 use crate::column::Column;
 use crate::errors::{raise, run};
 use crate::hist::{Axis, Histogram};
@@ -164,10 +165,19 @@ impl Query {
         self.engine.cut_depth()
     }
 
-    /// Ranges of the entries that pass the cut, of entries `start..stop`.
-    fn passing(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<Vec<(u64, u64)>> {
-        let found = run(py, || self.engine.passing(start..stop))?;
-        Ok(found.ranges().map(|range| (range.start, range.end)).collect())
+    /// Ranges of the entries that pass the cut, of entries `start..stop`: an array of first, end, first, end, ... There
+    /// may be one for every second entry, and pairs of Python's numbers would take ten times the memory.
+    fn passing(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<Py<PyAny>> {
+        let ends = run(py, || {
+            let found = self.engine.passing(start..stop)?;
+            let mut ends = Vec::with_capacity(2 * size_of::<i64>() * found.ranges().len());
+            for range in found.ranges() {
+                ends.extend_from_slice(&(range.start as i64).to_ne_bytes());
+                ends.extend_from_slice(&(range.end as i64).to_ne_bytes());
+            }
+            Ok(ends)
+        })?;
+        array_of_object(py, Number::I64, ends)
     }
 
     /// Says that the query is read in these steps: its friends carry over what is cut, too.

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sapwood import objects
 from sapwood._read import drawing, reading, scanning, stream
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, close, listed
+from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.filters import Filter, as_match
 from sapwood._read.libraries import as_library
 from sapwood._read.scanning import Scan
@@ -478,11 +477,9 @@ def _passing(member: Member, cut: str, aliases: dict[str, str], friends: Any) ->
     query = reading.Plan(member.tree, [], aliases=aliases, friends=friends).query([], cut or "1")
     found = []
     for wanted in member.ranges:
-        ranges = query.passing(*wanted)
-        rows = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
-        passed = np.concatenate(rows) if rows else np.zeros(0, "int64")
-        found.append(passed if member.rows is None else passed[np.isin(passed, member.rows)])
-    return np.concatenate(found) if found else np.zeros(0, "int64")
+        found.append(EntryRanges(query.passing(*wanted)))
+    passed = EntryRanges.joined(found)
+    return passed if member.rows is None else passed.among(member.rows)
 
 
 def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:

@@ -12,6 +12,7 @@ from sapwood import _core
 from sapwood._notices import warn
 from sapwood._read import ak_docs, libraries
 from sapwood._read import progress as progress_bar
+from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.filters import Filter
 from sapwood._read.libraries import Library, Loaded, as_library
 from sapwood._read.selection import Range, Selection, bounds, of_rows, select
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
     from sapwood._read.friends import Friend
     from sapwood._tree.branch import Branch
+    from sapwood._tree.tree import Tree
 
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
 
@@ -405,6 +407,11 @@ def _load_what_can_be(
                 if output.branch is None or branch not in values_below(output.branch)
             ]
     return loaded
+
+
+def passing(tree: Tree, cut: str, aliases: Mapping[str, str] | None = None) -> EntryRanges:
+    """The entries for which a cut is true."""
+    return EntryRanges(Plan(tree, [], aliases=aliases).query([], cut).passing(0, tree.num_entries))
 
 
 def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selection: Selection) -> Any:

@@ -14,6 +14,7 @@ from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
+from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.filters import as_match
 from sapwood._remote import network, urls
 from sapwood._write.staged import sent
@@ -242,5 +243,5 @@ def _passes_any(pattern: Any, branches: list[Any]) -> bool:
 
 def _ranges(tree: Any, cut: Any) -> list[tuple[int, int]]:
     """Ranges of entries that pass a cut, read step by step."""
-    found: list[tuple[int, int]] = reading.Plan(tree, [], cut).query([], cut).passing(0, tree.num_entries)
-    return found
+    plan = reading.Plan(tree, [], cut)
+    return EntryRanges(plan.query([], cut).passing(0, tree.num_entries)).pairs()

@@ -8,8 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
-import numpy as np
-
 from sapwood import _core
 from sapwood._file import session, sizes
 from sapwood._read import drawing, lazy_frame, notebook, reading, scanning
@@ -278,14 +276,11 @@ class Tree(HasBranches):
         """
         name = drawing.list_name(expression)
         if name is not None:
-            passed = self.passing(cut or "1", aliases=aliases)
+            passed = reading.passing(self, cut or "1", aliases)
             wanted = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
             rows = select(self.num_entries, entry_start, entry_stop, as_numbers(wanted, self))
-            if rows.rows is None:
-                passed = passed[(passed >= rows.span[0]) & (passed < rows.span[1])]
-            else:
-                passed = passed[np.isin(passed, rows.rows)]
-            return drawing.as_model(drawing.passed_list(self, name, cut, passed), name)
+            chosen = passed.within(*rows.span) if rows.rows is None else passed.among(rows.rows)
+            return drawing.as_model(drawing.passed_list(self, name, cut, chosen), name)
         drawing.check_library(library)
         found = drawing.fill(
             self,
@@ -422,9 +417,7 @@ class Tree(HasBranches):
         >>> tree.passing("x > 1 && Length$(v) > 0").tolist(), tree.passing("v > 1").tolist()
         ([1], [0, 1])
         """
-        ranges = reading.Plan(self, [], aliases=aliases).query([], cut).passing(0, self.num_entries)
-        pieces = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
-        return np.concatenate(pieces) if pieces else np.zeros(0, "int64")
+        return reading.passing(self, cut, aliases).numbers()
 
     def lazy(self, *, filter_name: Filter = None, step_size: int | str = "64 MB") -> Any:
         """The tree as a :class:`polars.LazyFrame`: a query reads only the columns that it needs, only as many rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood._read.entry_ranges import BLOCK_ENTRIES
 from sapwood.errors import MalformedError, MismatchError, UnsupportedError
 from sapwood.model import Model
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 Entries = NDArray[np.int64]
 
 Places = dict[tuple[str, str], list["EntryList"]]
-
-#: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
-BLOCK_ENTRIES = 64_000
 
 
 class EntryList(Model):
@@ -55,8 +53,11 @@ class EntryList(Model):
         if listed is not None:  # TEventList
             return np.asarray(listed, "int64")[: self._count("fN")]
         blocks = self.member("fBlocks", none_if_missing=True)
-        parts = [_numbers(block) + place * BLOCK_ENTRIES for place, block in enumerate(blocks or [])]
-        found = np.concatenate(parts) if parts else np.zeros(0, "int64")
+        parts = [_numbers(block) for block in blocks or []]
+        found, first = np.empty(sum(map(len, parts)), "int64"), 0
+        for place, part in enumerate(parts):
+            np.add(part, place * BLOCK_ENTRIES, out=found[first : first + len(part)], dtype="int64")
+            first += len(part)
         wanted = self._count("fN")
         if len(found) < wanted:
             raise MalformedError(
@@ -137,18 +138,24 @@ def as_numbers(entries: Any, tree: Tree) -> Any:
     return entries.numbers_of(tree) if isinstance(entries, EntryList) else entries
 
 
-def _numbers(block: Model) -> Entries:
+def _numbers(block: Model) -> NDArray[np.uint16]:
     """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or
     did not."""
     words = np.asarray(block.member("fIndices"), "uint16")
     if not block.member("fType"):
-        return np.flatnonzero(np.unpackbits(words.astype("<u2").view("uint8"), bitorder="little"))
-    listed = words[: block.member("fN")].astype("int64")
+        words = words[: BLOCK_ENTRIES // 16]
+        return _places(np.unpackbits(words.astype("<u2").view("uint8"), bitorder="little"))
+    listed = words[: block.member("fN")]
     if block.member("fPassing"):
         return listed[: block.member("fNPassed")]
     passed = np.ones(2**16, bool)
     passed[listed] = False
-    return np.flatnonzero(passed[:BLOCK_ENTRIES])
+    return _places(passed[:BLOCK_ENTRIES])
+
+
+def _places(passed: NDArray[Any]) -> NDArray[np.uint16]:
+    # All blocks wait in two bytes for each entry until their numbers are known.
+    return np.flatnonzero(passed).astype("uint16")
 
 
 class Chain(Model):
