@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sapwood import _core
 from sapwood._convert import formats, sources, targets
 from sapwood._file import file as files_module
+from sapwood._read import chain as chains
 from sapwood._read import progress as progress_bar
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import network, paths, urls
@@ -127,6 +128,9 @@ def _inputs(files: Any, over: Any) -> list[Any]:
         place, tree = paths.split_object(path)
         if tree is not None or place.lower().endswith(".root") or "://" in place:
             expanded = paths.expand(path, network=over)
+            if tree is not None and len(expanded) == 1:
+                opening = {**files_module.check_options(0), "network": over}
+                expanded = chains.without_chains(expanded, opening)
             found += [part.file if part.object is None else {part.file: part.object} for part in expanded]
         elif glob.has_magic(path) and not os.path.exists(path):
             matched = sorted(glob.glob(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import numbers
 import re
@@ -24,6 +25,7 @@ from sapwood._read.filters import Filter, as_match, no_filter
 from sapwood._read.friends import Friend
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import Range, Selection, bounds
+from sapwood._read.stored_chains import StoredChainError, refuse_chain, replaced
 from sapwood._remote import network, paths
 from sapwood._remote.urls import is_url
 from sapwood._tree.iteration import within
@@ -281,6 +283,11 @@ class Chain:
         tree = open_tree(source, self.opening, self.default_trees if source.object is None else ())
         return tree, is_url(source.file) or perf_counter() - began > _AT_ONCE
 
+    def _replace(self, source: paths.Source, by: StoredChainError) -> None:
+        """Puts the trees of a stored chain in its place, once for each time that it is named."""
+        if any(known is source for known in self.sources):
+            self.sources = replaced(self.sources, source, by)
+
     def _opened(self, sources: Iterable[paths.Source]) -> Iterator[tuple[paths.Source, Any]]:
         """Sources with their trees: the next one is opened while the one before is in use, where that spares a wait."""
         born = session.generation()
@@ -289,6 +296,8 @@ class Chain:
         coming: Future[Any] | None = None
         rest = iter(sources)
         source = next(rest, None)
+        #: Trees of stored chains, which may not be chains again.
+        listed: list[paths.Source] = []
         try:
             while source is not None:
                 is_parent = born == session.generation()
@@ -298,6 +307,14 @@ class Chain:
                     tree, is_slow = (
                         coming.result() if coming is not None and is_parent else self._open(source)
                     )
+                except StoredChainError as error:
+                    if any(source is known for known in listed):
+                        raise
+                    self._replace(source, error)
+                    listed += error.sources
+                    rest = itertools.chain(error.sources, rest)
+                    source, coming = next(rest, None), None
+                    continue
                 except (NotFoundError, MissingFileError) as error:
                     tree = None
                     self._refuse_friends_by_place(source, error)
@@ -418,12 +435,27 @@ def open_tree(source: paths.Source, options: dict[str, Any], default: tuple[str,
     found_in = files_module.open_file(source.file, **options)
     try:
         found = _tree(found_in, source.object, default)
+        refuse_chain(found, source, options.get("network"))
         if not hasattr(found, "num_entries"):
             raise MismatchError(f"{source.object!r} is no tree{place(found_in.file_path, source.object)}")
         return found
-    except NotFoundError:
+    except (NotFoundError, StoredChainError):
         found_in.close()
         raise
+
+
+def without_chains(sources: list[paths.Source], options: dict[str, Any]) -> list[paths.Source]:
+    """The sources, with the files of stored chains instead of these: each is opened."""
+    for source in sources:
+        if source.object is None:
+            continue
+        try:
+            close(source, open_tree(source, options))
+        except StoredChainError as error:
+            sources = replaced(sources, source, error)
+        except (NotFoundError, MissingFileError):
+            continue  # Whoever reads it decides whether it may be left out.
+    return sources
 
 
 def _tree(opened: Any, path: str | None, default: tuple[str, ...]) -> Any:

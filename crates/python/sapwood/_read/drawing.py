@@ -159,9 +159,15 @@ def list_name(expression: str) -> str | None:
     return name if words.startswith(">>") and name.isidentifier() else None
 
 
+def listed_place(tree: Any) -> tuple[str, str]:
+    """The path of a tree and that of its file, by which ROOT finds the list of a tree."""
+    return tree.tree._path.partition(";")[0].strip("/"), str(tree.tree.file_path)
+
+
 def passed_list(tree: Any, name: str, cut: str, rows: Any) -> _core.Draft:
     """A ``TEntryList`` of entries of a tree."""
-    return objects.entry_list(rows, name, cut, tree=tree.tree.name, file=str(tree.tree.file_path))
+    path, file = listed_place(tree)
+    return objects.entry_list(rows, name, cut, tree=path, file=file)
 
 
 def as_model(draft: _core.Draft, name: str) -> Any:

@@ -292,8 +292,7 @@ def draw(
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
-            # ROOT names the path of the tree in the list of a chain.
-            place = member.tree.tree._path.partition(";")[0].strip("/"), str(member.tree.tree.file_path)
+            place = drawing.listed_place(member.tree)
             if place in lists:
                 words = f"two trees {place[0]!r} of {place[1]} cannot be in one list of entries"
                 raise MismatchError(f"{words}: ROOT tells them by name and file")

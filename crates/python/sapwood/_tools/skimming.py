@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from sapwood import writing
+from sapwood._file import file as files_module
 from sapwood._read import reading
-from sapwood._read.chain import Chain, from_chain, listed
+from sapwood._read.chain import Chain, from_chain, listed, without_chains
 from sapwood._read.filters import as_match
 from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
@@ -195,6 +196,9 @@ def _without_counters(
 def _refuse_input(files: Any, target: str, over: Mapping[str, Any]) -> None:
     """Refuses to write over what is read."""
     sources = paths.expand(from_chain(files), network=over)
+    if os.path.exists(target):
+        # A stored chain may list the target.
+        sources = without_chains(sources, {**files_module.check_options(0), "network": over})
     paths.refuse_input(target, [getattr(source.file, "file_path", source.file) for source in sources])
 
 
