@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -105,11 +104,13 @@ class _Unreadable:
         pass
 
     def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
-        told = (ValueError, EOFError, zipfile.BadZipFile, arrow().ArrowException)
-        if isinstance(error, told) and not isinstance(error, SapwoodError):
-            said = " ".join(str(error).split())
+        # Packages raise errors of any class for damaged files. Those of the system have a number.
+        is_other = isinstance(error, (SapwoodError, ImportError)) or getattr(error, "errno", None) is not None
+        if isinstance(error, Exception) and not is_other:
+            found = " ".join(str(error).split()) or type(error).__name__
             raise MismatchError(
-                f"the file cannot be read as {self._format}: {said}{place(self._path, None)}"
+                f"the file cannot be read as {self._format}: {found}: it is damaged, or of another format, which "
+                f"source_format= (--from) names{place(self._path, None)}"
             ) from error
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import formats
+from sapwood._convert.json_depth import CheckedJson
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, near, not_found, place
 
@@ -57,8 +58,9 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
         parse = pjson.ParseOptions(
             explicit_schema=pa.schema(list(column_types.items())) if column_types else None
         )
+        text = pa.PythonFile(CheckedJson(_opened(path), path), "r")
         return pjson.open_json(
-            _bytes_of(path), read_options=pjson.ReadOptions(block_size=block), parse_options=parse
+            text, read_options=pjson.ReadOptions(block_size=block), parse_options=parse
         )
 
     with _Errors(path, pa):
