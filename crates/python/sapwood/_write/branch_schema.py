@@ -343,6 +343,8 @@ def _no_type(name: str, kind: Any) -> errors.UnsupportedError:
         words = f"values of type {kind} cannot be written yet"
         if "datetime" in str(kind) or "timedelta" in str(kind):
             words += ": write them as whole numbers, with astype('int64')"
+        elif "float16" in str(kind):
+            words += ": astype('float32') keeps every value"
     return errors.UnsupportedError(f"branch {name!r}: {words}")
 
 
@@ -368,7 +370,7 @@ def _word(kind: Any) -> str:
 def is_string(kind: Any) -> bool:
     """Whether values of a type are text or bytes."""
     if isinstance(kind, np.dtype):
-        return kind.kind in "US"
+        return kind.kind in "UST"
     return _word(kind) == "List" and (kind.parameters or {}).get("__array__") in ("string", "bytestring")
 
 

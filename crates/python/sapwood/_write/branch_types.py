@@ -178,7 +178,7 @@ def _of_awkward(word: str) -> str:
         kind = np.dtype(word)
     except (TypeError, ValueError):
         return ITEMS.get(word.replace(" ", ""), word)
-    return "string" if kind.kind in "US" else kind.name
+    return "string" if kind.kind in "UST" else kind.name
 
 
 def _unknown(kind: Any) -> errors.UnsupportedError:

@@ -227,7 +227,7 @@ def _column(data: Any) -> Any:
 def _of_numpy(array: Any) -> Any:
     if array.dtype.names:
         return _records({name: array[name] for name in array.dtype.names})
-    return _of_values(array.tolist()) if array.dtype.kind in "USO" else array
+    return _of_values(array.tolist()) if array.dtype.kind in "USOT" else array
 
 
 def _of_values(data: Any) -> Any:
