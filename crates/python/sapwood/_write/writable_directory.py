@@ -110,6 +110,22 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         name = branch_schema.check_text(name, what).strip("/")
         return f"{self._path}/{name}" if self._path else name
 
+    def _new(self, name: Any, what: str = "the name of an object") -> str:
+        """The path of a new key. A cycle at its end is the one that it gets in any case, or refused: ROOT finds
+        no key whose name has one."""
+        full = self._full(name, what)
+        bare, _, cycle = full.rpartition(";")
+        if not bare or not (cycle.isascii() and cycle.isdigit()):
+            return full
+        self.file._settle()
+        following = 1 + max((key.cycle for key in self.file._core.keys() if key.path == bare), default=0)
+        if int(cycle) != following:
+            raise errors.MismatchError(
+                f"{full!r} would get the cycle {following}, for cycles count what was written under a name: "
+                f"write {bare!r}"
+            )
+        return bare
+
     def _keys(self, recursive: bool) -> list[Any]:
         start = f"{self._path}/" if self._path else ""
         self.file._settle()
@@ -287,7 +303,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         [[], [1], [2, 2]]
         """
         ignore(others, "mktree")
-        full = self._full(name, "the name of a tree")
+        full = self._new(name, "the name of a tree")
         if (like is None) == (branch_types is None):
             raise TypeError("mktree() takes the types of branches, or data, or a tree to be like (like=)")
         if like is not None:
@@ -351,7 +367,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
             if option not in known:
                 words = f"parallel_tree() got an unexpected keyword argument {option!r}"
                 raise TypeError(f"{words}{near(option, known, 1)}")
-        full = self._full(name, "the name of a tree")
+        full = self._new(name, "the name of a tree")
         core, schema = self.file._begin("parallel", full, branch_types, title, **options)
         tree = ParallelTree(core, schema, full)
         self.file._take(tree)
@@ -393,7 +409,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         >>> list(sapwood.open(memory)["hits"].objects(Hit))
         [Hit(x=0.5, adc=3), Hit(x=1.5, adc=4)]
         """
-        full = self._full(name, "the name of an RNTuple")
+        full = self._new(name, "the name of an RNTuple")
         options = (description, compression, cluster_bytes, page_bytes)
         return writable_ntuple.begin(self.file, full, of_form(field_types), *options)
 
@@ -424,7 +440,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         >>> sorted(sapwood.open(memory)["events/x"].array().tolist()) == list(range(1000))
         True
         """
-        full = self._full(name, "the name of an RNTuple")
+        full = self._new(name, "the name of an RNTuple")
         options = (description, compression, cluster_bytes, page_bytes)
         return writable_ntuple.begin_parallel(self.file, full, of_form(field_types), *options)
 
@@ -448,7 +464,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         >>> sapwood.open(copy)["folder/copy"].to_numpy()[0].tolist()
         [0.0, 1.0, 2.0, 0.0]
         """
-        full = self._full(name)
+        full = self._new(name)
         types = of_form(value)
         if types is not value:  # a form: no entries
             (self.mkrntuple if self.file._format == "rntuple" else self.mktree)(name, types).close()
