@@ -1,4 +1,4 @@
-"""``import sapwood.as_uproot``: ``import uproot`` means this package. Each test is a process of its own, since the
+"""``import sapwood.as_uproot``: ``import uproot`` means this package. Each test runs in another process, since the
 modules of a process are all of one kind."""
 
 from __future__ import annotations
@@ -114,6 +114,6 @@ try:
 except sapwood.errors.MismatchError as error:
     print(error)
 """
-    said = run(lines, path=tmp_path)
-    assert "4 bins with under- and overflow, not 3" in said and "4 variances, not 3" in said
-    assert "an axis of 2 bins has 3 edges, not 2" in said
+    printed = run(lines, path=tmp_path)
+    assert "4 bins with under- and overflow, not 3" in printed and "4 variances, not 3" in printed
+    assert "an axis of 2 bins has 3 edges, not 2" in printed

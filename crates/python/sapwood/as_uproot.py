@@ -50,7 +50,7 @@ HasFields.register(Field)
 
 
 def _lenient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function; keyword arguments that it does not know are dropped, as uproot drops them."""
+    """Wraps a function so that it drops keyword arguments that it does not know, as uproot does."""
     known = {*inspect.signature(function).parameters, *Foreign.__annotations__, *Opening.__annotations__}
 
     @functools.wraps(function)
@@ -186,11 +186,11 @@ def to_TH3x(
 
 
 class _DispatchByVersion:
-    """In uproot, a class that stands for those of several versions: there is none here."""
+    """In uproot, a class that stands for those of several versions. Nothing is an instance of it here."""
 
 
 class _NotNumerical(Exception):
-    """In uproot, what cannot be read as numbers raises this: here it is read otherwise."""
+    """In uproot, what cannot be read as numbers raises this. Here it is read otherwise."""
 
 
 #: The modules of uproot that others use, and what they have.

@@ -2,7 +2,7 @@
 
 /// Ranges of clusters of one size: the last entry of each and its size. `flush` is the tree's `fAutoFlush`: if it is a
 /// number of entries, it is the size of the clusters after the last range; if not, one cluster is after it, because a
-/// cluster that ended with its tree is no measure for others.
+/// cluster that ended with its tree does not tell the size of others.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
 pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) {
