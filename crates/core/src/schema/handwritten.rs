@@ -149,6 +149,18 @@ const LAYOUTS: &[Layout] = &[
     ("TOrdCollection", 0..=0, "base:TSeqCollection@0"),
     ("THashTable", 0..=0, "base:TCollection@3"),
     ("TPair", 0..=0, "base:TObject@1"),
+    // `TVirtualPS` adds nothing to its bases, although its StreamerInfo has members; these add nothing to `TVirtualPS`.
+    ("TVirtualPS", 0..=0, "base:TNamed@1 base:TAttLine@2 base:TAttFill@2 base:TAttMarker@2 base:TAttText@2"),
+    ("TSVG", 0..=0, "base:TVirtualPS@0"),
+    ("TImageDump", 0..=0, "base:TVirtualPS@0"),
+    ("TTeXDump", 0..=0, "base:TVirtualPS@0"),
+    // `TUrl::Streamer`: its members, which no file describes.
+    (
+        "TUrl",
+        1..=1,
+        "base:TObject@1 fUrl:65:TString fProtocol:65:TString fUser:65:TString fPasswd:65:TString fHost:65:TString \
+         fFile:65:TString fAnchor:65:TString fOptions:65:TString fPort:3",
+    ),
     // `TTreeIndex::Streamer`: arrays without a flag byte.
     (
         "TTreeIndex",

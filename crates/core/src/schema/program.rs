@@ -191,6 +191,8 @@ pub enum Custom {
     ExMap,
     /// An embedded basket: key fields, header, ends, payload.
     Basket,
+    /// `TKey`: eight numbers and three texts.
+    Key,
     /// Basket positions of `TBranch` before version 10: 32 or 64 bits each, as a flag says. Buffers: ends, values.
     OldSeeks,
 }

@@ -48,6 +48,8 @@ impl Compiler<'_> {
         let is_opaque = match &kind {
             Kind::List { item, .. } => match &**item {
                 Kind::Opaque { .. } => true,
+                // ROOT writes their count, and nothing of what they point at.
+                Kind::Pointer { class, .. } => TypeName::number(class.trim_start_matches("const ")).is_some(),
                 Kind::Record { fields, .. } if matches!(name, TypeName::Mapping(..)) => {
                     fields.iter().any(|field| matches!(field.kind, Kind::Opaque { .. }))
                 }

@@ -65,8 +65,10 @@ impl Machine<'_> {
         let at = self.objects.step;
         let frame = reader.frame()?;
         self.objects.note(at, || Stamp::of(frame));
+        // ROOT writes no object if the pointer to the array is null, even if the length is not 0.
+        let is_null = frame.end == Some(reader.at());
         for index in 0..n {
-            let count = self.count(counter, part, n, index)?;
+            let count = if is_null { 0 } else { self.count(counter, part, n, index)? };
             let items = times(count, array, reader)?;
             if items > reader.left() {
                 return Err(reader.short(items));

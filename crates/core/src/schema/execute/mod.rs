@@ -226,9 +226,19 @@ impl Machine<'_> {
         let at = self.objects.step;
         for _ in 0..n {
             let start = reader.at();
-            let Some(end) = reader.frame()?.end else {
-                let error = Error::unsupported("bytes of unknown layout have no length");
-                return Err(error.at(reader.position() as u64));
+            let frame = reader.frame()?;
+            let end = match frame.end {
+                Some(end) => end,
+                // Classes whose streamer only calls that of `TObject` have its bytes.
+                None if frame.version == TOBJECT_VERSION => {
+                    reader.seek(start)?;
+                    info::referenced(reader)?;
+                    reader.at()
+                }
+                None => {
+                    let error = Error::unsupported("bytes of unknown layout have no length");
+                    return Err(error.at(reader.position() as u64));
+                }
             };
             reader.seek(start)?;
             let place = reader.position() as u32;
@@ -311,6 +321,9 @@ impl Machine<'_> {
         })
     }
 }
+
+/// The version of `TObject`, whose bytes have no byte count.
+const TOBJECT_VERSION: i16 = 1;
 
 /// Members that are numbers, one after the other: `stride` bytes an item.
 fn numbers(

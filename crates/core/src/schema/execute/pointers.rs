@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::framing_trace::{Stamp, WHOLE};
 use super::super::objects::Resolved;
+use super::super::program::Step;
 use super::super::registry::Registry;
 use super::{Machine, Order};
 use crate::column::Part;
@@ -16,9 +17,35 @@ impl Machine<'_> {
         let class: Arc<str> = class.into();
         // Tag 1 and the position of the record's first byte both refer to it.
         let id = self.objects.at_position(reader.position());
-        self.object(id, &class, reader, None)?;
+        if !self.undescribed(id, &class, reader)? {
+            self.object(id, &class, reader, None)?;
+        }
         self.settle(reader)?;
         Ok(id)
+    }
+
+    /// The whole record as bytes, if nothing describes its class and the object does not begin with its length.
+    fn undescribed(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<bool> {
+        if reader.clone().frame().is_ok_and(|frame| frame.end.is_some()) {
+            return Ok(false);
+        }
+        let resolved = self.objects.resolve(self.registry, class, reader)?;
+        let root = resolved.program.root;
+        let [Step::Opaque { ends, bytes, .. }] = resolved.program.steps[root.start as usize..root.end as usize] else {
+            return Ok(false);
+        };
+        let (table, mut part) = self.objects.open_resolved(&resolved);
+        let row = part.rows as u32;
+        let outer = self.objects.begin_trace();
+        let place = reader.position() as u32;
+        self.objects.note(root.start, || Stamp { id: place, ..Stamp::default() });
+        let outcome = reader.take(reader.left()).and_then(|raw| part.push_text(ends, bytes, raw));
+        part.rows += 1;
+        self.objects.end_trace(id, outer);
+        self.objects.close(table, part);
+        outcome?;
+        self.objects.set(id, table, row);
+        Ok(true)
     }
 
     /// The object slot of a pointer: returns the number of the object, 0 for null.

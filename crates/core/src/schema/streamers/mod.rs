@@ -9,6 +9,7 @@ mod clones;
 mod collection;
 mod exmap;
 mod interface;
+mod key;
 mod reference;
 
 use super::program::Custom;
@@ -39,6 +40,7 @@ pub(super) fn which(class: &str) -> Option<Custom> {
         "TMatrixTSym<float>" | "TMatrixTSym<Float_t>" => Custom::MatrixSym(Number::F32),
         "TExMap" => Custom::ExMap,
         "TBasket" => Custom::Basket,
+        "TKey" => Custom::Key,
         _ => return None,
     })
 }
@@ -77,6 +79,7 @@ pub(super) fn forwards(class: &str) -> bool {
             | "TVirtualPerfStats"
             | "TVirtualTreePlayer"
             | "TVirtualMutex"
+            | "TVirtualPS"
     )
 }
 
@@ -95,6 +98,7 @@ pub(super) fn kind(which: Custom, class: &str, buffer: &mut dyn FnMut(BufferKind
         Custom::Datime => vec![field("fDatime", columns.number(Number::U32))],
         Custom::ExMap => exmap::fields(&mut columns),
         Custom::Basket => basket::fields(&mut columns),
+        Custom::Key => key::fields(&mut columns),
         // Old basket positions are compiled where they stand: they are a member of one class only.
         Custom::Nothing | Custom::OldSeeks => Vec::new(),
     };
@@ -126,6 +130,7 @@ pub(super) fn read(
         Custom::Nothing => Ok(()),
         Custom::ExMap => exmap::read(machine, buffers, reader, part),
         Custom::Basket => basket::read(machine, buffers, reader, part),
+        Custom::Key => key::read(machine, buffers, reader, part),
         Custom::OldSeeks => basket::read_old_seeks(machine, buffers, reader, part),
     }
 }
@@ -150,6 +155,7 @@ pub(super) fn write(to: &mut impl Encode, which: Custom, buffers: &[BufferId]) -
         Custom::Nothing => Ok(()),
         Custom::ExMap => exmap::write(to, buffers),
         Custom::Basket => basket::write(to),
+        Custom::Key => key::write(to, buffers),
         Custom::OldSeeks => basket::write_old_seeks(to, buffers),
     }
 }
