@@ -16,8 +16,10 @@ def of_leaves(tree, names):
     for entry in range(tree.GetEntries()):
         tree.GetEntry(entry)
         for name in names:
-            leaf = tree.GetBranch(name).GetListOfLeaves()[0]
-            values = [leaf.GetValue(k) for k in range(leaf.GetLen())]
+            branch = tree.GetBranch(name)
+            leaf = branch.GetListOfLeaves()[0]
+            is_vector = str(branch.GetClassName()).startswith("vector")
+            values = list(getattr(tree, name)) if is_vector else [leaf.GetValue(k) for k in range(leaf.GetLen())]
             found[name].append(values)
     return found
 def of_frame(path, tree, names):
