@@ -531,3 +531,32 @@ def test_a_file_that_is_written_is_a_mapping(tmp_path: Path) -> None:
                     file[name]
     with pytest.raises(sapwood.errors.MismatchError, match="closed"):
         file.keys()
+
+
+def test_a_key_that_a_dead_writer_did_not_finish_is_nothing(tmp_path: Path) -> None:
+    """Nothing is lost with a part of a key; a whole key has a payload that `recover` may bring back."""
+    path = tmp_path / "half.root"
+    with sapwood.recreate(path, compression=None) as file:
+        file["t"] = {"x": [1.0, 2.0, 3.0]}
+    whole = path.read_bytes()
+    with sapwood.update(path) as file:
+        file["first"] = "a text that has no room in a gap " * 30
+    longer = path.read_bytes()
+    (key_bytes,) = struct.unpack(">h", longer[len(whole) + 14 : len(whole) + 16])
+    for cut in range(key_bytes):
+        path.write_bytes(whole + longer[len(whole) : len(whole) + cut])
+        with sapwood.update(path) as file:
+            file["more"] = "text"
+        with sapwood.open(path) as file:
+            assert (file.keys(cycle=False), file["more"]) == (["t", "more"], "text"), cut
+            assert file["t"]["x"].array().tolist() == [1.0, 2.0, 3.0]
+    lines = "file = ROOT.TFile.Open(sys.argv[1]); answer(str(file.Get('more').GetString()))"
+    assert root(lines, path) == "text"
+    for cut in (key_bytes, key_bytes + 1, key_bytes + 200):
+        path.write_bytes(whole + longer[len(whole) : len(whole) + cut])
+        with pytest.raises(sapwood.errors.MalformedError, match="sapwood recover"):
+            sapwood.update(path)
+    # A key of which the end is zeros is a record, too, once it says where it is.
+    path.write_bytes(whole + longer[len(whole) : len(whole) + 30] + bytes(200))
+    with pytest.raises(sapwood.errors.MalformedError, match="sapwood recover"):
+        sapwood.update(path)
