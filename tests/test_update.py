@@ -556,7 +556,7 @@ def test_a_key_that_a_dead_writer_did_not_finish_is_nothing(tmp_path: Path) -> N
         path.write_bytes(whole + longer[len(whole) : len(whole) + cut])
         with pytest.raises(sapwood.errors.MalformedError, match="sapwood recover"):
             sapwood.update(path)
-    # A key of which the end is zeros is a record, too, once it says where it is.
+    # A key that ends in zeros is a record, too, if it has its own position.
     path.write_bytes(whole + longer[len(whole) : len(whole) + 30] + bytes(200))
     with pytest.raises(sapwood.errors.MalformedError, match="sapwood recover"):
         sapwood.update(path)

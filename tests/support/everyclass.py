@@ -1,8 +1,7 @@
 """Writes a default object of each class that ROOT can construct, and ROOT's own view of each.
 
 Run as a program: arguments are the output and a JSON file for ROOT's view. Some classes end the process when
-they are constructed, written or shown: a child does each step, and the next one goes on after the class at which
-it ended.
+they are constructed, written or shown: a child does each step, and the next child goes on after that class.
 """
 
 from __future__ import annotations
