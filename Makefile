@@ -91,6 +91,7 @@ install-c:
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
+	SAPWOOD_PROJECTS=1000 $(BIN)/python -m pytest tests/test_makeproject_corpus.py
 	SAPWOOD_SEEDS=100 $(BIN)/python -m pytest tests/test_random_classes.py
 	SAPWOOD_BIG=1 $(BIN)/python -m pytest tests/test_ntuple_big.py
 	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small

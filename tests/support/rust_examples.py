@@ -37,3 +37,17 @@ def run(name: str, *arguments: object) -> str:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+@functools.cache
+def engine() -> Path:
+    """The compiled library of the engine, which other programs may use."""
+    command = [needed("cargo"), "build", "--quiet", "--workspace", "--exclude", "sapwood-python"]
+    command += ["--message-format=json"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stderr[-5000:]
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("target", {}).get("name") == "sapwood" and "lib" in message["target"]["kind"]:
+            return next(Path(file) for file in message["filenames"] if file.endswith(".rlib"))
+    raise AssertionError("cargo names no library of the engine")

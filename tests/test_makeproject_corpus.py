@@ -1,0 +1,88 @@
+"""Classes of the corpus of real files as source code: compilers of Rust and C++ take all of it.
+
+`SAPWOOD_PROJECTS=1000` (`make torture`) takes all files instead of some.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.c_library import needed
+from support.rust_examples import engine
+
+sapwood = pytest.importorskip("sapwood")
+
+HERE = Path(__file__).resolve().parent
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
+FILES = int(os.environ.get("SAPWOOD_PROJECTS", "12"))
+MAX_BYTES = 60_000_000
+
+NOT_COMPILED = {
+    **dict.fromkeys(
+        (
+            "roottest__RefTest.root",
+            "roottest__cmsursula.root",
+            "roottest__lhcb.root",
+            "skhep__uproot-issue-123b.root",
+        ),
+        "an argument of a template is a class that the file does not describe, or that is declared later",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"roottest__rf502_workspace_v{version}.root" for version in ("5.34", "6.04", "6.14")),
+            "skhep__uproot-issue-350.root",
+        ),
+        "pointers to a class of RooFit for which no header is included",
+    ),
+}
+"""C++ headers that g++ refuses."""
+
+
+def projects(language: str) -> dict[str, str]:
+    """Sources by name of file, each once, evenly chosen."""
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus of real files is not here (set SAPWOOD_CORPUS)")
+    found: dict[str, str] = {}
+    for path in sorted(CORPUS.glob("*.root")):
+        if path.stat().st_size > MAX_BYTES:
+            continue
+        try:
+            source = sapwood.makeproject(path, language=language)
+        except sapwood.SapwoodError:
+            continue
+        if "struct " in source:
+            found.setdefault(source, path.name)
+    every = max(1, len(found) // FILES)
+    return {name: source for index, (source, name) in enumerate(found.items()) if index % every == 0}
+
+
+def test_rust_compiles(tmp_path: Path) -> None:
+    sources = enumerate(projects("rust").values())
+    modules = [f"pub mod m{index} {{\n{source}\n}}\n" for index, source in sources]
+    (tmp_path / "all.rs").write_text("#![allow(warnings)]\n" + "".join(modules))
+    library = engine()
+    folders = [folder for folder in (library.parent, library.parent / "deps") if folder.is_dir()]
+    command = [needed("rustc"), "--edition=2024", "--crate-type=lib", "--emit=metadata", "all.rs"]
+    command += [f"--extern=sapwood={library}", *(f"-Ldependency={folder}" for folder in folders)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[:5000]
+
+
+def test_cpp_compiles(tmp_path: Path) -> None:
+    found = importlib.util.find_spec("ROOT")
+    if found is None or found.origin is None:
+        pytest.skip("real ROOT is not installed")
+    include = Path(found.origin).parent / "include"
+    refused = {}
+    for name, source in projects("cpp").items():
+        (tmp_path / "classes.h").write_text(source)
+        command = [needed("g++"), "-std=c++17", "-w", "-fsyntax-only", f"-I{include}", "-xc++", "classes.h"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        if (done.returncode != 0) != (name in NOT_COMPILED):
+            refused[name] = done.stderr[:1000] or "it compiles: take it out of NOT_COMPILED"
+    assert not refused, refused
