@@ -156,6 +156,16 @@ static void writing(const char *path) {
   REFUSED(sapwood_context_extend(context, &batch, &of_batch), MISMATCH, "breaks Arrow's contract");
   if (batch.release != NULL) ++failures;
   REFUSED(sapwood_context_extend(context, &batch, &of_batch), MISMATCH, "was released");
+
+  /* Schemas that were released, in whole or in part. */
+  struct ArrowSchema of_nothing = {0};
+  SapwoodTree *none = NULL;
+  REFUSED(sapwood_writer_tree_of_schema(writer, "r", &of_nothing, &none), MISMATCH, "released");
+  REFUSED(sapwood_writer_tree_of_schema(writer, "r", NULL, &none), MISMATCH, "NULL");
+  of_x.release = NULL;
+  REFUSED(sapwood_writer_tree_of_schema(writer, "r", &of_batch, &none), MISMATCH, "released");
+  of_x.release = (void (*)(struct ArrowSchema *))abort;
+  if (none != NULL) ++failures;
   REFUSED(sapwood_context_extend(context, NULL, &of_batch), MISMATCH, "`batch` is NULL");
   REFUSED(sapwood_writer_write_stream(writer, "s", NULL, NULL), MISMATCH, "`stream` is NULL");
 

@@ -132,28 +132,53 @@ pub unsafe extern "C" fn sapwood_stream_error(stream: *const FFI_ArrowArrayStrea
     exported.and_then(|exported| exported.error.as_ref()).map_or(ptr::null(), ptr::from_ref)
 }
 
-/// Refuses a schema that was released, or never filled: Arrow's library panics at these.
+/// A schema as Arrow's specification lays it out.
+#[repr(C)]
+struct Layout {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *const *const Layout,
+    dictionary: *const Layout,
+    release: Option<unsafe extern "C" fn(*mut c_void)>,
+    private_data: *const c_void,
+}
+
+/// Refuses a schema that was released, or never filled, in whole or in part: Arrow's library panics at these.
 fn check_schema(schema: &FFI_ArrowSchema) -> Result<()> {
-    /// As Arrow's specification lays it out.
-    #[repr(C)]
-    struct Layout {
-        format: *const c_char,
-        name: *const c_char,
-        metadata: *const c_char,
-        flags: i64,
-        n_children: i64,
-        children: *const c_void,
-        dictionary: *const c_void,
-        release: Option<unsafe extern "C" fn(*mut c_void)>,
-        private_data: *const c_void,
-    }
     const { assert!(size_of::<Layout>() == size_of::<FFI_ArrowSchema>()) };
     // SAFETY: both have the layout of Arrow's specification, and a null function is `None`.
-    let layout = unsafe { &*ptr::from_ref(schema).cast::<Layout>() };
+    unsafe { check_layout(&*ptr::from_ref(schema).cast::<Layout>(), 0) }
+}
+
+/// Checks a part of a schema, `depth` levels down.
+///
+/// # Safety
+///
+/// The schema and its parts are as Arrow's specification wants, or were released.
+unsafe fn check_layout(layout: &Layout, depth: u32) -> Result<()> {
+    const MAX_DEPTH: u32 = 64;
+    let released = || Error::mismatch("the argument `schema` was released, or never filled");
     if layout.release.is_none() || layout.format.is_null() {
-        return Err(Error::mismatch("the argument `schema` was released, or never filled"));
+        return Err(released());
     }
-    Ok(())
+    if depth > MAX_DEPTH {
+        return Err(Error::limit("levels of `schema`", u64::from(MAX_DEPTH), u64::from(depth)));
+    }
+    let children = usize::try_from(layout.n_children).map_err(|_| released())?;
+    if children > 0 && layout.children.is_null() {
+        return Err(released());
+    }
+    for index in 0..children {
+        // SAFETY: a schema has that number of pointers to children, each null or valid.
+        let child = unsafe { (*layout.children.add(index)).as_ref() }.ok_or_else(released)?;
+        // SAFETY: as this function's.
+        unsafe { check_layout(child, depth + 1)? };
+    }
+    // SAFETY: as this function's; the pointer is null or valid.
+    unsafe { layout.dictionary.as_ref().map_or(Ok(()), |of| check_layout(of, depth + 1)) }
 }
 
 /// Batches that C gives.
