@@ -76,7 +76,8 @@ def test_histograms_are_made_of_members(tmp_path: Path) -> None:
     path = tmp_path / "h.root"
     run(HISTOGRAMS, path=path)
     ours = run(READS, path=path)
-    assert "'TH1D', 'title', [1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 3.0, 0.0], [0.0, 0.5, 1.0], 'of x', 10.0" in ours
+    assert "'TH1D', 'title', [1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 3.0, 0.0]" in ours
+    assert "[0.0, 0.5, 1.0], 'of x', 10.0" in ours
     pytest.importorskip("uproot")
     assert run(READS, path=path, ours=False) == ours
 

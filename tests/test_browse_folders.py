@@ -60,6 +60,23 @@ def test_folders_of_servers_are_listed(folder: str) -> None:
                 served.ask("list", file=outside)
 
 
+def test_symbolic_links_do_not_lead_out_of_a_folder(tmp_path: Path) -> None:
+    fill(tmp_path)
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    shutil.copy(tmp_path / "runs" / "plain.root", secret / "inside.root")
+    (tmp_path / "runs" / "out.root").symlink_to(secret / "inside.root")
+    (tmp_path / "runs" / "away").symlink_to(secret)
+    (tmp_path / "runs" / "same.root").symlink_to("plain.root")
+    (tmp_path / "link").symlink_to(tmp_path / "runs")
+    for folder in ("runs", "link"):
+        with browsing(tmp_path / folder) as served:
+            assert served.ask("list", file="0/same.root")["names"] == ["t;1"]
+            for outside in ("0/out.root", "0/away", "0/away/inside.root", "0/away/gone.root"):
+                with pytest.raises(AssertionError, match="out of the folder by a symbolic link"):
+                    served.ask("list", file=outside)
+
+
 def test_a_folder_is_unfolded_in_the_page(page: Any, folder: str) -> None:
     with browsing(folder) as served:
         page.goto(served.url)

@@ -73,6 +73,15 @@ static void reading(const char *path) {
   options.start = 0;
   options.batch_bytes = 1;
   GOOD(sapwood_table_read(table, &options, &stream));
+  SapwoodHistogram *histogram = NULL;
+  const double *edges = NULL;
+  size_t count = 0;
+  GOOD(sapwood_table_draw(table, "nJet>>h(2, 0, 10)", NULL, 0, 10, &histogram));
+  GOOD(sapwood_histogram_edges(histogram, 0, &edges, &count));
+  if (count != 3 || edges[1] != 5) ++failures;
+  REFUSED(sapwood_histogram_edges(histogram, 7, &edges, &count), MISMATCH, "no axis 7");
+  if (count != 0 || edges != NULL) ++failures;
+  sapwood_histogram_free(histogram);
   sapwood_table_free(table);
   struct ArrowArray batch;
   struct ArrowSchema schema;

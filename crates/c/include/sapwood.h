@@ -584,8 +584,8 @@ const char *sapwood_histogram_name(const struct SapwoodHistogram *histogram);
 size_t sapwood_histogram_axes(const struct SapwoodHistogram *histogram);
 
 /**
- * The edges of the bins of an axis, one more than bins; NULL and 0 where there is no such axis. They live as long as
- * the histogram.
+ * The edges of the bins of an axis, one more than bins. An axis that the histogram does not have is an error. They
+ * live as long as the histogram.
  */
 SAPWOOD_MUST_USE
 struct SapwoodError *sapwood_histogram_edges(const struct SapwoodHistogram *histogram,

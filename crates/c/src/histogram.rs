@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::ptr;
 
+use sapwood::Error;
 use sapwood::hist::Histogram;
 use sapwood::schema::Draft;
 
@@ -52,8 +53,8 @@ pub unsafe extern "C" fn sapwood_histogram_axes(histogram: *const SapwoodHistogr
     unsafe { histogram.as_ref() }.map_or(0, |histogram| histogram.edges.len())
 }
 
-/// The edges of the bins of an axis, one more than bins; NULL and 0 where there is no such axis. They live as long as
-/// the histogram.
+/// The edges of the bins of an axis, one more than bins. An axis that the histogram does not have is an error. They
+/// live as long as the histogram.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sapwood_histogram_edges(
@@ -66,9 +67,12 @@ pub unsafe extern "C" fn sapwood_histogram_edges(
         // SAFETY: as the crate's.
         let (histogram, edges, count) =
             unsafe { (object(histogram, "histogram")?, place(edges, "edges")?, place(count, "count")?) };
-        let found = histogram.edges.get(axis);
-        *edges = found.map_or(ptr::null(), |found| found.as_ptr());
-        *count = found.map_or(0, Vec::len);
+        (*edges, *count) = (ptr::null(), 0);
+        let axes = histogram.edges.len();
+        let found = histogram.edges.get(axis).ok_or_else(|| {
+            Error::mismatch(format!("the histogram has {axes} axes, numbered from 0, and no axis {axis}"))
+        })?;
+        (*edges, *count) = (found.as_ptr(), found.len());
         Ok(())
     })
 }

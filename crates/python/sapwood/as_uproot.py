@@ -2,8 +2,9 @@
 
 Libraries that read and write files with uproot then do so with Sapwood, unchanged: import this module before
 them. It has uproot's public words, also those of its modules that others use (``uproot.behaviors``,
-``uproot.const``, ``uproot.interpretation.jagged``, ``uproot.writing.identify`` and so on). What uproot itself is
-made of (``uproot.source``, ``uproot.streamers``) is not there: importing it is a ``ModuleNotFoundError``.
+``uproot.const``, ``uproot.interpretation.jagged``, ``uproot.writing.identify`` and so on). What uproot
+itself is made of (``uproot.source``, ``uproot.streamers``) is not there: importing it is a
+``ModuleNotFoundError``.
 
 >>> import sapwood.as_uproot
 >>> import uproot
@@ -91,7 +92,8 @@ def _histogram(
     cells = int(np.prod([len(axis) + 2 for axis in axes]))
     values = np.ascontiguousarray(np.asarray(data).ravel())
     if values.size != cells:
-        raise MismatchError(f"a histogram with these axes has {cells} bins with under- and overflow, not {values.size}")
+        words = f"a histogram with these axes has {cells} bins with under- and overflow, not {values.size}"
+        raise MismatchError(words)
     variances = None if squares is None else np.asarray(squares, "float64").ravel()
     if variances is not None and variances.size not in (0, cells):
         # Variances of the bins between the ends: those at the ends are not known.
@@ -263,7 +265,8 @@ def _made(name: str, base: types.ModuleType | None, words: dict[str, Any]) -> ty
     """A module of uproot's name, with what ``base`` has and these words."""
     made = types.ModuleType(f"uproot.{name}" if name else "uproot", sapwood.__doc__ if not name else "")
     made.__path__ = []
-    made.__dict__.update({word: value for word, value in vars(base or made).items() if not word.startswith("__")})
+    inherited = vars(base or made).items()
+    made.__dict__.update({word: value for word, value in inherited if not word.startswith("__")})
     made.__dict__.update(words)
     return made
 

@@ -98,7 +98,8 @@ def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[float
     def moment(one: int, other: int | None = None) -> float:
         # Bins of the other directions are summed first: nothing as large as the histogram is made.
         kept = {one} if other is None else {one, other}
-        projected = inner.sum(axis=tuple(direction for direction in range(inner.ndim) if direction not in kept))
+        others = tuple(direction for direction in range(inner.ndim) if direction not in kept)
+        projected = inner.sum(axis=others)
         if other is None:
             return float((projected * centers[one]).sum())
         if other == one:

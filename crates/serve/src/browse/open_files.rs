@@ -66,10 +66,15 @@ impl OpenFiles {
         if !root.is_folder || !Path::new(below).components().all(is_plain) {
             return Err(missing());
         }
-        Ok(match is_url(&root.target) {
-            true => (PathBuf::from(below_url(&root.target, below)), root),
-            false => (Path::new(&root.target).join(below), root),
-        })
+        if is_url(&root.target) {
+            return Ok((PathBuf::from(below_url(&root.target, below)), root));
+        }
+        let path = Path::new(&root.target).join(below);
+        if leads_out(Path::new(&root.target), &path) {
+            let words = format!("{} leads out of the folder by a symbolic link", path.display());
+            return Err(Error::not_found(format!("{words}: name what it leads to on the command line")));
+        }
+        Ok((path, root))
     }
 
     /// What is in a folder of a server; none for an id that names something else.
@@ -156,6 +161,14 @@ impl OpenFiles {
     fn opened(&self) -> MutexGuard<'_, Vec<Arc<Opened>>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a path below a folder is that of something outside, which a symbolic link leads to. What comes after a file,
+/// as in an archive, is of that file.
+fn leads_out(folder: &Path, path: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
+    real.is_some_and(|real| !real.starts_with(folder))
 }
 
 /// A number of what a file holds: of its stamp, or of what its server says. Numbers in a page have 53 bits.
