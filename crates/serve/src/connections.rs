@@ -1,9 +1,10 @@
 //! Connections: how many there may be, and how each is served.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use sapwood::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -29,6 +31,10 @@ const MOST_HEADERS: usize = 64;
 /// Connections beyond the limit that are told so; those beyond these are closed.
 const REFUSALS: usize = 64;
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
+/// Connections that have sent nothing. They do not count as connections, and the oldest is closed for the next one.
+const MAX_SILENT: usize = 256;
+/// How long a connection may send nothing.
+const SILENT_TIME: Duration = Duration::from_secs(10);
 
 /// A body of any answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Error>;
@@ -57,6 +63,7 @@ pub(crate) struct Acceptor<H> {
     tls: Option<TlsAcceptor>,
     permits: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
+    silent: Mutex<VecDeque<AbortHandle>>,
     idle: Duration,
     stopped: watch::Receiver<bool>,
 }
@@ -70,7 +77,8 @@ impl<H: Handle> Acceptor<H> {
         idle: Duration,
         stopped: watch::Receiver<bool>,
     ) -> Self {
-        Self { handler, tls, permits, refusals: Arc::new(Semaphore::new(REFUSALS)), idle, stopped }
+        let refusals = Arc::new(Semaphore::new(REFUSALS));
+        Self { handler, tls, permits, refusals, silent: Mutex::default(), idle, stopped }
     }
 
     pub(crate) async fn accept(self, listener: tokio::net::TcpListener) {
@@ -82,11 +90,37 @@ impl<H: Handle> Acceptor<H> {
                 Either::Right(_) => return,
             };
             match accepted {
-                Ok((stream, _)) => acceptor.receive(stream),
+                Ok((stream, _)) => acceptor.await_first_byte(stream),
                 // Out of files, or a client that left: the next may do.
                 Err(_) => sleep(Duration::from_millis(20)).await,
             }
         }
+    }
+
+    /// Receives a connection once it has sent something: those that never do cannot keep others out.
+    fn await_first_byte(self: &Arc<Self>, stream: TcpStream) {
+        let acceptor = Arc::clone(self);
+        let waiting = tokio::spawn(async move {
+            let mut stopped = acceptor.stopped.clone();
+            let mut first = [0];
+            let has_sent = {
+                let sent = timeout(acceptor.idle.min(SILENT_TIME), stream.peek(&mut first));
+                matches!(select(pin!(sent), pin!(stopped.changed())).await, Either::Left((Ok(Ok(1)), _)))
+            };
+            if has_sent {
+                acceptor.receive(stream);
+            }
+        });
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        if silent.len() >= MAX_SILENT {
+            silent.retain(|waiting| !waiting.is_finished());
+        }
+        if silent.len() >= MAX_SILENT
+            && let Some(oldest) = silent.pop_front()
+        {
+            oldest.abort();
+        }
+        silent.push_back(waiting.abort_handle());
     }
 
     fn receive(self: &Arc<Self>, stream: TcpStream) {
