@@ -533,3 +533,27 @@ fn a_tree_of_a_deleted_directory_is_not_written_again() {
     });
     assert_eq!(trees.count(), 0);
 }
+
+#[test]
+fn files_that_are_written_one_after_another_take_the_same_memory() {
+    for (compression, threads) in [("zlib:0", 1), ("zlib:0", 2), ("zstd:1", 2)] {
+        let how = options(compression, threads);
+        let memory = how.session.memory().clone();
+        let values: Vec<f64> = (0..400_000).map(|value| f64::from(value).sqrt()).collect();
+        let mut idle = Vec::new();
+        for _ in 0..5 {
+            let sink = Arc::new(MemorySink::default());
+            let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", how.clone()).unwrap();
+            let specs = vec![BranchSpec::number("x", Number::F64), BranchSpec::number("y", Number::F64)];
+            let small = TreeOptions { auto_flush: Every::Bytes(6_000_000), ..TreeOptions::default() };
+            let mut tree = file.tree("t", specs, small).unwrap();
+            for _ in 0..4 {
+                tree.extend(&[("x", Values::from(&values[..])), ("y", Values::from(&values[..]))]).unwrap();
+            }
+            tree.close().unwrap();
+            file.close().unwrap();
+            idle.push(memory.idle_bytes());
+        }
+        assert_eq!(idle[1], idle[4], "{compression}, {threads}: {idle:?}");
+    }
+}

@@ -10,6 +10,8 @@ pub(crate) struct ReusedBytes {
     len: usize,
     /// The most bytes that were in use.
     most: usize,
+    /// Whether its memory is one that others may use. What grew is of a size that nothing asks for again.
+    is_shared: bool,
 }
 
 impl ReusedBytes {
@@ -23,6 +25,7 @@ impl ReusedBytes {
         let start = self.len;
         self.len += bytes;
         if self.memory.len() < self.len {
+            self.is_shared &= self.len <= self.memory.capacity();
             self.memory.resize(self.len, 0);
         }
         &mut self.memory[start..self.len]
@@ -33,15 +36,20 @@ impl ReusedBytes {
         if bytes > self.memory.len() {
             let mut room = memory.take_vec(bytes);
             room[..self.len].copy_from_slice(self.as_slice());
-            memory.give_back_vec(std::mem::replace(&mut self.memory, room));
+            let before = std::mem::replace(&mut self.memory, room);
+            if std::mem::replace(&mut self.is_shared, true) {
+                memory.give_back_vec(before);
+            }
         }
     }
 
-    /// All memory, which others may use; none if most of it was never in use, and would only count as if it were.
+    /// All memory, which others may use; none if they would not take it, or if most of it was never in use, and would
+    /// only count as if it were.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.truncate(0);
         let memory = std::mem::take(&mut self.memory);
-        if std::mem::take(&mut self.most) < memory.len() / 2 { Vec::new() } else { memory }
+        let is_shared = std::mem::take(&mut self.is_shared);
+        if std::mem::take(&mut self.most) < memory.len() / 2 || !is_shared { Vec::new() } else { memory }
     }
 
     pub(crate) fn extend_from_slice(&mut self, more: &[u8]) {
