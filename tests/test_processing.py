@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter, OrderedDict, defaultdict
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,59 @@ class Found(Selector):
 def test_dictionaries_are_merged_key_by_key(files: str) -> None:
     found = process(files, Found(), step_size=100)
     assert found == {"entries": 3 * ROWS, "by sign": {"positive": 3 * ROWS - 11, "negative": 10}}
+
+
+class OwnSum(dict[str, int]):
+    def __add__(self, other: Any) -> OwnSum:
+        return OwnSum(own=self["own"] + other["own"] + 1)
+
+
+class Makes(Selector):
+    columns = ["x"]
+
+    def __init__(self, make: Any) -> None:
+        self.make = make
+
+    def process(self, batch: Any) -> Any:
+        return self.make()
+
+
+@pytest.mark.parametrize(
+    ("make", "wanted"),
+    [
+        # The + of a Counter drops what is not above zero.
+        (lambda: Counter(a=1, b=-1, c=0), Counter(a=2, b=-2, c=0)),
+        (lambda: defaultdict(int, a=1), defaultdict(int, a=2)),
+        (lambda: OrderedDict(a=[1]), OrderedDict(a=[1, 1])),
+        (lambda: {"a": Counter(b=1)}, {"a": Counter(b=2)}),
+        (lambda: OwnSum(own=1), OwnSum(own=3)),
+    ],
+)
+def test_classes_of_dictionaries_stay(tmp_path: Path, make: Any, wanted: Any) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": [1.0]}
+    found = process([f"{tmp_path}/a.root:t"] * 2, Makes(make))
+    assert found == wanted and type(found) is type(wanted)
+    assert getattr(found, "default_factory", None) == getattr(wanted, "default_factory", None)
+
+
+class Total(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> float:
+        return float(np.sum(batch["x"]))
+
+
+def test_data_sets_and_trees_of_paths_are_told_apart(tmp_path: Path) -> None:
+    path = f"{tmp_path}/a.root"
+    with sapwood.recreate(path) as file:
+        file["t"], file["n:t"] = {"x": [1.0]}, {"x": [10.0]}
+    assert process({path: "n:t"}, Total()) == 10
+    assert process({path: "t"}, Total()) == 1
+    assert process({1: [f"{path}:t"], "1": f"{path}:n:t"}, Total()) == {1: 1, "1": 10}
+    # Coffea's data sets name the tree once.
+    assert process({"a": {"files": [path], "treename": "n:t"}}, Total()) == {"a": 10}
+    assert process({"a": {"files": [f"{path}:t", path], "treename": "n:t"}}, Total()) == {"a": 11}
 
 
 def test_data_sets_have_a_result_each(files: str) -> None:

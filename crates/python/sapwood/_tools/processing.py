@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -50,15 +52,19 @@ class Selector:
         raise NotImplementedError(f"{type(self).__name__} lacks a method process(batch)")
 
     def merge(self, one: Any, other: Any) -> Any:
-        """Two results as one, unless this is overridden: by ``+``, and dictionaries key by key. Results come in the
-        order of entries.
+        """Two results as one, unless this is overridden: by ``+``, and dictionaries key by key, also
+        ``Counter``, ``defaultdict`` and others whose class has no ``+``. Results come in the order of
+        entries.
 
         >>> Selector().merge({"n": 1, "sums": {"x": 2.5}}, {"n": 2, "sums": {"x": 1.0, "y": 1.0}})
         {'n': 3, 'sums': {'x': 3.5, 'y': 1.0}}
         """
-        if isinstance(one, dict) and isinstance(other, dict):
-            both = {key: self.merge(one[key], other[key]) for key in one if key in other}
-            return {**one, **other, **both}
+        if _by_key(one) and _by_key(other):
+            # A copy keeps the class, and what a defaultdict makes of missing keys.
+            both = copy.copy(one)
+            for key, value in other.items():
+                both[key] = self.merge(one[key], value) if key in one else value
+            return both
         if one is None or other is None:
             raise MismatchError(
                 f"{type(self).__name__}.process() returned None, and None has no +: return what was found, or "
@@ -69,6 +75,11 @@ class Selector:
     def terminate(self, result: Any) -> Any:
         """The result of all, ``None`` where there were no entries, as the caller gets it."""
         return result
+
+
+def _by_key(result: Any) -> bool:
+    """Whether a result is merged key by key. A ``Counter`` is, since its ``+`` drops what is not above zero."""
+    return isinstance(result, dict) and (isinstance(result, Counter) or not hasattr(result, "__add__"))
 
 
 class ProcessingError(SapwoodError, RuntimeError):
@@ -174,19 +185,33 @@ def process(
     return selector.terminate(result)
 
 
-def _data_sets(files: Any) -> dict[str, Any] | None:
+def _data_sets(files: Any) -> dict[Any, Any] | None:
     """The files of each data set by its name; ``None`` if files are given otherwise, as in ``{path: tree}``."""
     if not isinstance(files, Mapping) or not files:
         return None
 
-    def files_of(of_set: Any) -> Any:
+    def files_of(name: Any, of_set: Any) -> Any:
         if isinstance(of_set, Mapping):
-            return of_set.get("files")
-        is_files = isinstance(of_set, (list, tuple)) or (isinstance(of_set, str) and ":" in of_set)
-        return of_set if is_files else None
+            return _of_coffea(of_set)
+        if isinstance(of_set, str):
+            # `{path: tree}`, too, has texts, and names of trees may have colons.
+            is_path = str(name).endswith(".root") or "://" in str(name) or os.path.exists(str(name))
+            return of_set if ":" in of_set and not is_path else None
+        return of_set if isinstance(of_set, (list, tuple)) else None
 
-    found = {str(name): files_of(of_set) for name, of_set in files.items()}
+    found = {name: files_of(name, of_set) for name, of_set in files.items()}
     return None if any(of_set is None for of_set in found.values()) else found
+
+
+def _of_coffea(of_set: Mapping[str, Any]) -> Any:
+    """The files of coffea's ``{"files": ..., "treename": ...}``; ``None`` for another mapping."""
+    found, tree = of_set.get("files"), of_set.get("treename")
+    if tree is None or not isinstance(found, (list, tuple)):
+        return found
+    return [
+        {file: tree} if isinstance(file, str) and paths.split_object(file)[1] is None else file
+        for file in found
+    ]
 
 
 def _check(selector: Any) -> None:
