@@ -93,6 +93,23 @@ except ModuleNotFoundError as error:
     assert "uproot.source" in run(lines, path=tmp_path)
 
 
+def test_functions_are_sent_to_other_processes(tmp_path: Path) -> None:
+    lines = """
+import concurrent.futures, importlib, importlib.util, multiprocessing, pickle, sapwood
+assert all(pickle.loads(pickle.dumps(one)) is one for one in vars(uproot).values() if callable(one))
+if __name__ == "__main__":
+    with uproot.recreate(path) as file:
+        file["t"] = {"x": [1.0, 2.0]}
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        print(pool.submit(uproot.open, path + ":t").result().num_entries)
+    print(importlib.util.find_spec("uproot.behaviors").name, importlib.util.find_spec("uproot.source"))
+    importlib.reload(sapwood.as_uproot)
+    print(importlib.import_module("uproot") is uproot)
+"""
+    assert run(lines, path=tmp_path / "a.root").split() == ["2", "uproot.behaviors", "None", "True"]
+
+
 def test_uproot_that_was_imported_first_is_an_error() -> None:
     pytest.importorskip("uproot")
     lines = "import uproot\nimport sapwood.as_uproot"

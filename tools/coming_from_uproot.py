@@ -166,7 +166,8 @@ def page() -> tuple[str, list[str]]:
         "uproot fetches and caches are taken and have no effect. `import sapwood.as_uproot`, before all that uses",
         "uproot, makes `import uproot` mean this package for the whole process, with the modules of uproot that",
         "libraries use (`uproot.behaviors`, `uproot.const`, `uproot.writing.identify` and so on): libraries that read",
-        "and write with uproot then do so with Sapwood.", "",
+        "and write with uproot then do so with Sapwood. Those that use what uproot is made of (`uproot._util`,",
+        "`uproot.source`) need uproot itself: coffea's NanoEvents does.", "",
     ]  # fmt: skip
     silent = []
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,8 @@ Libraries that read and write files with uproot then do so with Sapwood, unchang
 them. It has uproot's public words, also those of its modules that others use (``uproot.behaviors``,
 ``uproot.const``, ``uproot.interpretation.jagged``, ``uproot.writing.identify`` and so on). What uproot
 itself is made of (``uproot.source``, ``uproot.streamers``) is not there: importing it is a
-``ModuleNotFoundError``.
+``ModuleNotFoundError``. ``coffea.nanoevents`` uses that, and needs uproot itself. Each process imports this
+module, also a worker that is not forked.
 
 >>> import sapwood.as_uproot
 >>> import uproot
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import importlib.machinery
 import inspect
 import io
 import sys
@@ -40,6 +42,7 @@ __all__ = ["HasFields", "open", "to_TAxis", "to_TH1x", "to_TH2x", "to_TH3x"]
 
 #: The version of uproot's interface that this follows.
 UPROOT = "5.7.0"
+_VERSION = f"{UPROOT}+sapwood.{sapwood.__version__}"
 
 
 class HasFields(abc.ABC):
@@ -58,6 +61,8 @@ def _lenient(function: Callable[..., Any]) -> Callable[..., Any]:
     def lenient(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **{name: value for name, value in kwargs.items() if name in known})
 
+    # So that pickle finds it in this module: other processes open files with it.
+    lenient.__module__ = __name__
     return lenient
 
 
@@ -265,6 +270,8 @@ def _made(name: str, base: types.ModuleType | None, words: dict[str, Any]) -> ty
     """A module of uproot's name, with what ``base`` has and these words."""
     made = types.ModuleType(f"uproot.{name}" if name else "uproot", sapwood.__doc__ if not name else "")
     made.__path__ = []
+    # Libraries ask `importlib.util.find_spec` whether there is uproot.
+    made.__spec__ = importlib.machinery.ModuleSpec(made.__name__, None, is_package=True)
     inherited = vars(base or made).items()
     made.__dict__.update({word: value for word, value in inherited if not word.startswith("__")})
     made.__dict__.update(words)
@@ -277,11 +284,14 @@ def _install() -> types.ModuleType:
     Raises ``ImportError`` if uproot itself was imported: what holds its classes would mix both.
     """
     there = sys.modules.get("uproot")
+    if getattr(there, "__version__", None) == _VERSION:
+        assert there is not None
+        return there  # this module is imported again, by `importlib.reload`
     if there is not None:
         raise ImportError("uproot was imported already: import sapwood.as_uproot before all that uses uproot")
     bases = {"compression": compression, "interpretation": interpretation, "model": model, "writing": writing}
     names = sorted({*bases, *_MODULES}, key=lambda name: name.count("."))
-    uproot = _made("", sapwood, {"open": open, "__version__": f"{UPROOT}+sapwood.{sapwood.__version__}"})
+    uproot = _made("", sapwood, {"open": open, "__version__": _VERSION})
     made = {"": uproot}
     for name in names:
         made[name] = _made(name, bases.get(name), _MODULES.get(name, {}))
