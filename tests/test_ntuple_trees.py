@@ -95,6 +95,26 @@ answer([frame.GetColumnType("nJet"), *sums, frame.Filter("nJet == 2").Count().Ge
     ]
 
 
+def test_projected_fields_take_no_values(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.root", tmp_path / "new.root"
+    with sapwood.recreate(old) as file:
+        file["t"] = {"x": ak.Array([[1.0, 2.0], [], [3.0]])}
+    sapwood.rewrite(old, new, to="rntuple")
+    with sapwood.update(new) as file, file.append("t") as ntuple:
+        with pytest.raises(sapwood.errors.MismatchError, match="'nx' shows values of another field"):
+            ntuple.extend({"x": [[4.0]], "nx": [1]})
+        with pytest.raises(sapwood.errors.ExistsError, match="a field 'nx' already"):
+            ntuple.add_fields({"nx": "i4"})
+        ntuple.add_fields({"late": "i4"})
+        ntuple.extend({"x": [[4.0]], "late": [7]})
+    assert sapwood.verify(new) == []
+    assert sapwood.open(new)["t"].arrays(["nx", "late"]).to_list() == [
+        {"nx": nx, "late": late} for nx, late in ((2, 0), (0, 0), (1, 0), (1, 7))
+    ]
+    lines = "answer([ROOT.RDataFrame('t', sys.argv[1]).Sum(name).GetValue() for name in ('nx', 'late')])"
+    assert root(lines, new) == [4, 7]
+
+
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared/corpus")
 
 
