@@ -47,6 +47,15 @@ def test_a_cycle_that_a_key_would_not_get_is_refused() -> None:
             file["h;1"] = "other"
         with pytest.raises(sapwood.errors.MismatchError, match="cycle 2"):
             file.mktree("h;1", {"x": "i4"})
+        with pytest.raises(sapwood.errors.MismatchError, match="would get the cycle 2"):
+            file["h;" + "9" * 5000] = "text"
         # A semicolon without a number is a part of the name.
         file["a;b"] = "text"
         assert file.keys() == ["h;1", "a;b;1"]
+
+
+def test_directories_are_made_by_the_names_that_keys_lists() -> None:
+    with sapwood.recreate(memory := io.BytesIO()) as file:
+        for name in ("d;1", "d", "d;1"):
+            file.mkdir(name)["x"] = name
+    assert sorted(sapwood.open(memory).keys()) == ["d/x;1", "d/x;2", "d/x;3", "d;1"]

@@ -119,7 +119,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
             return full
         self.file._settle()
         following = 1 + max((key.cycle for key in self.file._core.keys() if key.path == bare), default=0)
-        if int(cycle) != following:
+        if cycle.lstrip("0") != str(following):
             raise errors.MismatchError(
                 f"{full!r} would get the cycle {following}, for cycles count what was written under a name: "
                 f"write {bare!r}"
@@ -231,7 +231,8 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
     def mkdir(self, name: str, **others: Unpack[Foreign]) -> WritableDirectory:
         """Makes a directory, and those above it, and gives it."""
         ignore(others, "mkdir")
-        full = self._full(name, "the name of a directory")
+        # Directories have one cycle, and an existing one is returned again.
+        full = self._full(name, "the name of a directory").removesuffix(";1")
         self.file._core.mkdir(full)
         return WritableDirectory(self.file, full)
 
