@@ -239,7 +239,8 @@ def test_axes_of_hist_are_bins(tmp_path: Path) -> None:
     regular, edges = hist.axis.Regular(3, 0, 3, name="x", label="of x"), hist.axis.Variable([0, 1, 10])
     found = tree.draw("x", bins=regular)
     assert found.values().tolist() == [1, 2, 1] and found.axes[0].label == "x"
-    assert tree.draw("y:x", bins=[regular, edges]).values().tolist() == [[1, 0], [0, 2], [0, 1]]
+    for axes in ([regular, edges], (regular, edges), hist.Hist(regular, edges).axes):
+        assert tree.draw("y:x", bins=axes).values().tolist() == [[1, 0], [0, 2], [0, 1]]
     for axis in (hist.axis.StrCategory(["a"]), hist.axis.Regular(3, 0, 3, circular=True)):
         with pytest.raises(sapwood.errors.MismatchError, match="an axis of numbers that has ends"):
             tree.draw("x", bins=axis)
@@ -252,3 +253,7 @@ def test_histograms_that_were_read_are_added(tmp_path: Path) -> None:
     h = sapwood.open(tmp_path / "a.root")["h"]
     assert (h + h).values().tolist() == [2, 4]
     assert (h + h.to_hist()).values().tolist() == [2, 4]
+    assert (h + 1).values().tolist() == [2, 3]
+    for other in (None, "a", [1.0, 2.0]):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            h + other

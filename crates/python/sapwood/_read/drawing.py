@@ -117,9 +117,10 @@ def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tu
 
 def _axes(bins: Any) -> list[_core.Axis]:
     """Axes from bins: a tuple ``(bins, low, high)``, edges, an axis of hist or boost-histogram, or a list of these
-    for several axes."""
+    for several axes. The axes of a histogram are a tuple."""
     is_list = isinstance(bins, list) and all(_is_axis(one) or np.ndim(one) == 1 for one in bins)
-    return [_axis(one) for one in (bins if is_list else [bins])]
+    is_axes = isinstance(bins, tuple) and len(bins) > 0 and all(map(_is_axis, bins))
+    return [_axis(one) for one in (bins if is_list or is_axes else [bins])]
 
 
 def _is_axis(bins: Any) -> bool:

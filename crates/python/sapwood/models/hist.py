@@ -163,10 +163,10 @@ class Hist(Model):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two histograms with the same axes, as a histogram of hist."""
-        mine = self.to_hist()
         if isinstance(other, Hist):
-            return mine + other.to_hist()
-        return mine + other
+            return self.to_hist() + other.to_hist()
+        is_addend = isinstance(other, (int, float, np.number)) or hasattr(other, "axes")
+        return self.to_hist() + other if is_addend else NotImplemented
 
     def _to_boost_histogram_(self) -> Any:
         return self.to_boost()
