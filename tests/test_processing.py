@@ -592,3 +592,25 @@ def test_bytes_of_results_are_estimated(make: Any, least: int) -> None:
     loop: list[Any] = []
     loop.append(loop)
     assert bytes_of(loop) > 0
+
+
+class Counts:
+    """Counts how often its size is asked."""
+
+    asked = 0
+
+    @property
+    def nbytes(self) -> int:
+        Counts.asked += 1
+        return 1000
+
+
+def test_an_estimate_looks_at_few_items() -> None:
+    from sapwood._tools.result_bytes import bytes_of
+
+    Counts.asked = 0
+    nested = [[[Counts()] * 100] * 500] * 500
+    assert 500 * 500 * 100 * 1000 <= bytes_of(nested) <= 1.1 * 500 * 500 * 100 * 1000
+    assert 0 < Counts.asked <= 10_000
+    # Small items before large ones do not use up the looks.
+    assert bytes_of([[[1.0] * 100] * 100, *[np.zeros(1000)] * 50]) >= 50 * 8000

@@ -7,26 +7,28 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-#: Levels of containers and of members that are looked into, and items of each container.
+#: Levels of containers and of members that are looked into, items of each container, and items of all.
 _MAX_DEPTH = 6
 _MAX_ITEMS = 1000
+_MAX_LOOKS = 10_000
 
 
-def bytes_of(value: Any, depth: int = 0) -> int:
-    """Bytes of a result: of arrays exactly, of containers from their first thousand items.
+def bytes_of(value: Any, depth: int = 0, looks: int = _MAX_LOOKS) -> int:
+    """Bytes of a result: of arrays exactly, of containers from their first thousand items. Containers share the
+    ``looks`` at items, so that an estimate takes milliseconds however many items there are.
 
     >>> import numpy as np
     >>> bytes_of({"a": [np.zeros(1000), np.zeros(1000)]}) > 16_000
     True
     """
     try:
-        return _bytes_of(value, depth)
+        return _bytes_of(value, depth, looks)
     except Exception:
         # Properties of any class are asked here, and an estimate is not worth an error.
         return sys.getsizeof(type(value))
 
 
-def _bytes_of(value: Any, depth: int) -> int:
+def _bytes_of(value: Any, depth: int, looks: int) -> int:
     known = getattr(value, "nbytes", None)  # NumPy, Awkward, xarray
     if isinstance(known, int):
         return known
@@ -43,14 +45,14 @@ def _bytes_of(value: Any, depth: int) -> int:
     if depth == _MAX_DEPTH:
         return own
     if isinstance(value, Mapping):
-        return own + _all(value.values(), len(value), depth)
+        return own + _all(value.values(), len(value), depth, looks)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return own + _all(value, len(value), depth)
+        return own + _all(value, len(value), depth, looks)
     members = getattr(value, "__dict__", None)
-    return own + (_all(members.values(), len(members), depth) if isinstance(members, dict) else 0)
+    return own + (_all(members.values(), len(members), depth, looks) if isinstance(members, dict) else 0)
 
 
-def _all(items: Any, count: int, depth: int) -> int:
-    looked = min(count, _MAX_ITEMS)
-    found = sum(bytes_of(item, depth + 1) for item in islice(iter(items), looked))
+def _all(items: Any, count: int, depth: int, looks: int) -> int:
+    looked = min(count, _MAX_ITEMS, max(looks, 1))
+    found = sum(bytes_of(item, depth + 1, looks // looked) for item in islice(iter(items), looked))
     return found * count // looked if looked else 0
