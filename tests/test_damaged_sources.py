@@ -101,3 +101,13 @@ def test_damaged_files_are_errors_that_name_them(tmp_path: Path, ending: str) ->
             refused += 1
             assert f"bad.{ending}" in str(error)
     assert refused >= 3
+
+
+def test_arrow_reads_json_lines_without_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread of Arrow that calls Python while Python ends, as after an error, ends the process."""
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(pa, "PythonFile", None)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": [1, 2]}\n{"x": []}\n')
+    sapwood.convert(path, tmp_path / "a.root:t")
+    assert sapwood.open(tmp_path / "a.root")["t/x"].array().to_list() == [[1, 2], []]

@@ -13,6 +13,8 @@ from sapwood.errors import MismatchError, place
 #: Levels of objects and lists, the object of the line included. Columns nest to 64 levels.
 MAX_LEVELS = 100
 
+#: A line that is longer is looked at once more for each piece of it.
+_PIECE_BYTES = 32 << 20
 _OTHER = bytes(set(range(256)) - set(b'[]{}"'))
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _STEP = np.zeros(256, "int8")
@@ -91,3 +93,16 @@ class CheckedJson:
         """Closes the file."""
         self.closed = True
         self._file.close()
+
+
+def check_depth(file: Any, path: str) -> None:
+    """Reads a file to its end, and closes it.
+
+    Raises :class:`~sapwood.errors.MismatchError` if it nests too deep.
+    """
+    checked = CheckedJson(file, path)
+    try:
+        while checked.read(_PIECE_BYTES):
+            pass
+    finally:
+        checked.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import formats
-from sapwood._convert.json_depth import CheckedJson
+from sapwood._convert.json_depth import CheckedJson, check_depth
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, near, not_found, place
 
@@ -58,15 +58,18 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
         parse = pjson.ParseOptions(
             explicit_schema=pa.schema(list(column_types.items())) if column_types else None
         )
-        text = pa.PythonFile(CheckedJson(_opened(path), path), "r")
-        return pjson.open_json(
-            text, read_options=pjson.ReadOptions(block_size=block), parse_options=parse
-        )
+        text = _bytes_of(path) if is_file else pa.PythonFile(CheckedJson(_opened(path), path), "r")
+        return pjson.open_json(text, read_options=pjson.ReadOptions(block_size=block), parse_options=parse)
 
+    # Arrow reads ahead in a thread. One that calls Python ends the process if Python ends at that time, as
+    # after an error, so only what cannot be read twice is checked while it is read.
+    is_file = os.path.isfile(path)
     with _Errors(path, pa):
+        if is_file:
+            check_depth(_opened(path), path)
         if said and _is_empty(path):
             return pa.schema(list(said.items())), iter(())
-        names = _names(pa, lambda: start({})) if said and os.path.isfile(path) else []
+        names = _names(pa, lambda: start({})) if said and is_file else []
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
         large = [field.name for field in schema if field.name not in said and _is_large(first, field)]
