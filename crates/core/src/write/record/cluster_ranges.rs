@@ -13,6 +13,8 @@ pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) 
             }
             _ => 0,
         },
+        // Nothing says then that one cluster is after the last range, and ROOT guesses its size.
+        Ok(0) if sizes.len() > 1 => 0,
         _ => sizes.len().min(1),
     };
     let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
@@ -61,5 +63,7 @@ mod tests {
         assert_eq!(ranges(&[1, 50]), (vec![0], vec![1]));
         assert_eq!(ranges(&[1, 1, 1]), (vec![1], vec![1]));
         assert_eq!(cluster_ranges(&[1, 1, 1], 100_000), (vec![1], vec![1]));
+        assert_eq!(cluster_ranges(&[1, 50], 0), (vec![0, 50], vec![1, 50]));
+        assert_eq!(cluster_ranges(&[50], 0), (vec![], vec![]));
     }
 }
