@@ -266,6 +266,15 @@ impl Descriptors {
         Ok(())
     }
 
+    /// Names of top-level fields that show values of others.
+    pub(crate) fn projected(&self) -> Vec<Arc<str>> {
+        let is_projected = |field: &&FieldDescriptor| {
+            let above = self.fields.get(field.parent);
+            field.source.is_some() && above.is_none_or(|above| std::ptr::eq(above, *field))
+        };
+        self.fields.iter().filter(is_projected).map(|field| Arc::clone(&field.name)).collect()
+    }
+
     /// Makes fields and columns, numbered from 0, those that an RNTuple with so many fields gets when it has entries:
     /// these have elements in no page.
     pub(crate) fn begin_at(&mut self, entries: u64, first_field: usize) -> Result<()> {

@@ -92,6 +92,8 @@ pub(crate) struct Layout {
     pub(crate) plans: Vec<ColumnPlan>,
     /// Fields of the schema, those below others included.
     pub(crate) schema_fields: usize,
+    /// Names of top-level fields that show values of others, and take none.
+    pub(crate) projected: Vec<Arc<str>>,
 }
 
 impl NTupleWriter {
@@ -105,7 +107,8 @@ impl NTupleWriter {
         let compression = options.compression.unwrap_or(USUAL);
         let (schema, nodes) = Schema::new(&fields, compression)?;
         let schema_fields = schema.descriptors.fields.len();
-        let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns, schema_fields };
+        let projected = schema.descriptors.projected();
+        let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns, schema_fields, projected };
         Self::begin_with(output, path, schema.descriptors, layout, options)
     }
 
@@ -284,7 +287,8 @@ impl NTupleWriter {
             return Err(in_ntuple(Error::unsupported(words)));
         }
         let names = |field: &FieldSpec| [Some(Arc::clone(&field.name)), field.counter.clone()].into_iter().flatten();
-        let known: HashSet<Arc<str>> = self.layout.fields.iter().flat_map(names).collect();
+        let own = self.layout.fields.iter().map(|field| &field.name);
+        let known: HashSet<Arc<str>> = own.chain(&self.layout.projected).map(Arc::clone).collect();
         if let Some(twice) = fields.iter().flat_map(names).find(|name| known.contains(name)) {
             let words = format!("the RNTuple has a field {twice:?} already");
             return Err(in_ntuple(Error::new(crate::ErrorKind::Exists, words)));
@@ -296,6 +300,7 @@ impl NTupleWriter {
         let mut state = self.output.open_state()?;
         let ntuple = state.ntuples.get_mut(self.index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
         schema.descriptors.begin_at(ntuple.entries, first_field)?;
+        let projected = schema.descriptors.projected();
         let Descriptors { fields: added, columns, aliases, .. } = schema.descriptors;
         let elements = columns.iter().map(|column| column.first_element.map_or(0, i64::unsigned_abs));
         ntuple.elements.extend(elements);
@@ -315,6 +320,7 @@ impl NTupleWriter {
             nodes: before.nodes.iter().cloned().chain(nodes).collect(),
             plans: before.plans.iter().copied().chain(schema.columns).collect(),
             schema_fields,
+            projected: before.projected.iter().cloned().chain(projected).collect(),
         });
         // Clusters are brought back after a crash by the schema that was saved.
         self.output.save(&mut state)

@@ -38,24 +38,7 @@ pub struct FieldSpec {
     pub description: Arc<str>,
     /// Compression of its pages; none for that of the RNTuple.
     pub compression: Option<Compression>,
-    /// Name of another field that has the number of items of its lists, as the counter of a counted array has it in a
-    /// tree. It is a projected field (`ROOT::RNTupleCardinality<std::uint32_t>`) and takes no space in the file.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::scratch("ntuple-counter.root");
-    /// use sapwood::column::Number;
-    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, Type, WriteOptions};
-    /// let list = FieldSpec::of_type("Jet_pt", &Type::vector(Type::Number(Number::F32)))?;
-    /// let field = FieldSpec { counter: Some("nJet".into()), ..list };
-    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// file.ntuple("Events", vec![field], NTupleOptions::default())?.close()?;
-    /// file.close()?;
-    /// let ntuple = sapwood::File::open(&path)?.ntuple("Events")?;
-    /// assert_eq!(ntuple.field("nJet")?.source, Some(ntuple.field("Jet_pt")?.id));
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
+    /// Name of another field that has the number of items of its lists: see [`with_counter`](Self::with_counter).
     pub counter: Option<Arc<str>>,
     /// What it was made of, if that is a type.
     pub(crate) declared: Option<Type>,
@@ -75,6 +58,29 @@ impl FieldSpec {
             declared: None,
             versions: HashMap::new(),
         }
+    }
+
+    /// The field with another one next to it that has the number of items of its lists, as the counter of a counted
+    /// array has it in a tree. That is a projected field (`ROOT::RNTupleCardinality<std::uint32_t>`), which takes no
+    /// values, and no space in the file.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-counter.root");
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, Type, WriteOptions};
+    /// let floats = Type::vector(Type::Number(Number::F32));
+    /// let field = FieldSpec::of_type("Jet_pt", &floats)?.with_counter("nJet");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// file.ntuple("Events", vec![field], NTupleOptions::default())?.close()?;
+    /// file.close()?;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("Events")?;
+    /// assert_eq!(ntuple.field("nJet")?.source, Some(ntuple.field("Jet_pt")?.id));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn with_counter(self, name: impl Into<Arc<str>>) -> Self {
+        Self { counter: Some(name.into()), ..self }
     }
 
     /// Its type in C++, as ROOT normalises it; empty for records without a class.

@@ -104,7 +104,8 @@ fn layout(from: &NTuple, compression: Option<Compression>) -> Result<Layout> {
         fields.push(spec);
     }
     let schema_fields = from.schema().fields.len();
-    Ok(Layout { name: Arc::clone(&from.name), fields, nodes, plans: builder.plans, schema_fields })
+    let projected = from.schema().projected();
+    Ok(Layout { name: Arc::clone(&from.name), fields, nodes, plans: builder.plans, schema_fields, projected })
 }
 
 struct Builder<'n> {

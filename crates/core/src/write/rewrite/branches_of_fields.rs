@@ -1,7 +1,7 @@
 //! Which branches hold the values of an RNTuple's fields, and how the values get there.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::column::{BufferId, Kind, Number};
@@ -71,6 +71,8 @@ pub(crate) struct Branches<'a> {
     registry: Arc<Registry>,
     /// Names that are in use, those of all top-level fields among them.
     names: HashSet<String>,
+    /// The field of lists by the name of the branch that counts their items.
+    counted: HashMap<String, usize>,
     /// Name of the top-level field whose branches are being found.
     top: String,
     pub(crate) found: Vec<FieldBranch>,
@@ -96,7 +98,15 @@ impl<'a> Branches<'a> {
     /// What reading the descriptions of classes reports.
     pub(crate) fn new(ntuple: &'a NTuple, names: impl Iterator<Item = String>) -> Result<Self> {
         let registry = ntuple.registry()?;
-        Ok(Self { ntuple, registry, names: names.collect(), top: String::new(), found: Vec::new(), notes: Vec::new() })
+        Ok(Self {
+            ntuple,
+            registry,
+            names: names.collect(),
+            counted: HashMap::new(),
+            top: String::new(),
+            found: Vec::new(),
+            notes: Vec::new(),
+        })
     }
 
     /// Adds the branches of a top-level field: one, or one for each member of records without a class.
@@ -116,7 +126,13 @@ impl<'a> Branches<'a> {
         outcome
     }
 
-    /// Whether there is a branch of the name of this field.
+    /// Whether a branch counts the items of these lists and has the name of this field.
+    pub(crate) fn has_counter(&self, field: &str, lists: Option<usize>) -> bool {
+        let counted = self.counted.get(&branch_name(field));
+        lists.is_some() && counted.copied() == lists && self.names.contains(&branch_name(field))
+    }
+
+    /// Whether another branch has the name of this field.
     pub(crate) fn has(&self, field: &str) -> bool {
         self.names.contains(&branch_name(field))
     }
@@ -137,6 +153,9 @@ impl<'a> Branches<'a> {
                 way.levels.push(Level::List(*offsets));
                 let (name, counter) = self.names_of_collection(field, name);
                 way.counter = Some(counter).filter(|_| way.levels.len() == 1);
+                if let Some(counter) = &way.counter {
+                    self.counted.entry(counter.clone()).or_insert(field.id);
+                }
                 self.walk(self.item(field)?, item, name, way)
             }
             Kind::List { offsets, item, .. }

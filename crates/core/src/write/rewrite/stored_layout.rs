@@ -98,7 +98,8 @@ impl StoredLayout {
             node.renumber(&numbers);
         }
         let schema_fields = schema.fields.len();
-        let layout = Layout { name: Arc::clone(&from.name), fields, nodes, plans, schema_fields };
+        let projected = schema.projected();
+        let layout = Layout { name: Arc::clone(&from.name), fields, nodes, plans, schema_fields, projected };
         Ok(Self { schema, layout, ids, models })
     }
 }
