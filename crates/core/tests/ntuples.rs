@@ -599,7 +599,8 @@ fn with_projected_length(name: &str) -> Scratch {
 
 #[test]
 fn lengths_of_other_lists_are_not_taken_for_the_counter_of_a_collection() {
-    let (at, to) = (with_projected_length("ntuple-lengths.root"), scratch("ntuple-lengths-tree.root"));
+    let at = with_projected_length("ntuple-lengths.root");
+    let to = scratch("ntuple-lengths-tree.root");
     let from = File::open(&at).unwrap();
     let mut file = FileWriter::recreate(&to, WriteOptions::default()).unwrap();
     let notes = file.rewrite_as_tree(&from, "t", "t", &Rewrite::default(), Unsupported::Refuse).unwrap();

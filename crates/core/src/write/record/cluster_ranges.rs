@@ -13,7 +13,7 @@ pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) 
             }
             _ => 0,
         },
-        // Nothing says then that one cluster is after the last range, and ROOT guesses its size.
+        // ROOT guesses the size of clusters that are in no range.
         Ok(0) if sizes.len() > 1 => 0,
         _ => sizes.len().min(1),
     };
