@@ -57,6 +57,8 @@ impl Every {
 
 /// The buffered rows, as far as clustering depends on them.
 pub(super) trait Waiting {
+    /// How many rows of the same writer are in clusters that ended.
+    fn before(&self) -> u64;
     /// How many.
     fn rows(&self) -> usize;
     /// Bytes of the first rows in memory: never less for more of them.
@@ -77,9 +79,8 @@ pub(super) struct Clustering {
     most_bytes: usize,
     /// Entries of a cluster, once they are known.
     entries: Option<usize>,
-    /// Where clusters end instead, and how many entries those that ended had.
+    /// Where clusters end instead.
     borders: Option<Arc<[u64]>>,
-    ended: u64,
     /// Chunks of the first cluster that were looked at, and the first row behind them.
     chunks: usize,
     looked_at: usize,
@@ -104,16 +105,7 @@ impl Clustering {
             Every::Entries(entries) => Some(usize::try_from(entries).unwrap_or(usize::MAX).max(1)),
             _ => None,
         };
-        Self {
-            flush,
-            most_bytes: most_bytes.max(1),
-            entries,
-            borders: None,
-            ended: 0,
-            chunks: 0,
-            looked_at: 0,
-            sampled: (0, 0),
-        }
+        Self { flush, most_bytes: most_bytes.max(1), entries, borders: None, chunks: 0, looked_at: 0, sampled: (0, 0) }
     }
 
     /// Ends clusters at these entries, which rise, instead.
@@ -128,10 +120,11 @@ impl Clustering {
     }
 
     /// Entries of the next cluster, as far as they are known.
-    fn wanted(&self) -> Option<usize> {
+    fn wanted(&self, waiting: &impl Waiting) -> Option<usize> {
         let Some(borders) = &self.borders else { return self.entries };
-        let next = borders.get(borders.partition_point(|&border| border <= self.ended));
-        Some(next.map_or(usize::MAX, |&next| usize::try_from(next - self.ended).unwrap_or(usize::MAX)))
+        let before = waiting.before();
+        let next = borders.get(borders.partition_point(|&border| border <= before));
+        Some(next.map_or(usize::MAX, |&next| usize::try_from(next - before).unwrap_or(usize::MAX)))
     }
 
     /// Notes what a sample took before and after compression.
@@ -148,8 +141,8 @@ impl Clustering {
     }
 
     /// Rows with which the next cluster is whole, as far as that is known; none if it is already.
-    pub(super) fn rows_left(&self, rows: usize) -> Option<usize> {
-        self.wanted().and_then(|entries| entries.checked_sub(rows)).filter(|&left| left > 0)
+    pub(super) fn rows_left(&self, waiting: &impl Waiting) -> Option<usize> {
+        self.wanted(waiting).and_then(|entries| entries.checked_sub(waiting.rows())).filter(|&left| left > 0)
     }
 
     /// How many times the buffered rows the cluster will have, as far as these tell: before its entries are known, as
@@ -157,7 +150,7 @@ impl Clustering {
     pub(super) fn times(&self, waiting: &impl Waiting) -> Option<f64> {
         let (rows, bytes) = (waiting.rows(), waiting.bytes(waiting.rows()));
         let most = self.most_bytes as f64 / bytes.max(1) as f64;
-        let times = match (self.wanted(), self.flush) {
+        let times = match (self.wanted(waiting), self.flush) {
             (Some(entries), _) => entries as f64 / rows.max(1) as f64,
             (None, Every::Bytes(flush)) => flush as f64 / bytes.max(1) as f64,
             (None, _) => return None,
@@ -170,14 +163,10 @@ impl Clustering {
         let rows = waiting.rows();
         // One entry may be larger than all bounds.
         let capped = rows_of(waiting, self.most_bytes).map(|rows| rows.max(1));
-        let found = match (self.wanted(), self.flush) {
+        let found = match (self.wanted(waiting), self.flush) {
             (Some(entries), _) => {
                 let entries = capped.map_or(entries, |capped| entries.min(capped));
-                if rows < entries {
-                    return Next::Wait;
-                }
-                self.ended += entries as u64;
-                return Next::Cluster(entries);
+                return if rows >= entries { Next::Cluster(entries) } else { Next::Wait };
             }
             (None, Every::Bytes(bytes)) => {
                 let chunk = (bytes / CHUNKS).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()) as usize;
@@ -223,10 +212,14 @@ fn rows_of(waiting: &impl Waiting, bytes: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Rows of ten bytes.
-    struct Rows(usize);
+    /// Rows of ten bytes, and how many were before them.
+    struct Rows(usize, u64);
 
     impl Waiting for Rows {
+        fn before(&self) -> u64 {
+            self.1
+        }
+
         fn rows(&self) -> usize {
             self.0
         }
@@ -238,7 +231,7 @@ mod tests {
 
     /// Clusters of rows that come in steps and shrink to a half.
     fn clusters(mut policy: Clustering, step: usize, all: usize) -> Vec<usize> {
-        let (mut waiting, mut found) = (Rows(0), Vec::new());
+        let (mut waiting, mut found) = (Rows(0, 0), Vec::new());
         for _ in 0..all / step {
             waiting.0 += step;
             loop {
@@ -248,6 +241,7 @@ mod tests {
                     Next::Cluster(rows) => {
                         found.push(rows);
                         waiting.0 -= rows;
+                        waiting.1 += rows as u64;
                     }
                 }
             }
@@ -285,6 +279,14 @@ mod tests {
         assert_eq!(clusters(along(1 << 20), 100, 5000), [1, 3, 996, 4000]);
         assert_eq!(clusters(along(9000), 1, 5000), [1, 3, 900, 96, 900, 900, 900, 900, 400]);
         assert_eq!(along(1 << 20).measured(), None);
+    }
+
+    #[test]
+    fn given_entries_end_clusters_also_after_one_that_was_ended_early() {
+        let mut policy = Clustering::new(Every::Never, 1 << 20).along([100, 200].into());
+        assert_eq!(policy.rows_left(&Rows(0, 30)), Some(70));
+        assert_eq!(policy.next(&Rows(80, 30)), Next::Cluster(70));
+        assert_eq!(policy.next(&Rows(10, 100)), Next::Wait);
     }
 
     #[test]

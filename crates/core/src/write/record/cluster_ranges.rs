@@ -1,8 +1,8 @@
 //! Clusters as a tree's record has them: ranges of clusters of one size.
 
 /// Ranges of clusters of one size: the last entry of each and its size. `flush` is the tree's `fAutoFlush`: if it is a
-/// number of entries, it is the size of the clusters after the last range; if not, one cluster is after it, because a
-/// cluster that ended with its tree does not tell the size of others.
+/// number of entries, it is the size of the clusters after the last range; if it is a number of bytes, one cluster is
+/// after it, because a cluster that ended with its tree does not show the size of others.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
 pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) {
@@ -14,8 +14,8 @@ pub(crate) fn cluster_ranges(sizes: &[u64], flush: i64) -> (Vec<i64>, Vec<i64>) 
             _ => 0,
         },
         // ROOT guesses the size of clusters that are in no range.
-        Ok(0) if sizes.len() > 1 => 0,
-        _ => sizes.len().min(1),
+        Ok(_) => 0,
+        Err(_) => sizes.len().min(1),
     };
     let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
     let mut end = 0;
@@ -64,6 +64,6 @@ mod tests {
         assert_eq!(ranges(&[1, 1, 1]), (vec![1], vec![1]));
         assert_eq!(cluster_ranges(&[1, 1, 1], 100_000), (vec![1], vec![1]));
         assert_eq!(cluster_ranges(&[1, 50], 0), (vec![0, 50], vec![1, 50]));
-        assert_eq!(cluster_ranges(&[50], 0), (vec![], vec![]));
+        assert_eq!(cluster_ranges(&[50], 0), (vec![49], vec![50]));
     }
 }

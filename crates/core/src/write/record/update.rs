@@ -96,13 +96,6 @@ fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
     let (more_ends, more_sizes) = cluster_ranges(&tree.clusters, auto_flush);
     ends.extend(more_ends.iter().map(|end| entries + end));
     sizes.extend(more_sizes);
-    let closed = ends.last().map_or(0, |last| last.saturating_add(1));
-    let entries = tree.entries as i64;
-    if auto_flush == 0 && closed > 0 && closed < entries {
-        // Without `fAutoFlush` ROOT guesses the size of what is in no range.
-        ends.push(entries - 1);
-        sizes.push(entries - closed);
-    }
     draft.set("fNClusterRange", ends.len() as i64);
     set_wholes(draft, "fClusterRangeEnd", &ends);
     set_wholes(draft, "fClusterSize", &sizes);

@@ -86,6 +86,10 @@ const STEP_BYTES: usize = 8 << 20;
 struct Rows<'a>(&'a TreeWriter);
 
 impl Waiting for Rows<'_> {
+    fn before(&self) -> u64 {
+        self.0.taken.saturating_sub(self.0.rows as u64)
+    }
+
     fn rows(&self) -> usize {
         self.0.rows
     }
@@ -178,7 +182,7 @@ impl TreeWriter {
         let (mut outcome, mut start) = (Ok(()), 0);
         while start < rows {
             // Rows behind the end of a cluster would have to be moved to the next.
-            let most = self.clustering.rows_left(self.rows).map_or(step, |left| left.min(step));
+            let most = self.clustering.rows_left(&Rows(self)).map_or(step, |left| left.min(step));
             let part = start..rows.min(start + most);
             start = part.end;
             for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
