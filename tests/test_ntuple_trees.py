@@ -101,9 +101,9 @@ def test_projected_fields_take_no_values(tmp_path: Path) -> None:
         file["t"] = {"x": ak.Array([[1.0, 2.0], [], [3.0]])}
     sapwood.rewrite(old, new, to="rntuple")
     with sapwood.update(new) as file, file.append("t") as ntuple:
-        with pytest.raises(sapwood.errors.MismatchError, match="'nx' shows values of another field"):
+        with pytest.raises(sapwood.errors.MismatchError, match='"nx" shows values of another field'):
             ntuple.extend({"x": [[4.0]], "nx": [1]})
-        with pytest.raises(sapwood.errors.ExistsError, match="a field 'nx' already"):
+        with pytest.raises(sapwood.errors.ExistsError, match='a field "nx" already'):
             ntuple.add_fields({"nx": "i4"})
         ntuple.add_fields({"late": "i4"})
         ntuple.extend({"x": [[4.0]], "late": [7]})

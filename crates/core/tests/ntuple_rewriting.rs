@@ -10,8 +10,11 @@ use sapwood::column::{Field, Kind, ListOf, Number};
 use sapwood::io::{MemorySink, MemoryStore};
 use sapwood::ntuple::{NTuple, columns};
 use sapwood::read::{Column, Selection};
-use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, NTupleRewrite, Order, Pages, WriteOptions};
+use sapwood::write::{
+    FieldSpec, FileWriter, NTupleOptions, NTupleRewrite, Order, Pages, Rewrite, Type, Unsupported, WriteOptions,
+};
 use sapwood::{ErrorKind, File, OpenOptions, Session};
+use sapwood_testkit::{Scratch, scratch};
 
 const ROWS: usize = 2_000;
 
@@ -263,7 +266,7 @@ fn payloads_larger_than_a_record_go_into_several() {
 
 #[test]
 fn what_is_removed_or_replaced_makes_room() {
-    let path = sapwood_testkit::scratch("ntuple-room.root");
+    let path = scratch("ntuple-room.root");
     let write = |file: &mut FileWriter, name: &str| {
         let fields = all().into_iter().map(|(name, column)| FieldSpec::new(name, column.kind.clone())).collect();
         let options = NTupleOptions { cluster_entries: Some(170), ..NTupleOptions::default() };
@@ -363,4 +366,51 @@ fn objects_take_the_place_of_pointers() {
         assert_eq!(best.buffer(*tags)[..], [0, 255, 0]);
         assert!(matches!(&of[..], [Kind::Record { class, .. }] if &**class == "Hit"), "{}", best.kind);
     }
+}
+
+/// Lists of records without a class, and lists of numbers with a projected field of their lengths, which has the name
+/// that the counter of the records has in a tree.
+fn with_projected_length(name: &str) -> Scratch {
+    let at = scratch(name);
+    let plain = Kind::Number { buffer: 0, number: Number::F32 };
+    let member = Field { name: "pt".into(), kind: plain.clone(), base: false };
+    let record = Kind::Record { class: "".into(), fields: vec![member] };
+    let list = |item| Kind::List { offsets: 1, of: ListOf::Sequence, item: Box::new(item) };
+    let counted = FieldSpec::new("Muon", list(plain)).with_counter("nJet");
+    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+    let fields = vec![FieldSpec::new("Jet", list(record)), counted];
+    file.ntuple("t", fields, NTupleOptions::default()).unwrap().close().unwrap();
+    file.close().unwrap();
+    at
+}
+
+#[test]
+fn lengths_of_other_lists_are_not_taken_for_the_counter_of_a_collection() {
+    let at = with_projected_length("ntuple-lengths.root");
+    let to = scratch("ntuple-lengths-tree.root");
+    let from = File::open(&at).unwrap();
+    let mut file = FileWriter::recreate(&to, WriteOptions::default()).unwrap();
+    let notes = file.rewrite_as_tree(&from, "t", "t", &Rewrite::default(), Unsupported::Refuse).unwrap();
+    file.close().unwrap();
+    assert!(notes.iter().any(|note| note.contains("\"nJet\" is left out: another branch has its name")), "{notes:?}");
+    let tree = File::open(&to).unwrap().tree("t").unwrap();
+    let names: Vec<&str> = tree.branches().iter().map(|branch| &*branch.name).collect();
+    assert_eq!(names, ["nJet", "Jet_pt", "Muon"]);
+}
+
+#[test]
+fn added_fields_have_no_name_of_a_projected_field() {
+    let at = with_projected_length("ntuple-projected.root");
+    let plain = |name: &str| FieldSpec::new(name, Kind::Number { buffer: 0, number: Number::I32 });
+    let mut file = FileWriter::update(&at, WriteOptions::default()).unwrap();
+    let mut ntuple = file.append_ntuple("t", NTupleOptions::default()).unwrap();
+    assert_eq!(ntuple.add_fields(vec![plain("nJet")]).unwrap_err().kind(), ErrorKind::Exists);
+    let floats = Type::vector(Type::Number(Number::F32));
+    let late = FieldSpec::of_type("late", &floats).unwrap().with_counter("nLate");
+    ntuple.add_fields(vec![late]).unwrap();
+    assert_eq!(ntuple.add_fields(vec![plain("nLate")]).unwrap_err().kind(), ErrorKind::Exists);
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    let read = File::open(&at).unwrap().ntuple("t").unwrap();
+    assert_eq!(read.field("nLate").unwrap().source, Some(read.field("late").unwrap().id));
 }

@@ -7,15 +7,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use sapwood::codec::Compression;
-use sapwood::column::{Field, Kind, ListOf, Number};
+use sapwood::column::{Kind, Number};
 use sapwood::inspect::verify::Severity;
 use sapwood::io::{Flow, MemoryStore, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
 use sapwood::write::{
-    BranchSpec, FieldSpec, FileWriter, Format, NTupleOptions, NTupleRewrite, Pages, Remake, Rewrite, TreeOptions, Type,
-    Unsupported, Values, WriteOptions, recover,
+    BranchSpec, FieldSpec, FileWriter, Format, NTupleOptions, NTupleRewrite, Pages, Remake, TreeOptions, Unsupported,
+    Values, WriteOptions, recover,
 };
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
@@ -259,7 +259,7 @@ fn lists(counts: &[i64]) -> Column {
     let offsets: Vec<u8> = ends.into_iter().flat_map(i64::to_ne_bytes).collect();
     let kind = Kind::List {
         offsets: 0,
-        of: ListOf::Sequence,
+        of: sapwood::column::ListOf::Sequence,
         item: Box::new(Kind::Number { buffer: 1, number: Number::I16 }),
     };
     let items: Vec<u8> = items.into_iter().flat_map(i16::to_ne_bytes).collect();
@@ -579,50 +579,4 @@ fn a_whole_file_is_rewritten_with_rntuples() {
     let how = Remake { trees: Some(vec!["a/t".to_owned()]), ..Remake::default() };
     assert_eq!(rewritten(&how).unwrap()[1].after.clusters, 2);
     check(&new, "n", "n", 9, 2);
-}
-
-/// Lists of records without a class, and lists of numbers with a projected field of their lengths, which has the name
-/// that the counter of the records has in a tree.
-fn with_projected_length(name: &str) -> Scratch {
-    let at = scratch(name);
-    let plain = Kind::Number { buffer: 0, number: Number::F32 };
-    let member = Field { name: "pt".into(), kind: plain.clone(), base: false };
-    let record = Kind::Record { class: "".into(), fields: vec![member] };
-    let list = |item| Kind::List { offsets: 1, of: ListOf::Sequence, item: Box::new(item) };
-    let counted = FieldSpec::new("Muon", list(plain)).with_counter("nJet");
-    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
-    let fields = vec![FieldSpec::new("Jet", list(record)), counted];
-    file.ntuple("t", fields, NTupleOptions::default()).unwrap().close().unwrap();
-    file.close().unwrap();
-    at
-}
-
-#[test]
-fn lengths_of_other_lists_are_not_taken_for_the_counter_of_a_collection() {
-    let at = with_projected_length("ntuple-lengths.root");
-    let to = scratch("ntuple-lengths-tree.root");
-    let from = File::open(&at).unwrap();
-    let mut file = FileWriter::recreate(&to, WriteOptions::default()).unwrap();
-    let notes = file.rewrite_as_tree(&from, "t", "t", &Rewrite::default(), Unsupported::Refuse).unwrap();
-    file.close().unwrap();
-    assert!(notes.iter().any(|note| note.contains("\"nJet\" is left out: another branch has its name")), "{notes:?}");
-    let tree = File::open(&to).unwrap().tree("t").unwrap();
-    let names: Vec<&str> = tree.branches().iter().map(|branch| &*branch.name).collect();
-    assert_eq!(names, ["nJet", "Jet_pt", "Muon"]);
-}
-
-#[test]
-fn added_fields_have_no_name_of_a_projected_field() {
-    let at = with_projected_length("ntuple-projected.root");
-    let mut file = FileWriter::update(&at, WriteOptions::default()).unwrap();
-    let mut ntuple = file.append_ntuple("t", NTupleOptions::default()).unwrap();
-    assert_eq!(ntuple.add_fields(vec![number("nJet")]).unwrap_err().kind(), ErrorKind::Exists);
-    let floats = Type::vector(Type::Number(Number::F32));
-    let late = FieldSpec::of_type("late", &floats).unwrap().with_counter("nLate");
-    ntuple.add_fields(vec![late]).unwrap();
-    assert_eq!(ntuple.add_fields(vec![number("nLate")]).unwrap_err().kind(), ErrorKind::Exists);
-    ntuple.close().unwrap();
-    file.close().unwrap();
-    let read = File::open(&at).unwrap().ntuple("t").unwrap();
-    assert_eq!(read.field("nLate").unwrap().source, Some(read.field("late").unwrap().id));
 }

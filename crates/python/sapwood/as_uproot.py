@@ -237,6 +237,7 @@ _MODULES: dict[str, dict[str, Any]] = {
         "AsStridedObjects": interpretation.AsStridedObjects,
     },
     "interpretation.strings": {"AsStrings": interpretation.AsStrings},
+    "model": {"DispatchByVersion": _DispatchByVersion},
     "models": {},
     "models.RNTuple": {"Model_ROOT_3a3a_RNTuple": NTuple, "RField": Field},
     "models.TObjString": {"Model_TObjString": sapwood.classes.get("TObjString", str)},
@@ -297,7 +298,6 @@ def _install() -> types.ModuleType:
         made[name] = _made(name, bases.get(name), _MODULES.get(name, {}))
         above, _, last = name.rpartition(".")
         setattr(made[above], last, made[name])
-    made["model"].__dict__["DispatchByVersion"] = _DispatchByVersion
     compat_kwargs.stands_for_uproot = True
     sys.modules.update({f"uproot.{name}" if name else "uproot": module for name, module in made.items()})
     return uproot

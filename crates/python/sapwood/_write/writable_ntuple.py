@@ -13,7 +13,7 @@ from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
 from sapwood._write.parallel_tree import check_number
 from sapwood.compression import as_compression, of_names
-from sapwood.errors import ExistsError, MismatchError, SapwoodError
+from sapwood.errors import MismatchError, SapwoodError
 
 if TYPE_CHECKING:
     from sapwood.writing import WritableFile
@@ -34,8 +34,6 @@ class WritableNTuple:
     def __init__(self, core: Any, kinds: dict[str, fields.Kind], name: str) -> None:
         self._core = core
         self._kinds = kinds
-        self._views: frozenset[str] = frozenset()
-        """Fields that show values of others, and take none."""
         self.name = name
         """Its name in the file."""
         self._entries = 0
@@ -69,10 +67,6 @@ class WritableNTuple:
 
     def _extend(self, columns: Mapping[str, Any]) -> None:
         given, rows = [], 0
-        view = next((name for name in columns if name in self._views), None)
-        if view is not None:
-            words = f"the field {view!r} shows values of another field, and takes none: leave it out"
-            raise MismatchError(f"{words} (object {self.name})")
         for name, column in columns.items():
             kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
             given.append((name, kind, rows, buffers))
@@ -114,9 +108,6 @@ class WritableNTuple:
             kinds = {str(name): fields.of_type(str(name), kind) for name, kind in field_types.items()}
         else:
             raise MismatchError(f"types of fields were expected, and {shown(field_types)} was given")
-        twice = next((name for name in kinds if name in self._views), None)
-        if twice is not None:
-            raise ExistsError(f"the RNTuple has a field {twice!r} already (object {self.name})")
         general, own = of_names(compression, {name: () for name in kinds}) if compression else (None, {})
         self._core.add_fields([(name, kind, own.get(name, general)) for name, kind in kinds.items()])
         self._kinds |= kinds
@@ -370,7 +361,6 @@ def there(
     cluster, page = (None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes))
     core = file._core.append_ntuple(path, setting, cluster, page, -auto_save or NEVER)
     ntuple = WritableNTuple(core, dict(core.fields()), path)
-    ntuple._views = frozenset(file._reopen()[path].keys(recursive=False)).difference(ntuple._kinds)
     file._take(ntuple)
     return ntuple
 

@@ -457,6 +457,10 @@ impl NTupleWriter {
 
     /// The error of a name that no field has.
     fn unknown(&self, name: &str) -> Error {
+        if self.layout.projected.iter().any(|projected| **projected == *name) {
+            let words = format!("the field {name:?} shows values of another field, and takes none: leave it out");
+            return Error::mismatch(words);
+        }
         let mut near: Vec<_> =
             self.layout.fields.iter().map(|field| (distance(name, &field.name), &field.name)).collect();
         near.sort();

@@ -126,15 +126,14 @@ impl<'a> Branches<'a> {
         outcome
     }
 
-    /// Whether a branch counts the items of these lists and has the name of this field.
-    pub(crate) fn has_counter(&self, field: &str, lists: Option<usize>) -> bool {
-        let counted = self.counted.get(&branch_name(field));
-        lists.is_some() && counted.copied() == lists && self.names.contains(&branch_name(field))
-    }
-
-    /// Whether another branch has the name of this field.
+    /// Whether a branch has the name of this field.
     pub(crate) fn has(&self, field: &str) -> bool {
         self.names.contains(&branch_name(field))
+    }
+
+    /// Whether the branch of that name counts the items of these lists.
+    pub(crate) fn counts(&self, field: &str, lists: usize) -> bool {
+        self.counted.get(&branch_name(field)) == Some(&lists)
     }
 
     fn walk(&mut self, field: &Field, kind: &Kind, name: String, way: Way) -> Result<()> {

@@ -26,8 +26,8 @@ impl FileWriter {
     /// of its values. A split object is one field of its class, and objects take the place of pointers to them. Counted
     /// arrays become lists, and their counters become projected fields, which take no space. The fields
     /// that `how` names are branches. Returns what differs from the tree: names that RNTuples do not allow, branches
-    /// that were left out, and split objects whose sub-branches became fields of their own, since the file does not
-    /// tell their class.
+    /// that were left out, and split objects whose sub-branches became fields of their own, because the file does
+    /// not describe their class.
     ///
     /// # Errors
     ///
@@ -71,18 +71,12 @@ impl FileWriter {
         let counters = counters(&tree);
         let mut plan =
             Plan { tree: &tree, how, unsupported, notes: &mut notes, used: HashSet::new(), made: Vec::new() };
-        let is_kept = |id: BranchId| tree.branches().get(id).is_some_and(|branch| kept.contains(&branch.name));
-        for branch in tree.top().iter().filter(|id| is_kept(**id)).filter_map(|&id| tree.branches().get(id)) {
-            let id = branch.id;
-            if !counters.contains(&id) {
-                plan.add(branch).map_err(within)?;
-            }
-        }
-        let counters = tree.top().iter().filter(|id| counters.contains(id) && is_kept(**id));
-        counters
-            .filter_map(|&id| tree.branches().get(id))
-            .try_for_each(|counter| plan.count(counter))
-            .map_err(within)?;
+        let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+        let top = top.filter(|branch| kept.contains(&branch.name));
+        // The lists that a counter counts are known before it.
+        let (counting, others): (Vec<&Branch>, Vec<&Branch>) = top.partition(|branch| counters.contains(&branch.id));
+        others.into_iter().try_for_each(|branch| plan.add(branch)).map_err(within)?;
+        counting.into_iter().try_for_each(|branch| plan.count(branch)).map_err(within)?;
         let made = plan.made;
         let lacks = [
             (prune::has_index(&tree), "index (TTreeIndex)"),

@@ -130,12 +130,12 @@ impl Plan {
             top().filter(|field| is_kept(&field.name)).partition(|field| field.source.is_some());
         let (lengths, views): (Vec<&Field>, Vec<&Field>) = views.into_iter().partition(is_length);
         for field in stored.into_iter().chain(lengths) {
-            if field.source.is_some() && branches.has_counter(&field.name, field.source) {
-                continue;
-            }
-            if field.source.is_some() && branches.has(&field.name) {
-                let words = "another branch has its name";
-                self.notes.push(format!("field {:?} is left out: {words}", field.name));
+            if let Some(lists) = field.source
+                && branches.has(&field.name)
+            {
+                if !branches.counts(&field.name, lists) {
+                    self.notes.push(format!("field {:?} is left out: another branch has its name", field.name));
+                }
                 continue;
             }
             let added = ntuple.kind(field.id).and_then(|kind| branches.add(field, &kind).map_err(|e| ntuple.place(e)));
