@@ -421,7 +421,7 @@ def test_objects_keep_their_bytes() -> None:
     frame = {"x": [1, 2], "y": [3, 4], "x_errors": [1, 2]}
     made.append(objects.as_TGraph(frame, title="p", minY=0, maxY=5)._identity.draft())
     found = hashlib.sha256(b"".join(draft.encoded(70) for draft in made)).hexdigest()
-    assert found == "27988b1a511d3c55eb923a8b6fb2589c4632dc6f202d4f6d9e8e8f2a4db73703"
+    assert found == "ee0d20c4137fdd009893434c523ba7b8a2fbc8dc522be3d588ccc9c295ef459f"
 
 
 def test_parts_of_objects_are_no_objects(written: Path) -> None:
