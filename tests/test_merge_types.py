@@ -74,7 +74,7 @@ def test_narrower_numbers_become_wider(tmp_path: Path, compression: str) -> None
     tree = merged.trees["t"]
     assert tree.level == "re-encode" and tree.entries == 2457 and tree.reencoded["num_baskets"] > 0
     assert tree.copied["num_baskets"] > 0 or compression != "keep"
-    assert "t/x is widened: " + f"{inputs[1]} has float32, the first tree has float64" in merged.notices
+    assert f"t/x is widened from float32 in {inputs[1]} to float64" in merged.notices
     answers = root(READ, *inputs, out)
     wanted = sum((rows for rows, _ in answers[:-1]), [])
     assert answers[-1][0] == wanted
@@ -94,27 +94,111 @@ def test_narrower_numbers_become_wider(tmp_path: Path, compression: str) -> None
     )
 
 
-def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
-    def written(name: str, kind: str, values: Any = (1, 2)) -> Path:
-        with sapwood.recreate(tmp_path / f"{name}.root") as file:
-            file.mktree("t", {"x": kind}).extend({"x": np.asarray(values)})
-        return tmp_path / f"{name}.root"
+def written(path: Path, kind: str, values: Any = (1, 2)) -> Path:
+    with sapwood.recreate(path) as file:
+        file.mktree("t", {"x": kind}).extend({"x": np.asarray(values)})
+    return path
 
-    out = tmp_path / "out.root"
-    hint = "narrower numbers are widened where a wider one comes first"
-    for first, second, is_turned in [
-        ("i4", "i8", True), ("f4", "f8", True), ("i8", "f8", False), ("u8", "i8", False), ("f4", "i4", False),
-        ("u4", "i4", False), ("u2", "i4", True),
+
+def test_a_type_holds_the_numbers_of_all_inputs(tmp_path: Path) -> None:
+    outputs: dict[Path, tuple[list[float], str]] = {}
+    limits: dict[str, list[Any]] = {"f4": [1.5, -3.4e38], "f8": [1e-300, 5.5], "?": [True, False]}
+    for kinds, wanted in [
+        (["i4", "i8"], "int64_t"), (["f4", "f8"], "double"), (["f4", "i4"], "double"),
+        (["u4", "i4"], "int64_t"),
+        (["u2", "i4"], "int32_t"), (["i1", "u1"], "int16_t"), (["?", "u1", "i1", "u4"], "int64_t"),
+        (["i1", "i2", "u4", "f4"], "double"),
     ]:  # fmt: skip
-        inputs = [written("first", first), written("second", second)]
-        with pytest.raises(sapwood.errors.MismatchError, match=r"second\.root, object t/x") as told:
+        inputs, expected = [], []
+        for index, kind in enumerate(kinds):
+            info = np.iinfo(kind) if kind not in limits else None
+            values = limits[kind] if info is None else [int(info.min), int(info.max)]
+            inputs.append(written(tmp_path / f"{index}.root", kind, np.array(values, kind)))
+            expected += np.array(values, kind).tolist()
+        out = tmp_path / f"{'_'.join(kinds).replace('?', 'bool')}.root"
+        merged = sapwood.merge(out, inputs)
+        assert merged.trees["t"].entries == 2 * len(kinds)
+        widened = [notice for notice in merged.notices if notice.startswith("t/x is widened from ")]
+        assert len(widened) == 1 and not sapwood.verify(out), merged.notices
+        with sapwood.open(out) as file:
+            assert file["t/x"].typename == wanted, kinds
+            assert file["t/x"].array().tolist() == expected
+        title = {"int64_t": "x/L", "int32_t": "x/I", "int16_t": "x/S", "double": "x/D"}[wanted]
+        outputs[out] = [float(value) for value in expected], title
+    assert root(VALUES, *outputs) == [list(wanted) for wanted in outputs.values()]
+
+
+VALUES = """
+def of(path):
+    file = ROOT.TFile.Open(path)
+    tree = file.Get("t")
+    values = [float(value) for value in ROOT.RDataFrame(tree).AsNumpy(["x"])["x"]]
+    assert values == [float(entry.x) for entry in tree]
+    return [values, tree.GetBranch("x").GetTitle()]
+answer([of(path) for path in sys.argv[1:]])
+"""
+
+
+COUNTED = """
+from array import array
+def make(path, code, kind, wide):
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("t", "lists")
+    n, y, z = array(kind, [0]), array("d" if wide else "f", [0] * 300), array("i", [0] * 300)
+    # The leaf that counts comes after a list, and so is defined in that.
+    tree.Branch("n", n, f"n/{code}")
+    tree.Branch("y", y, f"y[n]/{'D' if wide else 'F'}")
+    tree.Branch("z", z, "z[n]/I")
+    tree.SetAutoFlush(3)
+    for length in (0, 3, 120, 1, 100 if kind in "bB" else 200):
+        n[0] = length
+        for item in range(length):
+            y[item], z[item] = item + 0.5, length
+        tree.Fill()
+    tree.Write()
+    file.Close()
+for number, argument in enumerate(sys.argv[1:]):
+    path, code, kind = argument.rsplit("|", 2)
+    make(path, code, kind, number == 1)
+answer(0)
+"""
+
+
+@pytest.mark.parametrize(("codes", "counter"), [
+    (["B|b", "b|B"], "int16_t"), (["b|B", "B|b"], "int16_t"), (["S|h", "s|H"], "int32_t"),
+    (["b|B", "I|i", "B|b"], "int32_t"), (["s|H", "l|L"], "uint64_t"),
+])  # fmt: skip
+def test_counters_of_every_sign_and_width_are_merged(tmp_path: Path, codes: list[str], counter: str) -> None:
+    inputs = [tmp_path / f"{index}.root" for index in range(len(codes))]
+    root(COUNTED, *[f"{path}|{code}" for path, code in zip(inputs, codes)])
+    out = tmp_path / "out.root"
+    sapwood.merge(out, inputs)
+    assert not sapwood.verify(out)
+    apart = [sapwood.open(path)["t"].arrays(["y", "z"]).to_list() for path in inputs]
+    with sapwood.open(out) as file:
+        assert file["t/n"].typename == counter and file["t/y"].typename == "double[]"
+        assert file["t"].arrays(["y", "z"]).to_list() == sum(apart, [])
+    assert root(LISTS, out) == [entry["y"] for entry in sum(apart, [])]
+
+
+def test_wider_types_need_an_output_that_begins_new(tmp_path: Path) -> None:
+    narrow, wide = written(tmp_path / "narrow.root", "i4"), written(tmp_path / "wide.root", "i8")
+    out = written(tmp_path / "out.root", "i4")
+    before = out.read_bytes()
+    with pytest.raises(sapwood.errors.MismatchError, match=r"wide\.root, object t/x") as error:
+        sapwood.merge(out, [narrow, wide], append=True)
+    assert "narrower numbers are widened if a wider one comes first" in str(error.value)
+    assert out.read_bytes() == before
+
+
+def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out.root"
+    for first, second in [("i8", "f8"), ("u8", "i8"), ("f8", "u8")]:
+        inputs = [written(tmp_path / "first.root", first), written(tmp_path / "second.root", second)]
+        with pytest.raises(sapwood.errors.MismatchError, match=r"second\.root, object t/x") as error:
             sapwood.merge(out, inputs)
-        assert (hint in str(told.value)) == is_turned, told.value
+        assert "if a wider one comes first" not in str(error.value)
         assert not out.exists()
-        if is_turned:
-            sapwood.merge(out, inputs[::-1])
-            assert sapwood.open(out)["t/x"].array().tolist() == [1, 2, 1, 2]
-            out.unlink()
 
 
 LISTS = """

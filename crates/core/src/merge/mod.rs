@@ -27,7 +27,7 @@ use crate::file::File;
 use crate::io::{AtomicFile, Flow, LocalFile};
 use crate::session::Session;
 use crate::write::{Baskets, FileWriter, Remake, TreeOptions, WriteOptions};
-use output::Running;
+use output::{Running, WiderBranches};
 
 /// How files are merged.
 ///
@@ -163,8 +163,9 @@ impl Merge {
     /// called for each finished one, and may stop the merge.
     ///
     /// The first tree of a path decides the branches and their types. Branches that only later trees have are skipped,
-    /// and plain branches whose numbers are narrower in others are widened, with a notice; an input without a branch,
-    /// or with one of another type, cannot be merged.
+    /// and plain branches whose numbers have another type in others get one that holds all values, with a notice (in a
+    /// file that is appended to, only narrower numbers are widened); an input without a branch, or with one of another
+    /// type, cannot be merged.
     ///
     /// The output gets its name only once it is complete; an output that is appended to is unchanged until then.
     ///
@@ -193,7 +194,12 @@ impl Merge {
         }
         let target = Target::of(output);
         let writer = FileWriter::update(output, self.options(None))?;
-        let mut merged = self.join(inputs, open, &target, watch, |_| Ok(writer))?;
+        // Existing trees keep their types: the file is not begun again.
+        let mut writer = Some(writer);
+        let mut create = |_| writer.take().ok_or_else(|| Error::internal("the output was begun twice"));
+        let none = WiderBranches::new();
+        let merged = self.join_as(inputs, open, &target, watch, &mut create, &none, None)?;
+        let mut merged = merged.ok_or_else(|| Error::internal("a merge has no outcome"))?;
         merged.output_bytes = output.metadata().map_err(|error| named(error.into()))?.len();
         Ok(self.finished(merged, inputs, began))
     }
@@ -272,16 +278,45 @@ impl Merge {
         }
     }
 
-    /// Merges into the file that `create` returns once the first input, and with it the compression, is known.
+    /// Merges into the file that `create` returns once the first input, and with it the compression, is known. Begins
+    /// again with wider types if those of the first tree cannot hold all numbers.
     fn join(
         &self,
         inputs: &[String],
         open: &Open<'_>,
         target: &Target,
         watch: &mut dyn FnMut(Progress) -> Flow,
-        create: impl FnOnce(Option<Compression>) -> Result<FileWriter>,
+        mut create: impl FnMut(Option<Compression>) -> Result<FileWriter>,
     ) -> Result<Merged> {
-        let mut create = Some(create);
+        /// Files that change while they are merged could need more and more.
+        const MAX_STARTS: usize = 4;
+        let mut wider = WiderBranches::new();
+        for _ in 1..MAX_STARTS {
+            let mut needed = WiderBranches::new();
+            if let Some(merged) = self.join_as(inputs, open, target, watch, &mut create, &wider, Some(&mut needed))? {
+                return Ok(merged);
+            }
+            for (path, branches) in needed {
+                branches.into_iter().for_each(|branch| output::widen(&mut wider, &path, branch));
+            }
+        }
+        let merged = self.join_as(inputs, open, target, watch, &mut create, &wider, None)?;
+        merged.ok_or_else(|| Error::internal("a merge has no outcome"))
+    }
+
+    /// Merges into branches of which some get wider types. Returns nothing if others need
+    /// them, too, and puts these into `needed`.
+    #[expect(clippy::too_many_arguments, reason = "those of join, and its state")]
+    fn join_as(
+        &self,
+        inputs: &[String],
+        open: &Open<'_>,
+        target: &Target,
+        watch: &mut dyn FnMut(Progress) -> Flow,
+        create: &mut dyn FnMut(Option<Compression>) -> Result<FileWriter>,
+        wider: &WiderBranches,
+        mut needed: Option<&mut WiderBranches>,
+    ) -> Result<Option<Merged>> {
         let mut running: Option<Running> = None;
         let mut merged = Merged::default();
         let prepare = |index: usize| {
@@ -303,14 +338,12 @@ impl Merge {
                                 Packing::As(compression) => Some(compression),
                                 Packing::Keep | Packing::First => first,
                             };
-                            let Some(create) = create.take() else {
-                                return Err(Error::mismatch("the output was begun twice"));
-                            };
                             let again = if self.packing == Packing::Keep { None } else { wanted };
-                            running.insert(Running::new(create(self.objects.or(wanted))?, again))
+                            let writer = create(self.objects.or(wanted))?;
+                            running.insert(Running::new(writer, again, wider.clone()))
                         }
                     };
-                    running.add(input, self.skips, &mut merged)
+                    running.add(input, self.skips, needed.as_deref_mut(), &mut merged)
                 }
                 Err(error) => Err(error),
             };
@@ -333,6 +366,10 @@ impl Merge {
             let (name, error) = merged.skipped.pop().unwrap_or_else(|| (String::new(), Error::mismatch("no inputs")));
             return Err(Error::mismatch("no input can be merged").in_file(name).because(error));
         };
+        if outcome.is_ok() && needed.is_some_and(|needed| !needed.is_empty()) {
+            running.abandon()?;
+            return Ok(None);
+        }
         let outcome = outcome.and_then(|()| match &self.listed {
             Some(listed) => listed.check(running.listed(), &mut merged.notices),
             None => Ok(()),
@@ -345,7 +382,7 @@ impl Merge {
                 return Err(error);
             }
         }
-        Ok(merged)
+        Ok(Some(merged))
     }
 
     /// Merges into an intermediate file, then rewrites its trees into new clusters.

@@ -14,7 +14,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
-use crate::write::{BranchMatches, Checkpoint, FileWriter, GrowingTree, Notes, TreeIndex, Widening};
+use crate::write::{BranchMatches, Checkpoint, FileWriter, GrowingTree, Notes, TreeIndex, Widening, WiderBranch};
 
 /// The output and its state.
 pub(super) struct Running {
@@ -34,6 +34,21 @@ pub(super) struct Running {
     left_out: HashSet<String>,
     /// Those that were widened.
     widened: HashSet<String>,
+    /// Branches that get wider types than the first tree of their path has.
+    wider: WiderBranches,
+}
+
+/// Branches that need wider types than the first tree has, by the path of the tree.
+pub(super) type WiderBranches = HashMap<String, Vec<WiderBranch>>;
+
+/// Adds a branch to those that need a wider type, or widens it once more.
+pub(super) fn widen(all: &mut WiderBranches, path: &str, wider: WiderBranch) {
+    let of_tree = all.entry(path.to_owned()).or_default();
+    match of_tree.iter_mut().find(|known| known.id == wider.id) {
+        // Without a common type, the next comparison is an error.
+        Some(known) => known.number = Widening::common(known.number, wider.number).unwrap_or(wider.number),
+        None => of_tree.push(wider),
+    }
 }
 
 /// The meaning of a path of the output: the same for all inputs.
@@ -89,7 +104,7 @@ struct Growing {
 }
 
 impl Running {
-    pub(super) fn new(writer: FileWriter, again: Option<Compression>) -> Self {
+    pub(super) fn new(writer: FileWriter, again: Option<Compression>, wider: WiderBranches) -> Self {
         Self {
             writer,
             again,
@@ -102,6 +117,7 @@ impl Running {
             listed: HashSet::new(),
             left_out: HashSet::new(),
             widened: HashSet::new(),
+            wider,
         }
     }
 
@@ -110,8 +126,16 @@ impl Running {
         &self.listed
     }
 
-    /// Adds an input. If that fails and others follow, the output is unchanged.
-    pub(super) fn add(&mut self, mut input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
+    /// Adds an input. If that fails and others follow, the output is unchanged. Branches whose types are too narrow for
+    /// the input are put into `needed`: once there are any, inputs are only compared. Without `needed` they are an
+    /// error.
+    pub(super) fn add(
+        &mut self,
+        mut input: Input,
+        skips: bool,
+        mut needed: Option<&mut WiderBranches>,
+        merged: &mut Merged,
+    ) -> Result<()> {
         let file = input.file.clone();
         let known = self.trees.len();
         // Compare all trees before writing any of them.
@@ -138,7 +162,14 @@ impl Running {
                 let mut found = Notes::default();
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
-                matches.push((index, growing.joined.match_branches(tree, &mut found).map_err(within)?));
+                let matched = growing.joined.match_branches(tree, &mut found).map_err(within)?;
+                for wider in found.wider.drain(..) {
+                    match &mut needed {
+                        Some(needed) => widen(needed, &path, wider),
+                        None => return Err(within(wider.error())),
+                    }
+                }
+                matches.push((index, matched));
                 // Most trees have none, and need not be read as they are for that.
                 let has_index = matches!(tree.object.member("fTreeIndex"), Ok(Value::Object(_)));
                 indices.push(match has_index && growing.joined.wants_index() {
@@ -149,6 +180,9 @@ impl Running {
             }
             Ok(())
         })();
+        if needed.is_some_and(|needed| !needed.is_empty()) {
+            return Ok(());
+        }
         let outcome = outcome.and_then(|()| self.ntuples.compare(&mut self.writer, &mut input, &mut added));
         let mut empty = Vec::new();
         for (index, before) in &replaced {
@@ -211,8 +245,9 @@ impl Running {
             for (branch, widening) in found.widened {
                 let branch = format!("{path}/{branch}");
                 if self.widened.insert(branch.clone()) {
-                    let (name, Widening { from, to, .. }) = (&file.identity().name, widening);
-                    merged.notices.push(format!("{branch} is widened: {name} has {from}, the first tree has {to}"));
+                    let Widening { from, to, .. } = widening;
+                    let name = &file.identity().name;
+                    merged.notices.push(format!("{branch} is widened from {from} in {name} to {to}"));
                 }
             }
             for branch in found.left_out {
@@ -249,7 +284,8 @@ impl Running {
         Ok(match (has_branches, is_bare) {
             (true, true) => GivesWay::Input,
             (false, false) => {
-                let joined = self.writer.join(&input.file, &place.key, &place.folder, self.again)?;
+                let wider = self.wider.get(&place.path()).map_or(&[][..], Vec::as_slice);
+                let joined = self.writer.join(&input.file, &place.key, &place.folder, self.again, wider)?;
                 let growing = self.trees.get_mut(index).ok_or_else(lost)?;
                 let joined = joined.replacing(&growing.joined);
                 GivesWay::Output(Box::new(std::mem::replace(&mut growing.joined, joined)))
@@ -269,7 +305,8 @@ impl Running {
                 if self.trees.is_empty() {
                     self.writer.follow_rules(&input.file)?;
                 }
-                self.writer.join(&input.file, &place.key, &place.folder, self.again)?
+                let wider = self.wider.get(path).map_or(&[][..], Vec::as_slice);
+                self.writer.join(&input.file, &place.key, &place.folder, self.again, wider)?
             }
         };
         self.trees.push(Growing { joined, report: MergedTree::new(path.to_owned()) });

@@ -49,7 +49,7 @@ pub use page::field::FieldSpec;
 pub(crate) use page::typed::members_of;
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
-pub(crate) use rewrite::compatibility::Notes;
+pub(crate) use rewrite::compatibility::{Notes, WiderBranch};
 pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
 pub(crate) use rewrite::concat_ntuple::{GrowingNTuple, NTupleCheckpoint};
 pub(crate) use rewrite::entries_of_cluster;

@@ -309,17 +309,7 @@ impl BranchSpec {
             (Some(Number::F32), Some(_)) => 'f',
             (Some(Number::F64), Some(_)) => 'd',
             (None, _) => 'C',
-            (Some(Number::Bool), _) => 'O',
-            (Some(Number::I8), _) => 'B',
-            (Some(Number::U8), _) => 'b',
-            (Some(Number::I16), _) => 'S',
-            (Some(Number::U16), _) => 's',
-            (Some(Number::I32), _) => 'I',
-            (Some(Number::U32), _) => 'i',
-            (Some(Number::I64), _) => 'L',
-            (Some(Number::U64), _) => 'l',
-            (Some(Number::F32), None) => 'F',
-            (Some(Number::F64), None) => 'D',
+            (Some(number), _) => plain_leaf(number).1,
         }
     }
 
@@ -330,15 +320,9 @@ impl BranchSpec {
         }
         match self.number_type() {
             None => "TLeafC",
-            Some(Number::Bool) => "TLeafO",
-            Some(Number::I8 | Number::U8) => "TLeafB",
-            Some(Number::I16 | Number::U16) => "TLeafS",
-            Some(Number::I32 | Number::U32) => "TLeafI",
-            Some(Number::I64 | Number::U64) => "TLeafL",
             Some(Number::F32) if self.packing.is_some() => "TLeafF16",
             Some(Number::F64) if self.packing.is_some() => "TLeafD32",
-            Some(Number::F32) => "TLeafF",
-            Some(Number::F64) => "TLeafD",
+            Some(number) => plain_leaf(number).0,
         }
     }
 
@@ -410,4 +394,21 @@ pub(crate) fn most_items(number: Number) -> Option<u64> {
         // No branch allows more per entry.
         Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
     })
+}
+
+/// The class of a leaf of numbers that are not packed, and the letter of their type in titles.
+pub(crate) fn plain_leaf(number: Number) -> (&'static str, char) {
+    match number {
+        Number::Bool => ("TLeafO", 'O'),
+        Number::I8 => ("TLeafB", 'B'),
+        Number::U8 => ("TLeafB", 'b'),
+        Number::I16 => ("TLeafS", 'S'),
+        Number::U16 => ("TLeafS", 's'),
+        Number::I32 => ("TLeafI", 'I'),
+        Number::U32 => ("TLeafI", 'i'),
+        Number::I64 => ("TLeafL", 'L'),
+        Number::U64 => ("TLeafL", 'l'),
+        Number::F32 => ("TLeafF", 'F'),
+        Number::F64 => ("TLeafD", 'D'),
+    }
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::read::counters;
 use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
+use crate::write::model::branch::plain_leaf;
 use crate::write::rewrite::widen::Widening;
 
 /// The branches of a tree, as far as they are compared with those of other trees.
@@ -25,6 +26,36 @@ pub(crate) struct Notes {
     pub(crate) left_out: Vec<Arc<str>>,
     /// Paths of branches whose numbers have a narrower type than in the first tree.
     pub(crate) widened: Vec<(Arc<str>, Widening)>,
+    /// Branches that hold the numbers of both trees only with a wider type than the first tree has.
+    pub(crate) wider: Vec<WiderBranch>,
+}
+
+/// A branch whose type is too narrow for the numbers of another tree.
+#[derive(Clone, Debug)]
+pub(crate) struct WiderBranch {
+    /// Its number in the first tree.
+    pub(crate) id: BranchId,
+    pub(crate) path: Arc<str>,
+    /// The type that holds the numbers of both.
+    pub(crate) number: Number,
+    /// How both differ.
+    pub(crate) words: String,
+}
+
+impl WiderBranch {
+    /// The error for an output whose branches keep their types.
+    pub(crate) fn error(&self) -> Error {
+        let hint = "narrower numbers are widened if a wider one comes first";
+        differing(&format!("{}; {hint}", self.words), &self.path)
+    }
+}
+
+/// Decides how the bytes of a branch become those of the first tree's branch.
+enum Fit {
+    Same,
+    Widened(Widening),
+    /// The first tree's type would have to be this one. The text compares both types.
+    Wider(Number, String),
 }
 
 /// A branch that those of other trees are compared with.
@@ -63,6 +94,18 @@ impl TreeSchema {
         Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
     }
 
+    /// Makes the branch have numbers of a wider type, if it has one number type and that path.
+    pub(crate) fn retype(&mut self, id: BranchId, path: &str, number: Number) -> bool {
+        let Some(known) = self.branches.get_mut(id).filter(|known| &*known.path == path) else { return false };
+        let [(leaf, _)] = &mut *known.leaves else { return false };
+        if leaf.number().is_none() {
+            return false;
+        }
+        (leaf.class, leaf.is_unsigned) = (plain_leaf(number).0.into(), number.is_unsigned());
+        leaf.len_type = number.bytes() as i32;
+        true
+    }
+
     /// For each known branch, the index of its counterpart in another tree, and whether that one's numbers have to be
     /// widened.
     ///
@@ -98,14 +141,16 @@ impl TreeSchema {
             let Some(branch) = branch(tree, theirs, place) else { continue };
             is_used[place] = true;
             next = place + 1;
-            let widening = known.compare(tree, branch).map_err(|words| {
-                Error::mismatch(format!("a branch is not like that of the first tree: {words}")).in_object(&known.path)
-            })?;
+            let fit = known.compare(tree, branch).map_err(|words| differing(&words, &known.path))?;
+            let widening = if let Fit::Widened(widening) = fit { Some(widening) } else { None };
             if let Some(found) = found.get_mut(id) {
                 *found = (branch.id, widening);
             }
             if let Some(widening) = widening {
                 notes.widened.push((Arc::clone(&known.path), widening));
+            }
+            if let Fit::Wider(number, words) = fit {
+                notes.wider.push(WiderBranch { id, path: Arc::clone(&known.path), number, words });
             }
             self.fit_list(&known.children, tree, &branch.children, notes, found)?;
         }
@@ -114,6 +159,11 @@ impl TreeSchema {
         notes.left_out.extend(unused.map(|branch| Arc::clone(&branch.path)));
         Ok(())
     }
+}
+
+/// The error for a branch that means something else than that of the first tree.
+fn differing(words: &str, path: &str) -> Error {
+    Error::mismatch(format!("a branch is not like that of the first tree: {words}")).in_object(path)
 }
 
 fn branch<'t>(tree: &'t Tree, list: &[BranchId], place: usize) -> Option<&'t Branch> {
@@ -130,11 +180,11 @@ fn program(tree: &Tree, branch: &Branch) -> Option<Arc<Program>> {
 }
 
 impl BranchSchema {
-    /// Returns how a branch differs, or whether its numbers have to be widened.
-    fn compare(&self, tree: &Tree, other: &Branch) -> Result<Option<Widening>, String> {
+    /// Returns how the bytes of a branch become those of this one, or how it differs.
+    fn compare(&self, tree: &Tree, other: &Branch) -> Result<Fit, String> {
         let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));
         match (&self.element, &other.element) {
-            (Some(ours), Some(theirs)) => return self.compare_elements(tree, other, ours, theirs).map(|()| None),
+            (Some(ours), Some(theirs)) => return self.compare_elements(tree, other, ours, theirs).map(|()| Fit::Same),
             _ if self.class != other.class => return differ("its class is", &other.class, &self.class),
             _ => {}
         }
@@ -168,18 +218,19 @@ impl BranchSchema {
                     continue;
                 }
                 if let Some(widening) = types.and_then(|(from, to)| Widening::new(from, to)) {
-                    return Ok(Some(Widening { counts: theirs.is_range, ..widening }));
+                    return Ok(Fit::Widened(Widening { counts: theirs.is_range, ..widening }));
                 }
-                let turned = types.and_then(|(from, to)| Widening::new(to, from));
-                let hint =
-                    if turned.is_some() { "; narrower numbers are widened where a wider one comes first" } else { "" };
                 let leaf =
                     if is_list { format!("the type of its leaf {} is", ours.name) } else { "its type is".to_owned() };
-                let theirs = spelled(theirs, counter(tree, theirs).as_ref());
-                return differ(&leaf, &theirs, &(spelled(ours, count.as_ref()) + hint));
+                let spelled_theirs = spelled(theirs, counter(tree, theirs).as_ref());
+                let words = format!("{leaf} {spelled_theirs} here and {} there", spelled(ours, count.as_ref()));
+                return match types.and_then(|(from, to)| Widening::common(from, to)) {
+                    Some(number) => Ok(Fit::Wider(number, words)),
+                    None => Err(words),
+                };
             }
         }
-        Ok(None)
+        Ok(Fit::Same)
     }
 
     fn compare_elements(

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::Compression;
+use crate::column::Number;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -19,9 +20,10 @@ use crate::write::file::compatible::{check, same_rules};
 use crate::write::options::{Order, TreeOptions};
 use crate::write::record::edit::{self, whole};
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::rewrite::compatibility::{Notes, TreeSchema};
+use crate::write::rewrite::compatibility::{Notes, TreeSchema, WiderBranch};
 use crate::write::rewrite::prune;
 use crate::write::rewrite::relocate::{self, Source};
+use crate::write::rewrite::retype::retype;
 use crate::write::rewrite::tree_index::TreeIndex;
 use crate::write::rewrite::whole_file::Figures;
 use crate::write::rewrite::widen::Widening;
@@ -78,13 +80,15 @@ struct BranchCheckpoint {
 pub(crate) struct BranchMatches(Vec<(BranchId, Option<Widening>)>);
 
 impl FileWriter {
-    /// Begins a tree like one of another file, without its entries, in a directory.
+    /// Begins a tree like one of another file, without its entries, in a directory. Branches in `wider`
+    /// get these types.
     pub(crate) fn join(
         &mut self,
         from: &File,
         key: &Key,
         folder: &str,
         compression: Option<Compression>,
+        wider: &[WiderBranch],
     ) -> Result<GrowingTree> {
         let tree = from.tree_at(key)?;
         let mut draft = from.draft_at(key)?;
@@ -93,6 +97,12 @@ impl FileWriter {
         prune::forget_entries(&mut draft);
         let mut joined = self.join_tree(&tree, folder, key, compression)?;
         prune::set_compression(&mut draft, &joined.written.branches);
+        let types: Vec<(BranchId, Number)> = wider
+            .iter()
+            .filter(|wider| joined.schema.retype(wider.id, &wider.path, wider.number))
+            .map(|wider| (wider.id, wider.number))
+            .collect();
+        retype(&mut draft, &types)?;
         joined.written.base =
             Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]), borders: None });
         Ok(joined)

@@ -18,6 +18,7 @@ pub(crate) mod pages;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
+pub(crate) mod retype;
 pub(crate) mod stored_layout;
 pub(crate) mod to_ntuple;
 pub(crate) mod to_tree;

@@ -40,6 +40,13 @@ impl Widening {
         keeps.then_some(Self { from, to, counts: false })
     }
 
+    /// The narrowest type that keeps all values of both; none if no number does.
+    pub(crate) fn common(one: Number, other: Number) -> Option<Number> {
+        use Number::{F32, F64, I16, I32, I64};
+        let holds = |wide: Number, narrow: Number| wide == narrow || Self::new(narrow, wide).is_some();
+        [one, other, I16, I32, F32, I64, F64].into_iter().find(|&wide| holds(wide, one) && holds(wide, other))
+    }
+
     /// Bytes of the wide type per byte of the narrow one.
     pub(crate) fn ratio(self) -> usize {
         self.to.bytes() / self.from.bytes()
@@ -153,6 +160,27 @@ mod tests {
         let mut wide = Vec::new();
         Widening::new(from, to)?.one(value, &mut wide);
         Some(wide)
+    }
+
+    #[test]
+    fn types_have_a_narrowest_one_in_common() {
+        use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        let common = [
+            ((I32, I64), Some(I64)),
+            ((I64, I32), Some(I64)),
+            ((I8, U8), Some(I16)),
+            ((U16, I16), Some(I32)),
+            ((U32, I32), Some(I64)),
+            ((U8, U16), Some(U16)),
+            ((Bool, I8), Some(I8)),
+            ((I16, F32), Some(F32)),
+            ((I32, F32), Some(F64)),
+            ((I64, F64), None),
+            ((U64, I8), None),
+        ];
+        for ((one, other), wide) in common {
+            assert_eq!((Widening::common(one, other), Widening::common(other, one)), (wide, wide), "{one} {other}");
+        }
     }
 
     #[test]
