@@ -323,13 +323,16 @@ def test_one_class_at_several_depths(library: Path, tmp_path: Path, split: int) 
     with sapwood.update(tmp_path / "deep.root") as file:
         file["tree"].extend({"one.": objects(entry)})
     assert sapwood.verify(tmp_path / "deep.root") == []
-    code = LOAD + """
+    code = (
+        LOAD
+        + """
 file = ROOT.TFile(sys.argv[2])
 tree = file.Get("tree")
 tree.GetEntry(2)
 one = getattr(tree, "one.")
 answer([one.track.q, one.track.shape.GetNbinsX(), [track.q for track in one.tracks]])
 """
+    )
     assert root(code, library, tmp_path / "deep.root") == [5, 1, [0, 1, 2]]
 
 
@@ -340,11 +343,14 @@ def test_a_tree_without_entries_takes_objects_that_its_levels_do_not_split(
     root(OTHERS, library, tmp_path, split, 0)
     with sapwood.update(tmp_path / "plain.root") as file:
         file["tree"].extend({"one.": objects([{"inner": {"x": 2.5, "n": 3}, "k": k} for k in range(2)])})
-    code = LOAD + """
+    code = (
+        LOAD
+        + """
 file = ROOT.TFile(sys.argv[2])
 tree = file.Get("tree")
 tree.GetEntry(1)
 one = getattr(tree, "one.")
 answer([one.inner.x, one.inner.n, one.k])
 """
+    )
     assert root(code, library, tmp_path / "plain.root") == [2.5, 3, 1]

@@ -184,7 +184,7 @@ def test_the_command_takes_settings_by_name(path: Path, tmp_path: Path, to: str 
         (["brotli"], "no such compression: brotli"),
         (["zstd:12"], "levels of zstd go from 0 to 11"),
         (["lz4", "zstd"], "two settings"),
-        (["d*=lz4"], "no branch \"d\\*\" to compress"),
+        (["d*=lz4"], 'no branch "d\\*" to compress'),
         (["=lz4"], "names no branch"),
     ]:
         given = [word for one in wrong for word in ("--compression", one)]

@@ -69,9 +69,7 @@ def test_fewer_bytes_than_any_one_setting_where_branches_differ(path: Path) -> N
     study = sapwood.compression_study(path, purposes=["archive"], settings=SETTINGS)
     total = study.advice["archive"]["total"]["bytes"]
     assert total <= min(trial["bytes"] for trial in study.trials)
-    by_branch = {
-        name: min(row["bytes"] for row in rows) for name, rows in study.branches.items()
-    }
+    by_branch = {name: min(row["bytes"] for row in rows) for name, rows in study.branches.items()}
     assert sum(by_branch.values()) <= total
     raw = [row["bytes"] for row in study.branches["Muon_noise"] if row["setting"] == "zlib:0"]
     assert min(raw) < 1.05 * by_branch["Muon_noise"]

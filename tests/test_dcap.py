@@ -41,9 +41,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def door(local: Path) -> Iterator[str]:
     """`dcap://` of a server (`crates/testkit/examples/dcap.rs`) with the file, without a path."""
     command = [str(rust_examples.built("dcap")), str(local)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin and process.stdout
         port = process.stdout.readline().strip()
         assert port, "the server does not run"

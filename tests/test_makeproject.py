@@ -202,8 +202,7 @@ HEADERS = {
     ),
     "a template": (
         ["Link<unsigned int>", "Obj"],
-        "template <class T> struct Link { T id; int other; };"
-        "struct Obj { Link<unsigned int> link; int z; };",
+        "template <class T> struct Link { T id; int other; };struct Obj { Link<unsigned int> link; int z; };",
         "o.link.id = 9; o.z = 1",
         "o->z + 10 * o->link.id",
         91,

@@ -104,6 +104,7 @@ def test_a_kernel_of_ipython_is_a_notebook(monkeypatch: pytest.MonkeyPatch) -> N
     assert progress.notebook() is None
     monkeypatch.setattr(ipython, "get_ipython", lambda: types.SimpleNamespace(kernel=object()))
     shown: list[Any] = []
+
     def keep(html: Any, display_id: Any) -> None:
         shown.append((html.data, display_id))
 

@@ -124,6 +124,7 @@ def test_members_of_a_dataclass_are_fields() -> None:
         time: float = -1.0
 
     assert list(read.objects(Pulse, 0, 2)) == [Pulse(0.0), Pulse(0.5)]
+
     @dataclasses.dataclass
     class Other:
         y: int
@@ -261,7 +262,7 @@ def test_errors_name_row_and_value() -> None:
         ]:
             with pytest.raises(sapwood.errors.MismatchError, match=words):
                 ntuple.extend({**good, name: values})
-        with pytest.raises(sapwood.errors.NotFoundError, match="no field \"rum\"; nearest: \"run\""):
+        with pytest.raises(sapwood.errors.NotFoundError, match='no field "rum"; nearest: "run"'):
             ntuple.extend({**good, "rum": [1, 2, 3]})
         ntuple.extend(good)
         assert ntuple.num_entries == 3

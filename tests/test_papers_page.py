@@ -53,9 +53,7 @@ def test_what_is_worse_says_why() -> None:
         change = claims.Change
         return claims.Claim("", "a row", "s", change(10.0, 5.0), change(10.0, root), change(10.0, ours), why)
 
-    def gains(
-        paper: tuple[float, float], root: tuple[float, float], ours: tuple[float | None, float]
-    ) -> str:
+    def gains(paper: tuple[float, float], root: tuple[float, float], ours: tuple[float | None, float]) -> str:
         change = claims.Change
         return page.judge(claims.Claim("", "a row", "s", change(*paper), change(*root), change(*ours)))
 

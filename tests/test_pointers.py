@@ -184,9 +184,7 @@ def test_pointers_in_columns_of_friends_are_followed(web: Any, tmp_path: Path) -
     with sapwood.open(tmp_path / "main.root") as file:
         main = file["t"]
         main.add_friend(tree, "f")
-        found = main.arrays(
-            [f"f.{name}" if name[0] == "w" else name.replace("(w", "(f.w") for name in names]
-        )
+        found = main.arrays([f"f.{name}" if name[0] == "w" else name.replace("(w", "(f.w") for name in names])
         wanted = tree.arrays(names)
         for ours, theirs, lacking in zip(found.fields, names, (None, [], 0), strict=True):
             assert found[ours].to_list() == wanted[theirs].to_list() + [lacking] * few

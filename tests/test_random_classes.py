@@ -1,8 +1,8 @@
 """Classes, trees and values at random, written by real ROOT: each branch, whole and split, must hold what ROOT reads.
 
-    SAPWOOD_SEEDS=200 pytest tests/test_random_classes.py
-    python tests/test_random_classes.py FOLDER            # what is wrong in files of
-    tests/oracle/random_classes.py
+SAPWOOD_SEEDS=200 pytest tests/test_random_classes.py
+python tests/test_random_classes.py FOLDER            # what is wrong in files of
+tests/oracle/random_classes.py
 """
 
 from __future__ import annotations

@@ -142,7 +142,9 @@ def test_hadd_takes_our_baskets_as_they_are(tmp_path: Path, split: int) -> None:
     assert not sapwood.verify(merged).damaged
 
 
-FRAME = LOAD + """
+FRAME = (
+    LOAD
+    + """
 frame = ROOT.RDataFrame("deep/tree", sys.argv[1])
 sums = [frame.Sum(name) for name in ("x", "i", "hits", "vector")]
 spots = frame.Define("charges", "double sum = 0; for (auto &spot : shot.spots) sum += spot.charge; return sum;").Sum("charges")
@@ -153,6 +155,7 @@ tree.SetScanField(0)
 lines = tree.Scan("x:i:Length$(hits):shot.spots.charge", "i == 5", "", 20)
 answer([[float(s.GetValue()) for s in sums], float(spots.GetValue()), cut.GetValue(), lines])
 """
+)
 
 
 def test_rdataframe_and_scan(tmp_path: Path) -> None:
@@ -170,7 +173,9 @@ def test_rdataframe_and_scan(tmp_path: Path) -> None:
     assert lines == int(ak.sum(ak.num(data["hits"])[:20][data["i"][:20] == 5]))  # a line an item
 
 
-FILL = LOAD + """
+FILL = (
+    LOAD
+    + """
 from array import array
 file = ROOT.TFile(sys.argv[1], "UPDATE")
 tree = file.Get("deep/tree")
@@ -201,6 +206,7 @@ file.cd("deep")
 tree.Write("", ROOT.TObject.kOverwrite)
 file.Close()
 """
+)
 
 
 @pytest.mark.parametrize("split", [0, 99])
@@ -213,7 +219,9 @@ def test_root_goes_on_with_our_tree(tmp_path: Path, split: int) -> None:
         check(file["deep/tree"], ROWS, ROWS, 500)
 
 
-SIZES = LOAD + """
+SIZES = (
+    LOAD
+    + """
 source = ROOT.TFile(sys.argv[1])
 tree = source.Get("deep/tree")
 shot = ROOT.Shot()
@@ -234,6 +242,7 @@ for split in (0, 99):
         out.Close()
 answer(sizes)
 """
+)
 
 
 def test_objects_are_no_larger_than_those_of_root(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_subjects_of_commits_name_an_area_and_are_short():
     ]
 
 
-RUST = '''
+RUST = """
 /// What it holds.
 const MOST: usize = 1; // where the file ends
 fn f() { error("there are none, as many", '"'); let (a, b) = (1, 2); }
@@ -103,7 +103,7 @@ fn f() { error("there are none, as many", '"'); let (a, b) = (1, 2); }
 /// // What is code does not count
 /// ```
 const TEXT: &str = r#"said "so""#;
-'''
+"""
 PYTHON = '''
 """Of the module."""
 X = 1  #: is told

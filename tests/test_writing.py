@@ -256,7 +256,10 @@ def test_names_are_as_wished_and_lists_share_a_counter() -> None:
     with sapwood.recreate(memory) as file:
         types = {"jet": "var * {pt: float32, eta: float32}"}
         tree = file.mktree(
-            "t", types, counter_name=lambda name: f"{name}_n", field_name=lambda outer, inner: f"{outer}.{inner}"
+            "t",
+            types,
+            counter_name=lambda name: f"{name}_n",
+            field_name=lambda outer, inner: f"{outer}.{inner}",
         )
         assert tree.branches == ["jet_n", "jet.pt", "jet.eta"]
         tree.extend({"jet": [[{"pt": 1, "eta": 2}], []]})

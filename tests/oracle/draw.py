@@ -127,16 +127,18 @@ def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
         made = ROOT.gDirectory.Get("h" if ">>" in expression else "htemp")
         axes = [getattr(made, f"Get{letter}axis")() for letter in "XYZ"[: made.GetDimension()]]
         cells = made.GetNcells()
-        found.append({
-            "line": line,
-            "class": made.ClassName(),
-            "axes": [[axis.GetNbins(), axis.GetXmin(), axis.GetXmax()] for axis in axes],
-            "values": [made.GetBinContent(cell) for cell in range(cells)],
-            "errors": [made.GetBinError(cell) for cell in range(cells)],
-            "entries": made.GetEntries(),
-            "mean": made.GetMean(),
-            "std_dev": made.GetStdDev(),
-        })
+        found.append(
+            {
+                "line": line,
+                "class": made.ClassName(),
+                "axes": [[axis.GetNbins(), axis.GetXmin(), axis.GetXmax()] for axis in axes],
+                "values": [made.GetBinContent(cell) for cell in range(cells)],
+                "errors": [made.GetBinError(cell) for cell in range(cells)],
+                "entries": made.GetEntries(),
+                "mean": made.GetMean(),
+                "std_dev": made.GetStdDev(),
+            }
+        )
     return found
 
 

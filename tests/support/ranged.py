@@ -1,6 +1,6 @@
 """A small HTTP server of one folder on loopback that knows ranges, waits before it answers, and counts.
 
-    python tests/support/ranged.py FOLDER DELAY_SECONDS      # prints its port, ends with its standard input
+python tests/support/ranged.py FOLDER DELAY_SECONDS      # prints its port, ends with its standard input
 """
 
 from __future__ import annotations

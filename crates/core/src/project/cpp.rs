@@ -1,10 +1,12 @@
 //! A C++ header that ACLiC compiles: names, types and order as they are in the file, so that the checksums are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::cpp_forward::Forward;
+use super::cpp_names::{outer_names, with_std};
 use super::model::{Declared, Kind, Member, Project, is_class_name, is_name, is_own, line};
-use crate::schema::{Detail, TypeName};
+use crate::schema::{Detail, Sequence, TypeName};
 use crate::write::Type;
 
 pub(super) fn source(project: &Project) -> String {
@@ -17,6 +19,7 @@ pub(super) fn source(project: &Project) -> String {
     }
     let mut out = "// Classes of a ROOT file.\n#pragma once\n\n".to_owned();
     header.includes.iter().for_each(|name| out += &format!("#include <{name}>\n"));
+    header.forward.write(&mut out);
     out += &body;
     out += "\n#ifdef __CLING__\n";
     let mut seen = BTreeSet::new();
@@ -35,20 +38,33 @@ struct Header<'p> {
     declared: BTreeSet<&'p str>,
     includes: BTreeSet<String>,
     links: Vec<String>,
-    /// Templates that were declared, and whether their arguments are types.
-    templates: BTreeMap<String, bool>,
+    /// Declarations without a body, which come first.
+    forward: Forward,
+    /// Classes that are keys of maps and items of sets, and what these hold: they have an order.
+    keys: BTreeSet<String>,
 }
 
 impl<'p> Header<'p> {
     fn of(project: &'p Project) -> Self {
-        let mut templates = BTreeMap::new();
-        let is_declared = |class: &&Declared| match template_of(&class.name) {
-            Some((name, are_types)) => *templates.entry(name.to_owned()).or_insert(are_types) == are_types,
-            None => !class.name.contains('<'),
+        let mut includes = BTreeSet::from(["Rtypes.h".to_owned()]);
+        let mut forward = Forward::default();
+        let plain: BTreeSet<&str> =
+            project.classes.iter().map(|class| &*class.name).filter(|name| !name.contains('<')).collect();
+        let mut is_declared = |class: &&Declared| {
+            let name = &*class.name;
+            // Classes within others are declared in their bodies.
+            let is_nested = |name: &str| outer_names(name).any(|outer| plain.contains(outer));
+            if is_nested(name.split('<').next().unwrap_or(name)) {
+                return !name.contains('<');
+            }
+            !name.contains(">::") && forward.add(name, &plain, &mut includes)
         };
-        let declared = project.classes.iter().filter(is_declared).map(|class| &*class.name).collect();
-        let includes = BTreeSet::from(["Rtypes.h".to_owned()]);
-        Self { project, declared, includes, links: Vec::new(), templates: BTreeMap::new() }
+        let declared = project.classes.iter().filter(&mut is_declared).map(|class| &*class.name).collect();
+        let keys = ordered(project);
+        if !keys.is_empty() {
+            includes.insert("tuple".to_owned());
+        }
+        Self { project, declared, includes, links: Vec::new(), forward, keys }
     }
 
     /// The class in whose body a class is declared.
@@ -79,10 +95,7 @@ impl<'p> Header<'p> {
         if let Some(spaces) = spaces {
             let _ = writeln!(out, "namespace {spaces} {{");
         }
-        if let Some((template, are_types)) = template_of(&class.name) {
-            if self.templates.insert(template.to_owned(), are_types).is_none() {
-                let _ = writeln!(out, "template <{}...> struct {name};", if are_types { "typename" } else { "auto" });
-            }
+        if !arguments.is_empty() {
             out.push_str("template <> ");
         }
         self.declare(class, name, &with_std(arguments), out);
@@ -113,12 +126,35 @@ impl<'p> Header<'p> {
         }
         let inherits = if bases.is_empty() { String::new() } else { format!(" : {}", bases.join(", ")) };
         let _ = writeln!(out, "struct {name}{arguments}{inherits} {{\n{body}  {name}() {{}}");
+        if self.keys.contains(&*class.name) {
+            self.order(class, name, out);
+        }
         // The macro takes no name with a comma.
         if self.has_version(class) && arguments.is_empty() {
             let _ = writeln!(out, "  virtual ~{name}() {{}}\n  ClassDef({}, {})", class.name, class.version);
         }
         out.push_str("};\n");
         self.links.push(class.name.to_string());
+    }
+
+    /// The order of a class: that of its members.
+    fn order(&self, class: &Declared, name: &str, out: &mut String) {
+        let compared = class.members.iter().filter(|member| {
+            let is_ordered = match TypeName::parse(&spelled(member)) {
+                Ok(TypeName::Number(_) | TypeName::StdString | TypeName::TString) => true,
+                Ok(TypeName::Class(inner)) => self.keys.contains(&inner),
+                _ => false,
+            };
+            is_ordered && !member.is_base && is_name(&member.name) && member.element.extents.is_empty()
+        });
+        let names: Vec<&str> = compared.map(|member| &*member.name).collect();
+        let others: Vec<String> = names.iter().map(|name| format!("other.{name}")).collect();
+        let _ = writeln!(
+            out,
+            "  bool operator<(const {name}& other) const {{ return std::tie({}) < std::tie({}); }}",
+            names.join(", "),
+            others.join(", ")
+        );
     }
 
     fn member(&mut self, member: &Member, body: &mut String) {
@@ -145,20 +181,42 @@ impl<'p> Header<'p> {
     }
 }
 
-/// The template of a class, and whether its arguments are types; nothing for other classes, and for templates that mix
-/// types and numbers, and for classes within a template.
-fn template_of(name: &str) -> Option<(&str, bool)> {
-    let (template, arguments) = name.split_once('<')?;
-    let arguments = arguments.strip_suffix('>')?;
-    let mut depth = 0;
-    let split = |c: char| {
-        depth += i32::from(c == '<') - i32::from(c == '>');
-        c == ',' && depth == 0
-    };
-    let is_type = |argument: &str| !argument.trim().starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    let kinds: BTreeSet<bool> = arguments.split(split).map(is_type).collect();
-    let is_alone = kinds.len() == 1 && depth == 0 && !arguments.contains(">::");
-    is_alone.then(|| (template, kinds.contains(&true)))
+/// Classes that are keys of maps and items of sets, and classes of their members.
+fn ordered(project: &Project) -> BTreeSet<String> {
+    fn keys(name: &TypeName, is_key: bool, found: &mut BTreeSet<String>) {
+        match name {
+            TypeName::Sequence(sequence, item) => {
+                keys(item, is_key || matches!(sequence, Sequence::Set | Sequence::MultiSet), found)
+            }
+            TypeName::Mapping(_, key, value) => {
+                keys(key, true, found);
+                keys(value, is_key, found);
+            }
+            TypeName::Pair(first, second) => {
+                keys(first, is_key, found);
+                keys(second, is_key, found);
+            }
+            TypeName::Array(item, _) => keys(item, is_key, found),
+            TypeName::Class(class) if is_key => drop(found.insert(class.clone())),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    let members = project.classes.iter().flat_map(|class| &class.members);
+    let types = members.filter_map(|member| TypeName::parse(&spelled(member)).ok());
+    types.for_each(|name| keys(&name, false, &mut found));
+    let mut left: Vec<String> = found.iter().cloned().collect();
+    while let Some(name) = left.pop() {
+        let Some(class) = project.classes.iter().find(|class| *class.name == *name) else { continue };
+        let mut inner = BTreeSet::new();
+        for member in class.members.iter().filter(|member| !member.is_base) {
+            if let Ok(name) = TypeName::parse(&spelled(member)) {
+                keys(&name, true, &mut inner);
+            }
+        }
+        left.extend(inner.into_iter().filter(|name| found.insert(name.clone())));
+    }
+    found
 }
 
 /// The type of a member. An enum is known as its number only.
@@ -234,42 +292,4 @@ fn needs(name: &TypeName, declared: &BTreeSet<&str>, includes: &mut BTreeSet<Str
         TypeName::Class(class) => return Err(format!("class {class} is not declared here")),
     }
     Ok(())
-}
-
-/// Names of the standard library with its namespace, which ROOT leaves out.
-fn with_std(name: &str) -> String {
-    const NAMES: [&str; 20] = [
-        "vector",
-        "list",
-        "deque",
-        "forward_list",
-        "set",
-        "multiset",
-        "unordered_set",
-        "unordered_multiset",
-        "map",
-        "multimap",
-        "unordered_map",
-        "unordered_multimap",
-        "pair",
-        "bitset",
-        "array",
-        "string",
-        "unique_ptr",
-        "shared_ptr",
-        "less",
-        "allocator",
-    ];
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (mut out, mut rest) = (String::new(), name);
-    while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c: char| is_letter(c) != is_letter(first)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
-        if NAMES.contains(&word) && !out.ends_with(':') {
-            out.push_str("std::");
-        }
-        out.push_str(word);
-        rest = behind;
-    }
-    out
 }

@@ -4,6 +4,8 @@
 //! first.
 
 mod cpp;
+mod cpp_forward;
+mod cpp_names;
 mod fields;
 mod language;
 mod model;
