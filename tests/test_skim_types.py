@@ -1,15 +1,20 @@
 """Branches that a skim takes as they are keep the types with which they are stored: ROOT wrote them."""
 
+from __future__ import annotations
+
 import array
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sapwood
 
+from support.rootrun import root
+
 ROOT = pytest.importorskip("ROOT")
 
 
-def test_a_skim_keeps_every_kind_of_branch(tmp_path):
+def test_a_skim_keeps_every_kind_of_branch(tmp_path: Path) -> None:
     path, out = str(tmp_path / "in.root"), str(tmp_path / "out.root")
     file = ROOT.TFile(path, "RECREATE")
     tree = ROOT.TTree("t", "the title")
@@ -45,7 +50,7 @@ def test_a_skim_keeps_every_kind_of_branch(tmp_path):
     tree.Write()
     file.Close()
 
-    def layout(place):
+    def layout(place: str) -> object:
         opened = ROOT.TFile.Open(place)
         found = {
             str(branch.GetName()): (
@@ -63,3 +68,74 @@ def test_a_skim_keeps_every_kind_of_branch(tmp_path):
     assert sapwood.skim([f"{path}:t", f"{path}:t"], out, filter_name="*") == 2
     assert layout(out) == layout(path)
     assert sapwood.open(out)["t"].arrays().tolist() == sapwood.open(path)["t"].arrays().tolist() * 2
+
+
+PACKED = """
+ROOT.gInterpreter.Declare('''
+struct SapwoodPacked {
+   Double32_t q; //[0,100,16]
+   Float16_t t; //[0,1,12] of a pulse
+   Double32_t p;
+   Double32_t a[3]; //[-2*pi,2*pi,20]
+   void set(int i) {
+      q = 3.3 * i, t = i / 9., p = i / 7.;
+      for (int k = 0; k < 3; k++) a[k] = i - k;
+   }
+};
+''')
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree, value = ROOT.TTree("t", "t"), ROOT.SapwoodPacked()
+tree.Branch("one.", "SapwoodPacked", value)
+for i in range(7):
+    value.set(i)
+    tree.Fill()
+tree.Write()
+"""
+
+LEAVES = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+answer([[leaf.ClassName(), str(leaf.GetTitle())] for leaf in tree.GetListOfLeaves()])
+"""
+
+
+def test_packed_members_of_objects_stay_packed(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.root", tmp_path / "out.root"
+    root(PACKED, source)
+    assert sapwood.skim(f"{source}:t", out, cut="Entry$ != 2") == 6
+    before, after = sapwood.open(source)["t"], sapwood.open(out)["t"]
+    for name in ("one.q", "one.t", "one.p", "one.a[3]"):
+        read = after[name.removesuffix("[3]")].array(library="np").tolist()
+        assert read == np.delete(before[name].array(library="np"), 2, axis=0).tolist()
+    assert root(LEAVES, out) == [
+        ["TLeafD32", "one.q/d[0,100,16]"],
+        ["TLeafF16", "one.t/f[0,1,12]"],
+        ["TLeafD32", "one.p"],
+        ["TLeafD32", "one.a[3]/d[-2*pi,2*pi,20]"],
+    ]
+
+
+TITLES = """
+file = ROOT.TFile(sys.argv[1])
+answer([[str(branch.GetName()), str(branch.GetTitle())] for branch in file.Get("Events").GetListOfBranches()])
+"""
+
+
+def test_titles_stay(tmp_path: Path) -> None:
+    types = {"x": "f4", "m": "i4", "Muon_pt": "var * float32", "v": "vector<float>"}
+    titles = {"x": "a length, in cm", "nMuon": "muons / event", "Muon_pt": "pt", "v": "v:[0]"}
+    with sapwood.recreate(tmp_path / "in.root") as file:
+        tree = file.mktree("Events", types, counter_name=lambda _: "nMuon", branch_titles=titles)
+        tree.extend({"x": [1, 2], "m": [3, 4], "Muon_pt": [[5, 6], [7]], "v": [[], [8]]})
+        with pytest.raises(sapwood.errors.MismatchError, match="branch 'y' takes a title; nearest: 'x'"):
+            file.mktree("other", types, branch_titles={"y": "no branch"})
+    source, out = f"{tmp_path / 'in.root'}:Events", tmp_path / "out.root"
+    wanted = {**titles, "m": "m/I"}
+    assert {branch.name: branch.title for branch in sapwood.open(source).branches} == wanted
+    sapwood.skim(source, out, cut="x > 0")
+    assert dict(root(TITLES, out)) == wanted
+    # Branches keep their titles under other names.
+    sapwood.skim(source, out, {"y": "x", "twice": "x * 2", "Muon_pt": "Muon_pt"})
+    wanted = {"y": titles["x"], "twice": "twice/F", "Muon_pt": "pt", "nMuon": titles["nMuon"]}
+    assert dict(root(TITLES, out)) == wanted
+    assert sapwood.open(out)["Events/y"].array().tolist() == [1, 2]

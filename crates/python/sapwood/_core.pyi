@@ -594,6 +594,7 @@ class FileWriter:
         member_wise: bool = True,
         random_access: str | None = None,
         random_access_of: dict[str, str] = ...,
+        title_of: dict[str, str] = ...,
         like: tuple[File, str] | None = None,
     ) -> Any: ...
     def ntuple(

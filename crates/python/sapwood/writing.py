@@ -34,6 +34,7 @@ from sapwood.compression import (
     names_of,
     of_names,
 )
+from sapwood.errors import near
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -321,11 +322,12 @@ class WritableFile(WritableDirectory):
         split_level: int = 99,
         member_wise: bool = True,
         random_access: Any = "file",
+        titles: Mapping[str, str] | None = None,
     ) -> tuple[Any, Schema]:
         """The engine's tree, and what its branches hold."""
         schema = branch_schema.schema(branch_types, counter_name, field_name, split_level)
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
-        return self._core_of(how, name, schema, title, *options, random_access), schema
+        return self._core_of(how, name, schema, title, *options, random_access, titles), schema
 
     def _core_of(
         self,
@@ -341,8 +343,15 @@ class WritableFile(WritableDirectory):
         split_level: int,
         member_wise: bool,
         random_access: Any,
+        titles: Mapping[str, str] | None = None,
     ) -> Any:
         """The engine's tree of these branches."""
+        titles = dict(titles or {})
+        known = [spec.name for spec in schema.specs if spec.kind != "object"]
+        for branch in titles.keys() - known:
+            raise errors.MismatchError(
+                f"branch_titles: no branch {branch!r} takes a title{near(branch, known)} (object {name})"
+            )
         self._make_way(name)
         setting, own = self._compressions(compression, names_of(schema))
         blocks, own_blocks = self._random_access(random_access, schema)
@@ -358,6 +367,7 @@ class WritableFile(WritableDirectory):
             member_wise=member_wise,
             random_access=blocks,
             random_access_of=own_blocks,
+            title_of=titles,
         )
 
     def _begin_like(
@@ -538,9 +548,7 @@ class WritableFile(WritableDirectory):
             try:
                 self.close()
             except Exception as error:
-                warn(
-                    f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self
-                )
+                warn(f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self)
             else:
                 warn(words, ResourceWarning, stacklevel=2, source=self)
         except Exception:  # warnings may be errors, and there is no caller to raise them to

@@ -212,7 +212,8 @@ impl FileWriter {
     /// (`branches`), or opens one to add entries (`entries`).
     #[pyo3(signature = (
         how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None,
-        basket_bytes = None, member_wise = true, random_access = None, random_access_of = HashMap::new(), like = None
+        basket_bytes = None, member_wise = true, random_access = None, random_access_of = HashMap::new(), like = None,
+        title_of = HashMap::new()
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree<'py>(
@@ -231,6 +232,7 @@ impl FileWriter {
         random_access: Option<&str>,
         random_access_of: HashMap<String, String>,
         like: Option<(Bound<'py, crate::file::File>, String)>,
+        mut title_of: HashMap<String, String>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
         for branch in &mut branches {
@@ -238,6 +240,7 @@ impl FileWriter {
                 Some(own) => Some(own.parse().map_err(raise)?),
                 None => None,
             };
+            branch.description = title_of.remove(&*branch.name).map(Into::into);
         }
         let usual = TreeOptions::default();
         let options = TreeOptions {

@@ -1,4 +1,4 @@
-//! Declarations at the top of a header: classes behind pointers, arguments of templates, and templates.
+//! Declarations at the top of a header: classes that pointers lead to, arguments of templates, and templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,9 +27,9 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    /// Notes a class, and what the arguments of a template need. Returns whether C++ can declare it: not if arguments of
-    /// one template are types and numbers, nor if a name has two meanings.
-    /// `plain` are the classes of the file that are no templates.
+    /// Notes a class, and what the arguments of a template need. Returns whether C++ can declare it: not if arguments
+    /// of one template are types and numbers, nor if a name has two meanings.
+    /// `plain` has the other classes of the file, without templates.
     pub(super) fn add(&mut self, name: &str, plain: &BTreeSet<&str>, includes: &mut BTreeSet<String>) -> bool {
         let mut found = Vec::new();
         let can_declare = collect(name, true, 0, plain, &mut found, includes)
@@ -63,7 +63,7 @@ impl Forward {
     }
 }
 
-/// What a name and the arguments in it need. Returns whether C++ can declare that.
+/// Collects the classes that a name and its arguments need. Returns whether C++ can declare them.
 fn collect(
     name: &str,
     is_declared_here: bool,
@@ -79,7 +79,7 @@ fn collect(
             () if TypeName::number(name).is_some() || is_standard(name) => true,
             () if !is_class_name(name) => false,
             () if is_own(name) && !is_declared_here && !plain.contains(name) => {
-                // Those within namespaces of ROOT are in files of other names.
+                // Headers of classes in namespaces have other names.
                 includes.insert(format!("{name}.h"));
                 !name.contains("::")
             }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood._tree.branch import Branch
 from sapwood._write import branch_schema, branch_types
 from sapwood.errors import MismatchError, UnsupportedError
 
@@ -18,6 +19,7 @@ class Layout:
         """``columns`` are names and what is read for each: a branch of ``source``, or an expression."""
         self._branches = {name: source._find(text) for name, text in columns.items()}
         self._counters: dict[str, str] = {}
+        self._counting: dict[str, Any] = {}
         for name, branch in self._branches.items():
             counter = None if branch is None else branch.count_branch
             if counter is None:
@@ -26,6 +28,7 @@ class Layout:
             # A new column may have the name of what counts in the tree that is read.
             if given is not None and given.name == counter.name:
                 self._counters[name] = counter.name
+                self._counting[counter.name] = counter
         self._columns = columns
 
     def counter(self, name: str) -> str:
@@ -38,6 +41,21 @@ class Layout:
             name: self._vector(name) or self._as_stored(name, _type(_short(name, column)))
             for name, column in values.items()
         }
+
+    def titles(self) -> dict[str, str]:
+        """Titles other than the names and types of leaves, which each new branch gets by default."""
+        found = {}
+        branches = {**self._branches, **self._counting}
+        for name, branch in branches.items():
+            # Records become a branch for each member, and fields of RNTuples have descriptions.
+            if not isinstance(branch, Branch) or _has_records(branch.interpretation.kind):
+                continue
+            leaves = [leaf[0] for leaf in branch._row["leaves"]]
+            default_titles = {branch.name, *(leaf[2] for leaf in branch._row["leaves"])}
+            parts = [part.partition("[")[0].partition("/")[0] for part in branch.title.split(":")]
+            if parts != leaves and branch.title not in default_titles:
+                found[name] = branch.title
+        return found
 
     def _as_stored(self, name: str, kind: Any) -> Any:
         """The type of a column, as the branch that it is taken from stores it: values alone do not distinguish packed numbers
@@ -53,6 +71,8 @@ class Layout:
             # The title of a leaf has the letter of its type only next to a range.
             _, slash, stored = leaves[0][2].partition("/")
             return branch_types.Packed(kind, stored[1:] if slash else "")
+        if classes == {"TLeafElement"} and (packing := _packing(branch)) is not None:
+            return branch_types.Packed(kind, packing)
         if len(leaves) > 1 and branch.interpretation.kind[0] == "record":
             return _leaves(branch.interpretation.kind) or kind
         return kind
@@ -89,6 +109,25 @@ def _type(column: Any) -> Any:
     if isinstance(column, ak.Array):
         return ak.type(column).content
     return np.dtype((column.dtype, column.shape[1:]))
+
+
+def _packing(branch: Branch) -> str | None:
+    """The range of a packed member of an object, empty without one; ``None`` for other members."""
+    word = branch.typename.partition("[")[0]
+    if word not in ("Double32_t", "Float16_t") or branch.streamer is None:
+        return None
+    elements = branch.streamer.elements
+    place = branch._row["element_id"]
+    if not 0 <= place < len(elements) or elements[place].typename != word:
+        return None
+    title = elements[place].title
+    return title[: title.find("]") + 1] if title.startswith("[") else ""
+
+
+def _has_records(kind: tuple[Any, ...]) -> bool:
+    while kind[0] in ("list", "fixed"):
+        kind = kind[-1]
+    return kind[0] == "record"
 
 
 def _leaves(record: tuple[Any, ...]) -> branch_types.Leaves | None:

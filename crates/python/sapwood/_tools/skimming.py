@@ -99,7 +99,7 @@ def skim(
     setting = by_name(compression)[0] or "zstd:5"
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
 
-        def begin(source: Any, values: Mapping[str, Any]) -> Any:
+        def begin(source: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
             if not values and filters:
                 said = ", ".join(f"{name}={reprlib.repr(filter)}" for name, filter in filters.items())
                 raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
@@ -107,7 +107,7 @@ def skim(
             if format == "rntuple":
                 return file.mkrntuple(name, values, compression=compression)
             blocks = "off" if random_access is None else random_access
-            layout = Layout(source, named or {name: name for name in values})
+            layout = Layout(source, texts)
             made = file.mktree(
                 name,
                 layout.types(values),
@@ -115,24 +115,38 @@ def skim(
                 counter_name=layout.counter,
                 compression=compression,
                 random_access=blocks,
+                branch_titles=layout.titles(),
             )
             made.extend(layout.stored(values))
             return _Skimmed(made, layout)
 
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
-            values = {name: step[text] for name, text in named.items()} if named is not None else step
+            values = _columns(step, named)
             passed += len(next(iter(values.values()), ()))
             if into is None:
-                into = begin(report.source, values)
+                into = begin(report.source, values, _texts(step, named))
             else:
                 into.extend(values)
         if into is None:
             # No file has entries: a tree of the same branches without any.
             with _first(files, options) as source:
                 step = concatenate(files, wanted, cut, **about)
-                values = {name: step[text] for name, text in named.items()} if named is not None else step
-                begin(source, values)
+                values = _columns(step, named)
+                begin(source, values, _texts(step, named))
     return passed
+
+
+def _texts(names: Iterable[str], named: Mapping[str, str] | None) -> dict[str, str]:
+    """New columns and what each is read from. A branch of arrays has their extents in its name (``a[3]``), which its leaf gets
+    from the values: the new one has none."""
+    if named is not None:
+        return dict(named)
+    short = [name.partition("[")[0] for name in names]
+    return {one if short.count(one) == 1 else name: name for one, name in zip(short, names)}
+
+
+def _columns(step: Mapping[str, Any], named: Mapping[str, str] | None) -> dict[str, Any]:
+    return {name: step[text] for name, text in _texts(step, named).items()}
 
 
 class _Skimmed:

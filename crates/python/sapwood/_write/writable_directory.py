@@ -243,6 +243,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         title: str = "",
         *,
         like: Tree | None = None,
+        branch_titles: Mapping[str, str] | None = None,
         counter_name: branch_schema.CounterName = branch_schema.counter_name,
         field_name: branch_schema.FieldName = branch_schema.field_name,
         compression: Any = "file",
@@ -269,6 +270,9 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         branches, with their classes, titles, split levels and names of counters and fields, and takes what
         :meth:`append` takes for it. Its compression is the other's unless a setting is given, which holds for
         all branches.
+
+        ``branch_titles`` are titles of branches, which browsers show and :attr:`Branch.title` has; others
+        name their leaves, as ROOT's do.
 
         ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings:
         names, or globs like ``"Muon_*"``, of which the first that fits counts; a name of a column or object
@@ -307,6 +311,10 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         full = self._new(name, "the name of a tree")
         if (like is None) == (branch_types is None):
             raise TypeError("mktree() takes the types of branches, or data, or a tree to be like (like=)")
+        if like is not None and branch_titles is not None:
+            raise TypeError(
+                "mktree(like=) has the titles of the tree that it is like: leave branch_titles out"
+            )
         if like is not None:
             usual = (branch_schema.counter_name, branch_schema.field_name, 99, True)
             if (counter_name, field_name, split_level, member_wise) != usual:
@@ -321,7 +329,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
             return tree
         branch_types = of_form(branch_types)
         sizes = (auto_flush, auto_save, cluster_bytes, basket_bytes)
-        given = (compression, *sizes, split_level, member_wise, random_access)
+        given = (compression, *sizes, split_level, member_wise, random_access, branch_titles)
         if branch_schema.are_types(branch_types):
             core, schema = self.file._begin(
                 "new", full, branch_types, title, counter_name, field_name, *given

@@ -49,6 +49,8 @@ pub struct BranchSpec {
     pub compression: Option<Compression>,
     /// Whether its single entries can be inflated alone; none for what its tree says.
     pub random_access: Option<RandomAccess>,
+    /// Title for browsers; without one the names and types of its leaves. Objects keep their usual title.
+    pub description: Option<Arc<str>>,
 }
 
 /// What a branch holds.
@@ -84,8 +86,15 @@ pub enum Item {
 impl BranchSpec {
     /// A branch, compressed as its tree is.
     pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
-        let (dimensions, packing) = (Vec::new(), None);
-        Self { name: name.into(), kind, dimensions, packing, compression: None, random_access: None }
+        Self {
+            name: name.into(),
+            kind,
+            dimensions: Vec::new(),
+            packing: None,
+            compression: None,
+            random_access: None,
+            description: None,
+        }
     }
 
     /// One number per entry.
@@ -277,8 +286,26 @@ impl BranchSpec {
         Some((1..*depth).fold(inner, |inner, _| format!("vector<{inner} >")))
     }
 
-    /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`. Of an object it is the name.
+    /// Sets the title.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// let energy = BranchSpec::number("energy", Number::F32).with_description("in GeV");
+    /// assert_eq!((energy.title(), energy.leaf_title()), ("in GeV".to_owned(), "energy".to_owned()));
+    /// ```
+    #[must_use]
+    pub fn with_description(self, description: impl Into<Arc<str>>) -> Self {
+        Self { description: Some(description.into()), ..self }
+    }
+
+    /// Its title: the description, or as `TTree::Branch` takes it: `jet_pt[njet]/F`. Of an object it is the name.
     pub fn title(&self) -> String {
+        if let Some(description) = &self.description {
+            return description.to_string();
+        }
         if matches!(self.kind, BranchKind::Vector(..) | BranchKind::Object(..)) {
             return self.name.to_string();
         }
