@@ -29,6 +29,7 @@ registry = pytest.importorskip("fsspec.registry")
 from fsspec.asyn import AsyncFileSystem  # noqa: E402
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 from fsspec.spec import AbstractFileSystem  # noqa: E402
+from sapwood._remote import filesystems  # noqa: E402
 
 ENTRIES = 80_000
 CLUSTER = 4_000
@@ -436,9 +437,7 @@ def test_caches_keep_what_was_read(book: Book, tmp_path: Path, near: Any, kind: 
 
 
 def test_passwords_are_not_shown() -> None:
-    remote = sapwood._remote.filesystems.Remote(
-        fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root"
-    )
+    remote = filesystems.Remote(fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root")
     assert remote.name == "ftp://me@host/a.root" and "secret" not in repr(remote) + remote.cache_name
 
 

@@ -1,4 +1,4 @@
-"""What a package is made of, and what it brings: the bill of materials, man pages, completions, import time."""
+"""The bill of materials of a package, its man pages and completions."""
 
 from __future__ import annotations
 
@@ -90,24 +90,3 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
 def test_another_shell_is_refused_by_name() -> None:
     done = subprocess.run([*COMMAND, "completions", "dos"], capture_output=True, text=True)
     assert done.returncode == 2 and "bash" in done.stderr
-
-
-#: What importing may take from others: NumPy, and the standard library.
-LATE = (
-    "awkward",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "hist",
-    "dask",
-    "fsspec",
-    "vector",
-    "duckdb",
-    "asyncio",
-    "http.client",
-)
-
-
-def test_importing_loads_nothing_that_is_not_needed() -> None:
-    code = f"import sys, sapwood; print(*[name for name in {LATE!r} if name in sys.modules])"
-    assert run(sys.executable, "-c", code).split() == []

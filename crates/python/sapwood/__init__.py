@@ -1,129 +1,130 @@
 """Sapwood reads and writes CERN ROOT files at the speed of the hardware, without ROOT."""
 
-from __future__ import annotations
+import atexit
+import sys
 
-from sapwood import errors, objects, perf
-from sapwood._core import SapwoodError, __version__
-from sapwood._file.directory import Directory, Key
-from sapwood._file.file import File, open
-from sapwood._read.compat_kwargs import UnusedArgument
-from sapwood._read.elements import STLMap, STLSet, STLVector
-from sapwood._read.filters import no_filter
-from sapwood._read.multi_file import concatenate, draw, draw_many, iterate, num_entries, scan
-from sapwood._read.vectors import vectors
-from sapwood._remote.network import Opening
-from sapwood._tools.compression_studies import compression_study
-from sapwood._tools.converting import Converted, convert
-from sapwood._tools.events import nanoevents
-from sapwood._tools.inspection import doctor, verify
-from sapwood._tools.lazy import dask, dask_write
-from sapwood._tools.merging import Merged, merge
-from sapwood._tools.packing import Packed, pack, unpack
-from sapwood._tools.processing import Selector, process
-from sapwood._tools.project import makeproject
-from sapwood._tools.recovery import Recovered, recover
-from sapwood._tools.rewriting import rewrite
-from sapwood._tools.selectors import makeselector
-from sapwood._tools.skimming import skim
-from sapwood._tree.branch import Branch
-from sapwood._tree.iteration import Report
-from sapwood._tree.tree import Tree
-from sapwood._write.parallel_tree import ParallelTree
-from sapwood._write.root_classes import TNamed, TObject, TRef, TRefArray
-from sapwood._write.writable_directory import WritableDirectory
-from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
-from sapwood._write.writable_tree import WritableBranch, WritableTree
-from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
-from sapwood.errors import NotFoundError as KeyInFileError
-from sapwood.interpretation import AsDtype, AsJagged, AsObjects, AsStrings
-from sapwood.model import Model
-from sapwood.models.behavior import classes
-from sapwood.objects import as_TGraph
-from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
-from sapwood.writing import WritableFile, create, recreate, update
+from sapwood._core import __version__ as __version__
 
-# The same classes by the names that uproot has for them.
-ReadOnlyFile, ReadOnlyDirectory, TTree, TBranch = File, Directory, Tree, Branch
-
-__all__ = [
-    "LZ4",
-    "LZMA",
-    "ZLIB",
-    "ZSTD",
-    "AsDtype",
-    "AsJagged",
-    "AsObjects",
-    "AsStrings",
-    "Branch",
-    "Compression",
-    "Converted",
-    "Directory",
-    "File",
-    "Key",
-    "KeyInFileError",
-    "Merged",
-    "Model",
-    "Packed",
-    "Opening",
-    "ParallelNTuple",
-    "ParallelTree",
-    "ReadOnlyDirectory",
-    "ReadOnlyFile",
-    "Recovered",
-    "Report",
-    "STLMap",
-    "STLSet",
-    "STLVector",
-    "SapwoodError",
-    "TBranch",
-    "TTree",
-    "Selector",
-    "TNamed",
-    "TObject",
-    "TRef",
-    "TRefArray",
-    "Tree",
-    "UnusedArgument",
-    "WritableBranch",
-    "WritableDirectory",
-    "WritableFile",
-    "WritableNTuple",
-    "WritableTree",
-    "__version__",
-    "as_TGraph",
-    "classes",
-    "compression_study",
-    "concatenate",
-    "convert",
-    "create",
-    "dask",
-    "dask_write",
-    "doctor",
-    "draw",
-    "draw_many",
+# Importing the package imports nothing but the engine: most of the package needs NumPy, and the command does
+# not. A name's module is imported when the name is used first (PEP 562).
+#: The public names and their modules; after a colon the name there, if it differs. Type checkers read
+#: `__init__.pyi`: add a name to both.
+_PLACES = {
+    "as_TGraph": "objects",
+    "AsDtype": "interpretation",
+    "AsJagged": "interpretation",
+    "AsObjects": "interpretation",
+    "AsStrings": "interpretation",
+    "Branch": "_tree.branch",
+    "classes": "models.behavior",
+    "Compression": "compression",
+    "compression_study": "_tools.compression_studies",
+    "concatenate": "_read.multi_file",
+    "convert": "_tools.converting",
+    "Converted": "_tools.converting",
+    "create": "writing",
+    "dask": "_tools.lazy",
+    "dask_write": "_tools.lazy",
+    "Directory": "_file.directory",
+    "doctor": "_tools.inspection",
+    "draw": "_read.multi_file",
+    "draw_many": "_read.multi_file",
+    "File": "_file.file",
+    "from_pyroot": "pyroot",
+    "iterate": "_read.multi_file",
+    "Key": "_file.directory",
+    "KeyInFileError": "errors:NotFoundError",
+    "LZ4": "compression",
+    "LZMA": "compression",
+    "makeproject": "_tools.project",
+    "makeselector": "_tools.selectors",
+    "merge": "_tools.merging",
+    "Merged": "_tools.merging",
+    "Model": "model",
+    "nanoevents": "_tools.events",
+    "no_filter": "_read.filters",
+    "num_entries": "_read.multi_file",
+    "open": "_file.file",
+    "Opening": "_remote.network",
+    "pack": "_tools.packing",
+    "Packed": "_tools.packing",
+    "ParallelNTuple": "_write.writable_ntuple",
+    "ParallelTree": "_write.parallel_tree",
+    "process": "_tools.processing",
+    "ReadOnlyDirectory": "_file.directory:Directory",
+    "ReadOnlyFile": "_file.file:File",
+    "recover": "_tools.recovery",
+    "Recovered": "_tools.recovery",
+    "recreate": "writing",
+    "Report": "_tree.iteration",
+    "rewrite": "_tools.rewriting",
+    "SapwoodError": "errors",
+    "scan": "_read.multi_file",
+    "Selector": "_tools.processing",
+    "skim": "_tools.skimming",
+    "STLMap": "_read.elements",
+    "STLSet": "_read.elements",
+    "STLVector": "_read.elements",
+    "TBranch": "_tree.branch:Branch",
+    "TNamed": "_write.root_classes",
+    "to_pyroot": "pyroot",
+    "to_writable": "pyroot",
+    "TObject": "_write.root_classes",
+    "Tree": "_tree.tree",
+    "TRef": "_write.root_classes",
+    "TRefArray": "_write.root_classes",
+    "TTree": "_tree.tree:Tree",
+    "unpack": "_tools.packing",
+    "UnusedArgument": "_read.compat_kwargs",
+    "update": "writing",
+    "vectors": "_read.vectors",
+    "verify": "_tools.inspection",
+    "WritableBranch": "_write.writable_tree",
+    "WritableDirectory": "_write.writable_directory",
+    "WritableFile": "writing",
+    "WritableNTuple": "_write.writable_ntuple",
+    "WritableTree": "_write.writable_tree",
+    "ZLIB": "compression",
+    "ZSTD": "compression",
+}
+#: The public modules, which a program uses without importing them.
+_MODULES = (
+    "compression",
     "errors",
-    "from_pyroot",
-    "iterate",
-    "makeproject",
-    "makeselector",
-    "merge",
-    "nanoevents",
-    "no_filter",
-    "num_entries",
+    "interpretation",
+    "model",
+    "models",
     "objects",
-    "open",
-    "pack",
     "perf",
-    "process",
-    "recover",
-    "recreate",
-    "rewrite",
-    "scan",
-    "skim",
-    "to_pyroot",
-    "to_writable",
-    "unpack",
-    "update",
-    "vectors",
-    "verify",
-]
+    "pyroot",
+    "streamers",
+    "writing",
+)
+
+__all__ = sorted([*_PLACES, *_MODULES, "__version__"])
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"sapwood.{name}")
+    if name not in _PLACES:
+        message = f"module 'sapwood' has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    module, _, other = _PLACES[name].partition(":")
+    value = globals()[name] = getattr(import_module(f"sapwood.{module}"), other or name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+# Registered here and not when the first file is written: handlers that a program registers after it imported
+# the package run before this one, and find their files open.
+@atexit.register
+def _close_files() -> None:
+    """Closes files that were never closed, as long as modules can be imported, which conversions may need."""
+    if (writing := sys.modules.get("sapwood.writing")) is not None:
+        writing._close_all()

@@ -292,7 +292,9 @@ def _install() -> types.ModuleType:
         raise ImportError("uproot was imported already: import sapwood.as_uproot before all that uses uproot")
     bases = {"compression": compression, "interpretation": interpretation, "model": model, "writing": writing}
     names = sorted({*bases, *_MODULES}, key=lambda name: name.count("."))
-    uproot = _made("", sapwood, {"open": open, "__version__": _VERSION})
+    # Named one by one: the package imports a name at its first use.
+    words = {word: getattr(sapwood, word) for word in dir(sapwood)}
+    uproot = _made("", None, {**words, "open": open, "__version__": _VERSION})
     made = {"": uproot}
     for name in names:
         made[name] = _made(name, bases.get(name), _MODULES.get(name, {}))

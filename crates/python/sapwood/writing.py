@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import inspect
 import io
 import os
@@ -564,8 +563,7 @@ class WritableFile(WritableDirectory):
 _unclosed: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 
 
-@atexit.register
 def _close_all() -> None:
-    """While modules can be imported still, which conversions may need."""
+    """Closes files that were never closed. The package calls this at exit."""
     for file in list(_unclosed):
         file.__del__()
