@@ -71,6 +71,31 @@ def test_importing_the_package_imports_the_engine_alone() -> None:
     assert imported("import sapwood") == ([], ["sapwood", "sapwood._core"])
 
 
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["ls", "FILE"], ["show", "FILE:tree"]])
+def test_a_command_of_the_engine_imports_the_engine_alone(arguments: list[str], sample: str) -> None:
+    code = """
+from sapwood.__main__ import main
+sys.argv[0] = "sapwood"
+assert main() == 0
+"""
+    words = [word.replace("FILE", sample) for word in arguments]
+    assert imported(code, *words) == ([], ["sapwood", "sapwood.__main__", "sapwood._core"])
+
+
+@pytest.mark.parametrize("name", ["convert", "makeselector", "process"])
+def test_a_command_of_python_imports_what_it_needs(name: str) -> None:
+    code = """
+from sapwood.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert end.code == 0
+"""
+    late, ours = imported(code, name, "--help")
+    assert {"numpy", "argparse"} <= set(late) and "sapwood._tools.selectors" in ours
+    assert not {"awkward", "pyarrow", "fsspec", "asyncio"} & set(late)
+
+
 def test_every_public_name_is_there_and_listed() -> None:
     assert dir(sapwood) == sapwood.__all__ == sorted(set(sapwood.__all__))
     assert {"open", "recreate", "errors", "compression", "__version__"} <= set(sapwood.__all__)

@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent import futures
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,7 @@ def process_command(arguments: Sequence[str]) -> int:
     write = _writer(options.out, options.force)
     friends = dict(one.partition("=")[::2] for one in options.friend)
     size = options.step_size
-    pool = ProcessPoolExecutor if options.processes else ThreadPoolExecutor
+    pool = futures.ProcessPoolExecutor if options.processes else futures.ThreadPoolExecutor
     if options.workers < 1:
         raise MismatchError("--workers is at least 1")
     selector = load(options.selector)
