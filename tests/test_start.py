@@ -96,6 +96,42 @@ except SystemExit as end:
     assert not {"awkward", "pyarrow", "fsspec", "asyncio"} & set(late)
 
 
+def test_keys_are_listed_without_numpy(sample: str) -> None:
+    code = """
+import sapwood
+with sapwood.open(sys.argv[1]) as file:
+    assert file.keys(cycle=False) == ["h", "tree"]
+    assert file.classnames()["tree;1"] == file.classname_of("tree") == "TTree" and "h" in file
+"""
+    late, ours = imported(code, sample)
+    assert not {"numpy", "awkward", "fsspec", "concurrent.futures", "logging"} & set(late)
+    assert "sapwood._file.file" in ours and "sapwood._tree.tree" not in ours
+
+
+def test_arrays_of_numpy_are_read_without_awkward(sample: str) -> None:
+    code = """
+import sapwood
+tree = sapwood.open(sys.argv[1])["tree"]
+assert tree.keys() and tree.typenames() and tree.num_entries == 6
+arrays = tree.arrays(library="np")
+assert arrays["list"][0].tolist() == [1, 2] and arrays["text"][1] == "bc"
+assert tree["number"].array(library="np").sum() == 15
+assert tree.arrays(["2 * number"], cut="number > 3", library="np")["2 * number"].tolist() == [8, 10]
+"""
+    late, _ = imported(code, sample)
+    assert "numpy" in late
+    others = {"awkward", "pandas", "fsspec", "pyarrow", "asyncio", "concurrent.futures", "logging", "socket"}
+    assert not others & set(late)
+
+
+def test_objects_are_read_without_awkward(sample: str) -> None:
+    code = """
+import sapwood
+assert sapwood.open(sys.argv[1])["h"].values().tolist() == [1, 1, 1]
+"""
+    assert not {"awkward", "hist", "fsspec", "asyncio"} & set(imported(code, sample)[0])
+
+
 def test_every_public_name_is_there_and_listed() -> None:
     assert dir(sapwood) == sapwood.__all__ == sorted(set(sapwood.__all__))
     assert {"open", "recreate", "errors", "compression", "__version__"} <= set(sapwood.__all__)
@@ -244,6 +280,19 @@ file.keep = file  # no count of references ends it
     run(code, str(tmp_path / "a.root"))
     with sapwood.open(tmp_path / "a.root") as file:
         assert not file.is_recovered and file["tree"].num_entries == 3
+
+
+def test_the_first_use_may_be_at_exit(sample: str) -> None:
+    code = """
+import atexit, sys
+import sapwood
+
+@atexit.register
+def look() -> None:
+    print(sapwood.open(sys.argv[1])["tree"].arrays(["number"], library="np")["number"].sum())
+    print(len(sapwood.concatenate({sys.argv[1]: "tree"}, ["number"], library="np")["number"]))
+"""
+    assert run(code, sample).split() == ["15.0", "6"]
 
 
 def test_threads_may_use_names_first(sample: str) -> None:

@@ -11,7 +11,6 @@ True
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 
 from sapwood._core import SapwoodError, redact
@@ -110,6 +109,8 @@ class InternalError(SapwoodError, RuntimeError):
 
 def near(name: str, candidates: Iterable[str], most: int = 5) -> str:
     """Names that look like ``name``, as the end of an error message."""
+    import difflib
+
     names = list(dict.fromkeys(candidates))
     found = difflib.get_close_matches(name, names[:20000], most, 0.4) or names[:most]
     if not found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import _core
@@ -229,11 +228,13 @@ def load(source: Any, name: str | None = None) -> PerfStats:
 
 def _text(picture: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
-        Path(path).write_text(picture, encoding="utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(picture)
     return picture
 
 
 def _bytes(picture: bytes, path: str | os.PathLike[str] | None) -> bytes:
     if path is not None:
-        Path(path).write_bytes(picture)
+        with open(path, "wb") as file:
+            file.write(picture)
     return picture

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood._read import notebook
 from sapwood._read.filters import Filter
 from sapwood._read.key_listing import Listing
-from sapwood._tree.tree import Tree
 from sapwood.errors import NotFoundError, not_found
-from sapwood.model import Model
 
 if TYPE_CHECKING:
     from sapwood._file.file import File
@@ -331,6 +329,8 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
             return Directory(self._root, path)
         if key.is_tree or key.is_ntuple or self._file.holds_tree(key):
             return self._root._tree(_without_cycle(path, key), key)
+        from sapwood.model import Model  # with NumPy, which listing keys does not need
+
         name = _without_cycle(path, key)
         found = self._file.object(key, partial(self._root._tree_within, name, key))
         return Model.of_value(found.value(), found)
@@ -350,4 +350,4 @@ def _without_cycle(path: str, key: Any) -> str:
     return path if path == key.name or path.endswith(f"/{key.name}") else path.removesuffix(f";{key.cycle}")
 
 
-__all__ = ["Directory", "Key", "Tree"]
+__all__ = ["Directory", "Key"]

@@ -7,7 +7,6 @@ import operator
 import os
 import sys
 import threading
-import uuid
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
@@ -17,16 +16,17 @@ from sapwood._file.directory import Directory
 from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, network, paths, urls
-from sapwood._tree.ntuple import NTuple
-from sapwood._tree.tree import Tree
 from sapwood.compression import Compression, or_none
 from sapwood.errors import IncompleteFileWarning, IOError, NotFoundError, not_found
 from sapwood.streamers import StreamerInfo, gather, with_dependencies
 
 if TYPE_CHECKING:
+    import uuid
+
     from typing_extensions import Unpack
 
     from sapwood._remote.network import Opening
+    from sapwood._tree.tree import Tree
 
 #: More threads than any machine has use for.
 MOST_THREADS = 1024
@@ -114,6 +114,10 @@ class File(Directory):
             known = self._trees.get(key.seek)
         if known is not None:
             return known
+        # With NumPy, which opening a file and listing its keys do not need.
+        from sapwood._tree.ntuple import NTuple
+        from sapwood._tree.tree import Tree
+
         # Not while the lock is held: a tree with many branches takes its time.
         made: Tree
         if key.is_ntuple:
@@ -134,6 +138,8 @@ class File(Directory):
             known = self._trees.get((key.seek, id))
         if known is not None:
             return known
+        from sapwood._tree.tree import Tree
+
         core = engine.tree(inner) if found is id else engine.tree_within(key, found)
         made = Tree(core, self, f"{path};{key.cycle}#{id}", inner)
         with self._lock:
@@ -183,6 +189,8 @@ class File(Directory):
     @property
     def uuid(self) -> uuid.UUID:
         """The file's own number."""
+        import uuid
+
         return uuid.UUID(bytes=_uuid_bytes(self._engine().header["fUUID"]))
 
     @property

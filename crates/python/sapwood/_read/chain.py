@@ -7,10 +7,9 @@ import logging
 import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +29,9 @@ from sapwood._remote import network, paths
 from sapwood._remote.urls import is_url
 from sapwood._tree.iteration import within
 from sapwood.errors import ExpressionError, MismatchError, MissingFileError, NotFoundError, not_found, place
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _log = logging.getLogger("sapwood")
 
@@ -292,7 +294,7 @@ class Chain:
         """Sources with their trees: the next one is opened while the one before is in use, where that spares a wait."""
         born = session.generation()
         stop = _core.Stop()
-        pool = ThreadPoolExecutor(1, "sapwood-open", initializer=stop.heed)
+        pool: ThreadPoolExecutor | None = None
         coming: Future[Any] | None = None
         rest = iter(sources)
         source = next(rest, None)
@@ -321,6 +323,7 @@ class Chain:
                     self.left_out(source, error)
                 now, source, coming = source, next(rest, None), None
                 if source is not None and is_parent and is_slow:
+                    pool = pool or _other_thread(stop)
                     coming = pool.submit(self._open, source)
                 if tree is not None:
                     yield now, tree
@@ -329,7 +332,14 @@ class Chain:
                 stop.set()
                 if coming is not None and not coming.cancel() and coming.exception() is None:
                     close(source, coming.result()[0])
-                pool.shutdown(wait=True)
+                if pool is not None:
+                    pool.shutdown(wait=True)
+
+
+def _other_thread(stop: _core.Stop) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(1, "sapwood-open", initializer=stop.heed)
 
 
 def listed(expressions: Any) -> Any:

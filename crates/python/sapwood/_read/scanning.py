@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -139,6 +138,8 @@ class Scan:
         return _written(path, (json.dumps(row) + "\n" for row in self))
 
     def _csv_lines(self) -> Iterator[str]:
+        import csv
+
         line = io.StringIO()
         writer = csv.writer(line, lineterminator="\n")
         head: Iterable[list[Cell]] = [["entry", "instance", *self.names]]

@@ -6,7 +6,6 @@ Nothing is imported before it is asked for: without fsspec everything else works
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sys
 import threading
@@ -49,6 +48,8 @@ class Remote:
     def cache_name(self) -> str:
         """The name by which a cache knows the file: equal names in other archives, or at another endpoint,
         are other files."""
+        import hashlib
+
         made = hashlib.sha256(f"{self.name} {_maker(self.fs)}".encode()).hexdigest()[:32]
         return f"{self.name}{'&' if '?' in self.name else '?'}fs={made}"
 

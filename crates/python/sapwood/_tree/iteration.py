@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +16,8 @@ from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, of_rows
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from sapwood._tree.branch import Branch
 
 Item = TypeVar("Item")
@@ -117,6 +118,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
 
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     born = session.generation()
     readers: list[int] = []
     stop = _core.Stop()
