@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood._convert import hdf5, numpy_files, texts
+from sapwood._convert import counters, hdf5, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._notices import warn
 from sapwood._read.libraries import need
@@ -138,9 +138,11 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     if wanted.columns is None and wanted.cut is None and not wanted.aliases:
         # What is read as it is needs no Python between the batches.
         steps = _Branches(tree, ids, names, wanted.step_size)
+        read_from = [(name, tree._branch(id)) for id, name in zip(ids, names)]
     else:
         plan = reading.Plan(tree, names, wanted.cut, aliases=wanted.aliases)
         steps = stream.steps_of(plan, (0, tree.tree.num_entries), wanted.step_size)
+        read_from = [(output.name, output.branch) for output in plan.outputs]
     reader = arrow().RecordBatchReader.from_stream(steps)
 
     def batches() -> Iterator[Any]:
@@ -150,7 +152,8 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
             chains.close(source, tree)
 
     total = tree.tree.num_entries if wanted.cut is None else None
-    return Rows(reader.schema, batches(), total, str(tree.tree.name), left_out)
+    schema = counters.remember(reader.schema, read_from)
+    return Rows(schema, batches(), total, str(tree.tree.name), left_out)
 
 
 class _Branches:

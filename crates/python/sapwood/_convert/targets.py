@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from sapwood._convert import formats
+from sapwood._convert import counters, formats
 from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
-from sapwood._notices import warn
 from sapwood._read.libraries import need
 from sapwood._write import tables
-from sapwood._write.branch_schema import counter_name, field_name, schema_of
 from sapwood.errors import MismatchError
 
 
@@ -29,18 +26,14 @@ class Writer(Protocol):
         """Ends without completing it."""
 
 
-class CountersCollideError(MismatchError):
-    """Lists cannot be counted by branches of the usual names: these are other columns."""
-
-
 class InRoot(NamedTuple):
     """The tree or RNTuple that a file of ROOT gets."""
 
     name: str
     nullable: bool
     """Whether fields of an RNTuple may have missing values."""
-    own_counters: bool
-    """Whether no column is the counter of lists of a tree."""
+    counting: counters.Counting
+    """Facts about counters of lists that earlier attempts found."""
 
 
 def writer(path: str, format: str, schema: Any, setting: str | None, in_root: InRoot) -> Writer:
@@ -65,11 +58,13 @@ class RootWriter:
         self._file = recreate(path, format=format, **self._compression)
         self._format, self._schema, self._in_root = format, schema, in_root
         self._tree: Any = None
+        self._counters: counters.Counters | None = None
 
     def write(self, batch: Any) -> None:
         """Adds rows.
 
-        Raises :class:`CountersCollideError` where lists may be the reason that they do not fit.
+        Raises :class:`~sapwood._convert.counters.CountersCollideError` if they do not fit the counters of
+        lists.
         """
         pa = need("pyarrow", "sapwood.convert()")
         rows: Any = pa.Table.from_batches([batch])
@@ -84,9 +79,10 @@ class RootWriter:
         try:
             self._add(rows)
         except MismatchError as error:
-            if self._format == "ttree" and not self._in_root.own_counters and _own_counters(rows):
-                raise CountersCollideError(str(error)) from error
-            raise
+            counting = None if self._counters is None else self._counters.refuted(rows)
+            if counting is None:
+                raise
+            raise counters.CountersCollideError(str(error), counting) from error
 
     def _add(self, rows: Any) -> None:
         if self._tree is not None:
@@ -94,14 +90,12 @@ class RootWriter:
         elif self._format != "ttree":
             self._tree = self._file.mkrntuple(self._in_root.name, rows)
         else:
-            own = _own_counters(rows) if self._in_root.own_counters else {}
-            self._tree = self._file.mktree(
-                self._in_root.name, rows, counter_name=lambda name: own.get(name, counter_name(name))
-            )
-            for name, counter in own.items():
-                other = counter_name(name)
-                words = f"branch {counter!r} counts the items of {name!r}, since {other!r} is another column"
-                warn(words, stacklevel=2)
+            remembered = counters.remembered(self._schema)
+            self._counters = counters.Counters(rows, remembered, self._in_root.counting)
+            types = self._counters.types(rows)
+            self._tree = self._file.mktree(self._in_root.name, types, counter_name=self._counters.of)
+            self._counters.tell()
+            self._tree.extend(rows)
 
     def close(self) -> None:
         """Completes the file."""
@@ -117,28 +111,6 @@ class RootWriter:
             self._file.close()
         except Exception:
             pass  # of what goes wrong, the first is told
-
-
-def _own_counters(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Names of counters for lists whose usual one (``nx`` for ``x``) is the name of another branch."""
-    counted: list[str] = []
-
-    def note(name: str) -> str:
-        counted.append(name)
-        return f"{name}\x1f"  # a name that no branch has
-
-    branches = schema_of(columns, note, field_name).specs
-    names = {branch.name for branch in branches}
-    taken = names.union(map(counter_name, counted))
-    found: dict[str, str] = {}
-    for name in dict.fromkeys(counted):
-        if counter_name(name) in names:
-            own = f"{name}_n"
-            while own in taken:
-                own += "_"
-            found[name] = own
-            taken.add(own)
-    return found
 
 
 class ParquetWriter:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sapwood import _core
-from sapwood._convert import formats, sources, targets
+from sapwood._convert import counters, formats, sources, targets
 from sapwood._file import file as files_module
 from sapwood._read import chain as chains
 from sapwood._read import progress as progress_bar
@@ -20,6 +20,9 @@ from sapwood._remote import network, paths, urls
 from sapwood._tree import iteration
 from sapwood._write.staged import staged
 from sapwood.errors import ExistsError, MismatchError, UnsupportedError
+
+#: After this attempt no list shares a counter, and no column is one.
+_MAX_ATTEMPTS = 4
 
 
 class Task(NamedTuple):
@@ -215,12 +218,14 @@ def convert(
     stop: _core.Stop | None = None,
 ) -> Done:
     """Writes one file under another name, which it loses when it is complete."""
-    how = partial(_convert, task, wanted, nullable, show, stop)
-    try:
-        return how(own_counters=False)
-    except targets.CountersCollideError:
-        # A column has the name of a counter, and does not count: only all rows tell.
-        return how(own_counters=True)
+    counting = counters.Counting()
+    for attempt in itertools.count(1):
+        try:
+            return _convert(task, wanted, nullable, show, stop, counting)
+        except counters.CountersCollideError as error:
+            # Only all rows show which columns count, and which lists have the same lengths.
+            counting = error.counting._replace(is_final=attempt == _MAX_ATTEMPTS)
+    raise AssertionError("the last attempt chooses counters that always fit")
 
 
 def _convert(
@@ -229,7 +234,7 @@ def _convert(
     nullable: bool,
     show: bool | None,
     stop: _core.Stop | None,
-    own_counters: bool,
+    counting: counters.Counting,
 ) -> Done:
     openers: list[tuple[Any, Callable[[], sources.Rows]]] = [
         (one, partial(sources.open_rows, one, kind, wanted)) for one, kind in task.parts
@@ -239,7 +244,7 @@ def _convert(
     if not urls.is_url(task.place):
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
-        in_root = targets.InRoot(task.tree or rows.name, nullable, own_counters)
+        in_root = targets.InRoot(task.tree or rows.name, nullable, counting)
         writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
         try:
             batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
@@ -252,7 +257,7 @@ def _convert(
                 try:
                     writer.write(batch)
                 except MismatchError as error:
-                    if count and not isinstance(error, targets.CountersCollideError):
+                    if count and not isinstance(error, counters.CountersCollideError):
                         raise MismatchError(f"{error} (the step begins with row {count})") from None
                     raise
                 count += batch.num_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,23 @@ def first_inexact(array: Numbers, wanted: np.dtype[Any]) -> int | None:
     return None if same.all() else int((~same).argmax())
 
 
-def converted(array: Numbers, wanted: np.dtype[Any]) -> Numbers:
-    """Numbers as another type that :func:`common_type` chose.
+def agreed(places: Iterable[Sequence[Numbers]]) -> Iterator[np.dtype[Any]]:
+    """The common type of the numbers of each place: in a column, or in a field of its records.
+
+    >>> list(agreed([[np.array([1], "i4"), np.array([1.5], "f4")]]))
+    [dtype('float64')]
+
+    Raises :class:`~sapwood.errors.MismatchError` for numbers that it would change.
+    """
+    for arrays in places:
+        common = common_type(arrays)
+        for array in arrays:
+            check_exact(array, common)
+        yield common
+
+
+def check_exact(array: Numbers, wanted: np.dtype[Any]) -> None:
+    """Compares numbers with the type that they are to have.
 
     Raises :class:`~sapwood.errors.MismatchError` for whole numbers that floats do not hold exactly.
     """
@@ -69,7 +84,15 @@ def converted(array: Numbers, wanted: np.dtype[Any]) -> Numbers:
             f"{array.flat[place]} is not exact as {wanted}, the type that all files have in common: read the files "
             "apart (iterate), or convert the branch in an expression"
         )
+
+
+def converted(array: Numbers, wanted: np.dtype[Any]) -> Numbers:
+    """Numbers as another type that :func:`common_type` chose.
+
+    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that floats do not hold exactly.
+    """
+    check_exact(array, wanted)
     return array.astype(wanted, copy=False)
 
 
-__all__ = ["common_type", "converted", "first_inexact"]
+__all__ = ["agreed", "check_exact", "common_type", "converted", "first_inexact"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._read import common_numbers, layout, zip_fields
+from sapwood._read import common_numbers, joins, layout, zip_fields
 from sapwood._read.selection import Selection
-from sapwood.errors import MismatchError, UnsupportedError, place
+from sapwood.errors import UnsupportedError, place
 
 
 class Loaded:
@@ -156,47 +156,50 @@ class Awkward(Library):
     def join_arrays(self, arrays: list[Any]) -> Any:
         joined = need("awkward", 'library="ak"').concatenate(_as_one_type(arrays))
         if "union[" in str(joined.type) and not any("union[" in str(array.type) for array in arrays):
-            types = sorted({str(array.type).partition(" * ")[2] for array in arrays})
-            raise MismatchError(
-                f"files hold values of different types under one name ({'; '.join(types)}): read them one by one, or "
-                "name what all have in common"
-            )
+            raise joins.different([str(array.type).partition(" * ")[2] for array in arrays])
         return joined
 
 
 def _as_one_type(arrays: list[Any]) -> list[Any]:
     """Arrays of Awkward whose numbers have the same types, place by place; as they are where their shapes differ."""
     ak = need("awkward", 'library="ak"')
+    if len({str(ak.type(array).content) for array in arrays}) < 2:
+        return arrays
+    # Numbers that a cut left out do not count.
+    packed = [ak.to_packed(array) for array in arrays]
     numbers: list[list[Any]] = []
-    for array in arrays:
+    for array in packed:
         found: list[Any] = []
 
-        def collect(layout: Any, found: list[Any] = found, **_: Any) -> None:
+        def collect(layout: Any, found: list[Any] = found, **_: Any) -> Any:
             if layout.is_numpy:
                 found.append(np.asarray(layout.data))
+            return layout if layout.is_numpy or _is_text(layout) else None
 
         ak.transform(collect, array, return_value="none")
         numbers.append(found)
-    has_texts = any("string" in str(array.type) or "bytes" in str(array.type) for array in arrays)
-    types = [[one.dtype for one in found] for found in numbers]
-    if all(kinds == types[0] for kinds in types) or len({len(found) for found in numbers}) > 1:
-        return arrays
     places = [list(found) for found in zip(*numbers)]
-    if any(one.dtype.kind not in "biuf" for found in places for one in found) or has_texts:
+    if len({len(found) for found in numbers}) > 1 or any(
+        one.dtype.kind not in "biuf" for found in places for one in found
+    ):
         return arrays
-    common = [common_numbers.common_type(found) for found in places]
+    common = list(common_numbers.agreed(places))
     out = []
-    for array in arrays:
+    for array in packed:
         wanted = iter(common)
 
         def change(layout: Any, wanted: Any = wanted, **_: Any) -> Any:
             if not layout.is_numpy:
-                return None
-            changed = common_numbers.converted(np.asarray(layout.data), next(wanted))
+                return layout if _is_text(layout) else None
+            changed = np.asarray(layout.data).astype(next(wanted), copy=False)
             return ak.contents.NumpyArray(changed, parameters=layout.parameters)
 
         out.append(ak.transform(change, array))
     return out
+
+
+def _is_text(layout: Any) -> bool:
+    return layout.parameter("__array__") in ("string", "bytestring")
 
 
 def _as_one_kind(arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
@@ -207,11 +210,7 @@ def _as_one_kind(arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any
     if len({array.dtype for array in arrays}) < 2:
         return arrays
     if any(array.dtype.kind not in "biuf" for array in arrays):
-        types = sorted({str(array.dtype) for array in arrays})
-        raise MismatchError(
-            f"files hold values of different types under one name ({'; '.join(types)}): read them one by one, or name "
-            "what all have in common"
-        )
+        raise joins.different([str(array.dtype) for array in arrays])
     common = common_numbers.common_type(arrays)
     return [common_numbers.converted(array, common) for array in arrays]
 
@@ -243,6 +242,8 @@ class NumPy(Library):
         return arrays
 
     def join_arrays(self, arrays: list[Any]) -> Any:
+        if len({array.shape[1:] for array in arrays}) > 1:
+            raise joins.different([" * ".join(map(str, (*one.shape[1:], one.dtype))) for one in arrays])
         return np.concatenate(_as_one_kind(arrays))
 
 
@@ -390,9 +391,8 @@ class Arrow(Library):
 
     def join_arrays(self, arrays: list[Any]) -> Any:
         pa = need("pyarrow", 'library="arrow"')
-        if isinstance(arrays[0], pa.ChunkedArray):
-            return pa.chunked_array([chunk for array in arrays for chunk in array.chunks])
-        return pa.concat_tables(arrays)
+        join = joins.arrow_columns if isinstance(arrays[0], pa.ChunkedArray) else joins.arrow_tables
+        return join(pa, arrays)
 
 
 class Polars(Library):
@@ -429,7 +429,8 @@ class Polars(Library):
         return need("polars", 'library="pl"').DataFrame(arrays)
 
     def join_arrays(self, arrays: list[Any]) -> Any:
-        return need("polars", 'library="pl"').concat(arrays)
+        pl = need("polars", 'library="pl"')
+        return (joins.polars_columns if isinstance(arrays[0], pl.Series) else joins.polars_frames)(pl, arrays)
 
 
 AWKWARD, NUMPY, CALCULATION, POLARS = Awkward(), NumPy(), Calculation(), Polars()
