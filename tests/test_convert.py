@@ -492,9 +492,6 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
         convert(flat_file, "dcap://127.0.0.1:9/a.parquet")
     with pytest.raises(errors.UnsupportedError, match="a.parquet is on a server, from where files of ROOT"):
         convert("https://127.0.0.1:9/a.parquet", tmp_path / "b.root")
-    pq.write_table(pa.table({"t": pa.array([1, 2], pa.timestamp("us"))}), tmp_path / "t.parquet")
-    with pytest.raises(errors.UnsupportedError, match="'t': values of type datetime64.*as whole numbers"):
-        convert(tmp_path / "t.parquet", tmp_path / "z.root")
     bad = tmp_path / "bad.npz"
     np.savez(bad, x=np.zeros(3), y=np.zeros(4))
     with pytest.raises(errors.MismatchError, match="arrays have different lengths"):

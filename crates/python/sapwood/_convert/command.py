@@ -49,7 +49,7 @@ def convert_parser() -> argparse.ArgumentParser:
         "--types",
         action="append",
         metavar="COLUMN=TYPE",
-        help="type of a column of CSV or JSON lines: string, uint64, float64 ...; several times",
+        help="another type for a column: string, uint64, float64 ...; several times",
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")

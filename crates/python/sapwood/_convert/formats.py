@@ -119,8 +119,10 @@ def codec(format: str, setting: str | None) -> tuple[str | None, int | None]:
 
 def refuse(format: str, name: str, kind: Any, words: str, others: Iterable[str]) -> UnsupportedError:
     """The error about a column that a format has no place for."""
+    is_date = str(kind).startswith(("timestamp", "date", "time", "duration"))
+    numbers = f"write it as whole numbers (types=, --types {name}=int64), " if is_date else ""
     return UnsupportedError(
-        f"column {name!r} holds {kind}, and {format} {words}: leave it out (columns, "
+        f"column {name!r} holds {kind}, and {format} {words}: {numbers}leave it out (columns, "
         "filter_name), or convert to "
         f"{' or '.join(others)}"
     )

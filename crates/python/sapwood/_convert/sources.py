@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood._convert import counters, hdf5, numpy_files, texts
+from sapwood._convert import counters, hdf5, kinds, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._notices import warn
 from sapwood._read.libraries import need
@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
     options: dict[str, Any]
     """How files of ROOT are opened."""
     types: Mapping[str, Any] | None = None
-    """Types of columns of texts."""
+    """Types of columns."""
 
 
 def arrow() -> Any:
@@ -51,8 +51,6 @@ def arrow() -> Any:
 
 def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
     """The rows of a file."""
-    if wanted.types and format not in ("csv", "jsonl"):
-        raise MismatchError(f"types are for CSV and JSON lines, and {path} is {format}, which has its own")
     if format in ("ttree", "rntuple"):
         return _of_root(path, wanted)
     if wanted.cut is not None or wanted.aliases or wanted.filter_name is not None:
@@ -67,14 +65,32 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         rows = _READERS[format](path, wanted)
     texts.check_once(rows.schema.names, path)
     rows = rows._replace(batches=_told(rows.batches, path, format))
+    types = {} if format in ("csv", "jsonl") else kinds.named(wanted.types)
+    _check_typed(types, rows.schema, path)
     if wanted.columns is None:
-        return rows
+        return _as_types(rows, types, path)
     names = columns_of(wanted.columns, rows.schema.names)
     missing = [name for name in names if name not in rows.schema.names]
     if missing:
         raise not_found(f"there is no column {missing[0]!r}{near(missing[0], rows.schema.names)}", path)
     schema = arrow().schema([rows.schema.field(name) for name in names])
-    return rows._replace(schema=schema, batches=(batch.select(names) for batch in rows.batches))
+    rows = rows._replace(schema=schema, batches=(batch.select(names) for batch in rows.batches))
+    return _as_types(rows, {name: kind for name, kind in types.items() if name in names}, path)
+
+
+def _check_typed(types: Mapping[str, Any], schema: Any, path: Any) -> None:
+    for name in types:
+        if name not in schema.names:
+            words = f"column {name!r} does not exist and cannot have a type{near(name, schema.names)}"
+            raise not_found(words, name_of(path))
+
+
+def _as_types(rows: Rows, wanted: Mapping[str, Any], path: Any) -> Rows:
+    """Rows whose columns have other types: those that are asked for, and those that a file remembers."""
+    if not wanted:
+        return rows
+    schema, batches = kinds.changed(rows, wanted, name_of(path))
+    return rows._replace(schema=schema, batches=batches)
 
 
 def columns_of(wanted: list[str], names: list[str]) -> list[str]:
@@ -153,7 +169,10 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
 
     total = tree.tree.num_entries if wanted.cut is None else None
     schema = counters.remember(reader.schema, read_from)
-    return Rows(schema, batches(), total, str(tree.tree.name), left_out)
+    rows = Rows(schema, batches(), total, str(tree.tree.name), left_out)
+    types = kinds.named(wanted.types)
+    _check_typed(types, schema, path)
+    return _as_types(rows, {**kinds.remembered(str(tree.tree.title), schema), **types}, path)
 
 
 class _Branches:

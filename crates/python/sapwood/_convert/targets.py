@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple, Protocol
 
-from sapwood._convert import counters, formats
+from sapwood._convert import counters, formats, kinds
 from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
 from sapwood._read.libraries import need
 from sapwood._write import tables
-from sapwood.errors import MismatchError
+from sapwood.errors import MismatchError, UnsupportedError
 
 
 class Writer(Protocol):
@@ -57,6 +57,7 @@ class RootWriter:
         )
         self._file = recreate(path, format=format, **self._compression)
         self._format, self._schema, self._in_root = format, schema, in_root
+        self._kinds, self._title = kinds.numbers(schema, "_" if format == "ttree" else ".")
         self._tree: Any = None
         self._counters: counters.Counters | None = None
 
@@ -67,17 +68,24 @@ class RootWriter:
         lists.
         """
         pa = need("pyarrow", "sapwood.convert()")
-        rows: Any = pa.Table.from_batches([batch])
+        rows: Any = kinds.with_types(pa.Table.from_batches([batch]), self._kinds)
         if not self._in_root.nullable:
             try:
                 rows = {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
+            except UnsupportedError as error:
+                raise _with_a_way_out(error) from None
             except MismatchError as error:
-                if "missing values" not in str(error) or self._format == "ttree":
+                if "missing values" not in str(error):
                     raise
+                if self._format == "ttree":
+                    way = "keep them in an RNTuple (format='rntuple', nullable=True; --to rntuple --nullable)"
+                    raise MismatchError(f"{error}; or {way}") from None
                 words = str(error).replace("no branch", "no plain field")
                 raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
         try:
             self._add(rows)
+        except UnsupportedError as error:
+            raise _with_a_way_out(error) from None
         except MismatchError as error:
             counting = None if self._counters is None else self._counters.refuted(rows)
             if counting is None:
@@ -88,12 +96,13 @@ class RootWriter:
         if self._tree is not None:
             self._tree.extend(rows)
         elif self._format != "ttree":
-            self._tree = self._file.mkrntuple(self._in_root.name, rows)
+            self._tree = self._file.mkrntuple(self._in_root.name, rows, self._title)
         else:
             remembered = counters.remembered(self._schema)
             self._counters = counters.Counters(rows, remembered, self._in_root.counting)
             types = self._counters.types(rows)
-            self._tree = self._file.mktree(self._in_root.name, types, counter_name=self._counters.of)
+            counter_name = self._counters.of
+            self._tree = self._file.mktree(self._in_root.name, types, self._title, counter_name=counter_name)
             self._counters.tell()
             self._tree.extend(rows)
 
@@ -111,6 +120,12 @@ class RootWriter:
             self._file.close()
         except Exception:
             pass  # of what goes wrong, the first is told
+
+
+def _with_a_way_out(error: UnsupportedError) -> UnsupportedError:
+    """The error about a type of Arrow, with advice that the command can follow."""
+    way = "name another (types=, --types COLUMN=float64 or COLUMN=string), or leave it out (columns, -c)"
+    return UnsupportedError(str(error).removeprefix("unsupported: ").replace("cast it to another", way))
 
 
 class ParquetWriter:
@@ -217,10 +232,12 @@ class JsonWriter:
                     "JSON", field.name, field.type, "has texts alone", ("Parquet", "Feather")
                 )
         self._text = _Text(path, setting, "jsonl")
+        self._kinds = kinds.for_json(schema)
 
     def write(self, batch: Any) -> None:
         """Adds rows."""
-        lines = [json.dumps(row, separators=(",", ":"), default=str) for row in batch.to_pylist()]
+        rows = kinds.with_types(batch, self._kinds).to_pylist()
+        lines = [json.dumps(row, separators=(",", ":"), default=str) for row in rows]
         self._text.out.write(("\n".join(lines) + "\n").encode() if lines else b"")
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sapwood._convert import formats
+from sapwood._convert import formats, kinds
 from sapwood._convert.json_depth import CheckedJson, check_depth
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, near, not_found, place
@@ -23,7 +23,7 @@ def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     """Schema and batches of comma separated values below a line of names."""
     csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
     pa = need("pyarrow", "sapwood.convert()")
-    said = _types(types)
+    said = kinds.named(types)
 
     def start(column_types: Mapping[str, Any]) -> Any:
         # Not a number is one, and not missing.
@@ -52,7 +52,7 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     """Schema and batches of JSON, an object on each line."""
     pjson = need("pyarrow.json", "sapwood.convert()", "pyarrow")
     pa = need("pyarrow", "sapwood.convert()")
-    said = _types(types)
+    said = kinds.named(types)
 
     def start(column_types: Mapping[str, Any]) -> Any:
         parse = pjson.ParseOptions(
@@ -100,24 +100,6 @@ def _ordered(pa: Any, names: list[str], schema: Any, batches: Iterator[Any]) -> 
         return schema, batches
     fields = [schema.field(name) for name in order]
     return pa.schema(fields), (batch.select(order) for batch in batches)
-
-
-def _types(types: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Types that are said, as Arrow has them."""
-    pa = need("pyarrow", "sapwood.convert()")
-    found: dict[str, Any] = {}
-    for name, kind in (types or {}).items():
-        try:
-            found[name] = pa.type_for_alias(kind) if isinstance(kind, str) else kind
-        except ValueError:
-            words = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-            words += ["float32", "float64", "double", "bool", "string"]
-            raise MismatchError(f"column {name!r}: there is no type {kind!r}{near(kind, words)}") from None
-        if not isinstance(found[name], pa.DataType):
-            raise MismatchError(
-                f"column {name!r}: a type is a name, like 'uint64', or one of pyarrow, not {kind!r}"
-            )
-    return found
 
 
 def check_once(names: list[str], path: str) -> None:

@@ -62,10 +62,12 @@ def convert(
     which makes fields optional. Without ``columns``, branches that cannot be columns of Arrow are left out,
     with a warning that names them.
 
-    Columns of CSV and JSON lines have the types that their first block shows, or those of ``types``, by
-    column: ``{"code": "string", "id": "uint64"}``, or types of pyarrow. Whole numbers above 2^63 are
-    unsigned; such that 64 bits do not hold are an error unless ``types`` says ``"float64"``. ``NaN``,
-    ``Infinity`` and ``-Infinity`` stand for themselves in JSON lines.
+    Columns of CSV and JSON lines have the types that their first block shows. ``types`` names others, for
+    columns of every format: ``{"code": "string", "id": "uint64"}``, or types of pyarrow. Whole numbers above
+    2^63 are unsigned; such that 64 bits do not hold are an error unless ``types`` says ``"float64"``.
+    ``NaN``, ``Infinity`` and ``-Infinity`` stand for themselves in JSON lines. Dates, times and durations are
+    whole numbers in files of ROOT, with their types in the title of the tree, and dates again in other
+    formats.
 
     This needs pyarrow, Awkward Array to write files of ROOT, and h5py for HDF5.
 

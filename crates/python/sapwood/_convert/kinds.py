@@ -1,0 +1,200 @@
+"""Types of columns: other types that a user asks for, and dates and times as the whole numbers that files of ROOT
+have in their place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sapwood._read.libraries import need
+from sapwood.errors import MismatchError, near
+
+#: The title of a tree with dates begins so. A mapping from branches to types follows, as JSON.
+TITLE = "Types of columns: "
+_STAMP = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
+
+
+def arrow() -> Any:
+    """The package of Arrow."""
+    return need("pyarrow", "sapwood.convert()")
+
+
+def named(types: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Types by column, as types of Arrow.
+
+    >>> named({"id": "uint64"})
+    {'id': DataType(uint64)}
+
+    Raises :class:`~sapwood.errors.MismatchError` for a type that does not exist.
+    """
+    pa = arrow()
+    found: dict[str, Any] = {}
+    for name, kind in (types or {}).items():
+        try:
+            found[name] = pa.type_for_alias(kind) if isinstance(kind, str) else kind
+        except ValueError:
+            words = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+            words += ["float32", "float64", "double", "bool", "string"]
+            raise MismatchError(f"column {name!r}: unknown type {kind!r}{near(kind, words)}") from None
+        if not isinstance(found[name], pa.DataType):
+            raise MismatchError(
+                f"column {name!r}: a type is a name, like 'uint64', or one of pyarrow, not {kind!r}"
+            )
+    return found
+
+
+def with_leaves(kind: Any, change: Callable[[str, Any], Any], path: str = "") -> Any:
+    """A type with others in the lists and records of it: ``change`` takes the path of a value, whose parts have a
+    dot between them, and its type."""
+    pa = arrow()
+    types = pa.types
+
+    def item() -> Any:
+        return kind.value_field.with_type(with_leaves(kind.value_type, change, path))
+
+    if types.is_struct(kind):
+        return pa.struct(
+            [field.with_type(with_leaves(field.type, change, f"{path}.{field.name}")) for field in kind]
+        )
+    if types.is_fixed_size_list(kind):
+        return pa.list_(item(), kind.list_size)
+    if types.is_large_list(kind):
+        return pa.large_list(item())
+    return pa.list_(item()) if types.is_list(kind) else change(path, kind)
+
+
+def cast(column: Any, kind: Any) -> Any:
+    """A column as another type. Arrow makes dates and times of 32 bits only of whole numbers of 32 bits."""
+    pa = arrow()
+
+    def plain(_: str, leaf: Any) -> Any:
+        return pa.int32() if pa.types.is_date32(leaf) or pa.types.is_time32(leaf) else leaf
+
+    if column.type.equals(kind):
+        return column
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return column.cast(with_leaves(column.type, plain)).cast(with_leaves(kind, plain)).cast(kind)
+
+
+def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Iterator[Any]]:
+    """Schema and batches with other types of columns. A plain type stands for the items of lists, too.
+
+    Raises :class:`~sapwood.errors.MismatchError` for values that a type does not hold.
+    """
+    pa, schema = arrow(), rows.schema
+    for name, kind in wanted.items():
+        place = schema.get_field_index(name)
+        field = schema.field(place)
+        if not pa.types.is_nested(kind):
+            kind = with_leaves(field.type, lambda _, __, kind=kind: kind)  # type: ignore[misc]
+        schema = schema.set(place, field.with_type(kind))
+
+    def batches() -> Iterator[Any]:
+        for batch in rows.batches:
+            columns = []
+            for field in schema:
+                column = batch.column(field.name)
+                try:
+                    columns.append(cast(column, field.type))
+                except (pa.ArrowException, ValueError, TypeError) as error:
+                    words = (
+                        f"{path} has values of {field.name!r} ({column.type}) that {field.type} does not hold"
+                    )
+                    other = f"types= (--types {field.name}=TYPE) names another type"
+                    raise MismatchError(f"{words}: {error}: {other}") from None
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return schema, batches()
+
+
+def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:
+    """The types of columns that files of ROOT hold in another type (dates and times, floats of 16 bits, bytes of one
+    length), and a title that remembers dates and times. The separator is between names of records and fields."""
+    pa = arrow()
+    found, dates = {}, {}
+    for field in schema:
+
+        def change(path: str, leaf: Any, name: str = field.name) -> Any:
+            if pa.types.is_float16(leaf):
+                return pa.float32()
+            if pa.types.is_fixed_size_binary(leaf) and not pa.types.is_decimal(leaf):
+                return pa.binary()
+            if not pa.types.is_temporal(leaf) or pa.types.is_interval(leaf):
+                return leaf
+            dates[name + path.replace(".", separator)] = str(leaf)
+            return pa.int64()
+
+        kind = with_leaves(field.type, change)
+        if not kind.equals(field.type):
+            found[field.name] = kind
+    return found, f"{TITLE}{json.dumps(dates, ensure_ascii=False)}" if dates else ""
+
+
+def for_json(schema: Any) -> dict[str, Any]:
+    """The types of columns whose values would lose digits as objects of Python: times in nanoseconds are texts, and
+    durations are whole numbers, as in CSV."""
+    pa = arrow()
+
+    def change(_: str, leaf: Any) -> Any:
+        if pa.types.is_duration(leaf):
+            return pa.int64()
+        has_nanoseconds = pa.types.is_timestamp(leaf) or pa.types.is_time64(leaf)
+        return pa.string() if has_nanoseconds and leaf.unit == "ns" else leaf
+
+    found = {field.name: with_leaves(field.type, change) for field in schema}
+    return {field.name: found[field.name] for field in schema if not found[field.name].equals(field.type)}
+
+
+def with_types(batch: Any, wanted: Mapping[str, Any]) -> Any:
+    """A batch, or a table, with other types of columns, which hold all values."""
+    for name, kind in wanted.items():
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(
+            place, batch.schema.field(place).with_type(kind), cast(batch.column(place), kind)
+        )
+    return batch
+
+
+def remembered(title: str, schema: Any) -> dict[str, Any]:
+    """The types of columns of whole numbers that were dates and times, as the title of a tree has them.
+
+    >>> import pyarrow as pa
+    >>> remembered('Types of columns: {"day": "date32[day]"}', pa.schema([("day", pa.int64())]))
+    {'day': DataType(date32[day])}
+    """
+    pa = arrow()
+    if not title.startswith(TITLE):
+        return {}
+    try:
+        listed = json.loads(title.removeprefix(TITLE))
+    except (ValueError, RecursionError):
+        return {}
+    dates = {path: _date(kind) for path, kind in listed.items()} if isinstance(listed, dict) else {}
+    found = {}
+    for field in schema:
+
+        def change(path: str, leaf: Any, name: str = field.name) -> Any:
+            kind = dates.get(name + path)
+            return leaf if kind is None or not pa.types.is_int64(leaf) else kind
+
+        kind = with_leaves(field.type, change)
+        if not kind.equals(field.type):
+            found[field.name] = kind
+    return found
+
+
+def _date(words: Any) -> Any:
+    """A type of dates or times by its name; nothing for other names."""
+    pa = arrow()
+    if not isinstance(words, str):
+        return None
+    stamp = _STAMP.fullmatch(words)
+    try:
+        kind = pa.timestamp(stamp[1], stamp[2]) if stamp else pa.type_for_alias(words)
+    except ValueError:
+        return None
+    return kind if pa.types.is_temporal(kind) else None

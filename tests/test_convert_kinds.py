@@ -1,0 +1,258 @@
+"""Dates, times and other types of Arrow that files of ROOT hold as whole numbers, there and back; types that are
+asked for."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from sapwood import errors  # noqa: E402
+
+LEAST, MOST = -(2**63), 2**63 - 1
+DATES = {
+    "day": (pa.date32(), [0, -(2**31), 2**31 - 1]),
+    "day64": (pa.date64(), [0, -86_400_000, 86_400_000_000]),
+    **{f"when_{unit}": (pa.timestamp(unit), [LEAST + 1, 0, MOST]) for unit in ("s", "ms", "us", "ns")},
+    "utc": (pa.timestamp("us", "UTC"), [LEAST + 1, 1, MOST]),
+    "berlin": (pa.timestamp("ns", "Europe/Berlin"), [-1, 0, MOST]),
+    "offset": (pa.timestamp("s", "+05:30"), [1, 2, 3]),
+    "clock_s": (pa.time32("s"), [0, 1, 86_399]),
+    "clock_ms": (pa.time32("ms"), [0, 1, 86_399_999]),
+    "clock_us": (pa.time64("us"), [0, 1, 86_399_999_999]),
+    "clock_ns": (pa.time64("ns"), [0, 1, 86_399_999_999_999]),
+    **{f"took_{unit}": (pa.duration(unit), [LEAST + 1, 0, MOST]) for unit in ("s", "ms", "us", "ns")},
+    "a.b": (pa.timestamp("s"), [1, 2, 3]),
+}
+
+
+def dates(kind: Any, numbers: list[int]) -> Any:
+    width = pa.int32() if kind.bit_width == 32 else pa.int64()
+    return pa.array(numbers, width).cast(kind) if kind != pa.date64() else pa.array(numbers, width).view(kind)
+
+
+def table() -> Any:
+    return pa.table({name: dates(*of) for name, of in DATES.items()})
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+@pytest.mark.parametrize("ends", ["parquet", "feather", "arrows"])
+def test_dates_are_whole_numbers_in_root_and_dates_again(tmp_path: Path, format: str, ends: str) -> None:
+    columns = table()
+    if format == "rntuple":  # whose names have no dots
+        columns = columns.drop_columns(["a.b"])
+    if ends == "parquet":  # which has no seconds
+        columns = columns.select([name for name in columns.column_names if not name.endswith("_s")])
+        columns = columns.drop_columns(
+            [name for name in ("offset", "a.b", "day64") if name in columns.column_names]
+        )
+    feather.write_feather(columns, tmp_path / "a.feather")
+    sapwood.convert(tmp_path / "a.feather", tmp_path / f"b.{ends}")
+    sapwood.convert(tmp_path / f"b.{ends}", f"{tmp_path}/c.root:t", format=format)
+    tree = sapwood.open(tmp_path / "c.root")["t"]
+    for name in columns.column_names:
+        assert tree[name].array(library="np").dtype == np.int64
+        assert tree[name].array().tolist() == DATES[name][1]
+    sapwood.convert(f"{tmp_path}/c.root:t", tmp_path / "d.feather")
+    assert feather.read_table(tmp_path / "d.feather").cast(columns.schema).equals(columns)
+    assert feather.read_table(tmp_path / "d.feather").schema.types == columns.schema.types
+
+
+def nested() -> Any:
+    when, clock = pa.timestamp("us", "UTC"), pa.time32("s")
+    return pa.table(
+        {
+            "list": pa.array([[1], [], [2, 3]], pa.list_(when)),
+            "pair": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.date32(), 2)),
+            "r": pa.array([{"t": 1, "x": 2}] * 3, pa.struct([("t", clock), ("x", pa.int64())])),
+            "rs": pa.array(
+                [[{"t": 1, "x": 2}], [], []], pa.list_(pa.struct([("t", clock), ("x", pa.int64())]))
+            ),
+        }
+    )
+
+
+def test_dates_in_lists_and_records(tmp_path: Path) -> None:
+    feather.write_feather(nested(), tmp_path / "a.feather")
+    for format in ("ttree", "rntuple"):
+        source, back = f"{tmp_path}/{format}.root:t", tmp_path / f"{format}.feather"
+        sapwood.convert(tmp_path / "a.feather", source, format=format)
+        sapwood.convert(source, back)
+        found = feather.read_table(back)
+        wanted = nested().to_pydict()
+        if format == "rntuple":
+            assert found.to_pydict() == wanted
+            continue
+        assert found.column_names == ["nlist", "list", "pair", "r_t", "r_x", "nrs", "rs_t", "rs_x"]
+        assert found["list"].to_pylist() == wanted["list"] and found["pair"].to_pylist() == wanted["pair"]
+        assert (
+            found["r_t"].to_pylist() == [datetime.time(0, 0, 1)] * 3 and found["r_x"].to_pylist() == [2] * 3
+        )
+        assert found["rs_t"].to_pylist() == [[datetime.time(0, 0, 1)], [], []]
+
+
+def test_real_root_shows_numbers_and_the_types(tmp_path: Path) -> None:
+    feather.write_feather(table().select(["day", "berlin"]), tmp_path / "a.feather")
+    sapwood.convert(tmp_path / "a.feather", f"{tmp_path}/a.root:t")
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+answer([tree.GetTitle(), [[row.day, row.berlin] for row in tree]])
+"""
+    title, values = root(lines, tmp_path / "a.root")
+    assert title == 'Types of columns: {"day": "date32[day]", "berlin": "timestamp[ns, tz=Europe/Berlin]"}'
+    assert values == [list(row) for row in zip(DATES["day"][1], DATES["berlin"][1])]
+
+
+def test_expressions_and_types_have_the_numbers(tmp_path: Path) -> None:
+    feather.write_feather(table().select(["day", "took_s"]), tmp_path / "a.feather")
+    source = f"{tmp_path}/a.root:t"
+    sapwood.convert(tmp_path / "a.feather", source)
+    sapwood.convert(source, tmp_path / "b.feather", columns=["day", "day + 0"], cut="day >= 0")
+    found = feather.read_table(tmp_path / "b.feather")
+    assert found["day"].type == pa.date32() and found["day + 0"].to_pylist() == [0, 2**31 - 1]
+    sapwood.convert(source, tmp_path / "c.feather", types={"day": "int64"})
+    assert feather.read_table(tmp_path / "c.feather").schema.types == [pa.int64(), pa.duration("s")]
+
+
+def test_missing_dates_are_optional_fields(tmp_path: Path) -> None:
+    column = pa.array([1, None, 3], pa.timestamp("ms"))
+    feather.write_feather(pa.table({"when": column}), tmp_path / "a.feather")
+    with pytest.raises(errors.MismatchError, match=r"missing values .*--to rntuple --nullable"):
+        sapwood.convert(tmp_path / "a.feather", tmp_path / "a.root")
+    sapwood.convert(tmp_path / "a.feather", f"{tmp_path}/a.root:t", format="rntuple", nullable=True)
+    sapwood.convert(f"{tmp_path}/a.root:t", tmp_path / "b.feather")
+    assert feather.read_table(tmp_path / "b.feather")["when"].combine_chunks().equals(column)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Types of columns: ",
+        "Types of columns: [1]",
+        "Types of columns: {]",
+        'Types of columns: {"x": 5, "y": "date32[day]"}',
+        'Types of columns: {"x": "int8"}',
+        'Types of columns: {"x": "timestamp[us, tz=UTC"}',
+        "Types of columns: " + "[" * 100_000,
+        'types of columns: {"x": "date32[day]"}',
+    ],
+)
+def test_other_titles_are_titles(tmp_path: Path, title: str) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file.mktree("t", {"x": "i8", "y": "f8"}, title).extend({"x": [1], "y": [0.5]})
+    sapwood.convert(f"{tmp_path}/a.root:t", tmp_path / "a.feather")
+    assert feather.read_table(tmp_path / "a.feather").to_pydict() == {"x": [1], "y": [0.5]}
+
+
+def test_numbers_that_are_no_dates_any_more_are_an_error_with_a_way_out(tmp_path: Path) -> None:
+    feather.write_feather(table().select(["day"]), tmp_path / "a.feather")
+    sapwood.convert(tmp_path / "a.feather", f"{tmp_path}/a.root:t")
+    with sapwood.update(tmp_path / "a.root") as file, file.append("t") as tree:
+        tree.extend({"day": [2**40]})
+    with pytest.raises(
+        errors.MismatchError, match=r"values of 'day' .* date32.* does not hold.*--types day="
+    ):
+        sapwood.convert(f"{tmp_path}/a.root:t", tmp_path / "b.feather")
+    sapwood.convert(f"{tmp_path}/a.root:t", tmp_path / "b.feather", types={"day": "int64"})
+    assert feather.read_table(tmp_path / "b.feather")["day"].to_pylist()[-1] == 2**40
+
+
+def test_texts_with_dates(tmp_path: Path) -> None:
+    rows = ["day,when,zone", "2024-02-29,2024-02-29 03:04:05,2024-02-29T03:04:05Z"]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "a.jsonl").write_text(json.dumps(dict(zip(*(row.split(",") for row in rows)))) + "\n")
+    day, second = 19782, 19782 * 86400 + 3 * 3600 + 4 * 60 + 5
+    for ends in ("csv", "jsonl"):
+        sapwood.convert(tmp_path / f"a.{ends}", f"{tmp_path}/{ends}.root:t")
+        tree = sapwood.open(tmp_path / f"{ends}.root")["t"]
+        assert second in (tree["when"].array()[0], tree["when"].array()[0] // 10**9)
+        sapwood.convert(f"{tmp_path}/{ends}.root:t", tmp_path / f"{ends}.csv")
+        assert "2024-02-29" in (tmp_path / f"{ends}.csv").read_text()
+    assert sapwood.open(tmp_path / "csv.root")["t/day"].array().tolist() == [day]
+
+
+def test_json_lines_keep_nanoseconds(tmp_path: Path) -> None:
+    columns = {name: table()[name] for name in ("clock_ns", "when_ns", "took_ns", "clock_us")}
+    columns["list"] = pa.array([[1], [], [2]], pa.list_(pa.time64("ns")))
+    feather.write_feather(pa.table(columns), tmp_path / "a.feather")
+    sapwood.convert(tmp_path / "a.feather", tmp_path / "a.jsonl")
+    last = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()][-1]
+    assert last == {
+        "clock_ns": "23:59:59.999999999",
+        "when_ns": "2262-04-11 23:47:16.854775807",
+        "took_ns": MOST,
+        "clock_us": "23:59:59.999999",
+        "list": ["00:00:00.000000002"],
+    }
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_floats_of_16_bits_and_bytes_of_one_length(tmp_path: Path, format: str) -> None:
+    floats = np.array([65504, 6e-8, -0.0, np.inf], "f2")
+    columns = {
+        "f": pa.array(floats),
+        "fs": pa.array([list(floats), [], [], []], pa.list_(pa.float16())),
+        "b": pa.array([b"ab", b"cd", b"ef", b"gh"], pa.binary(2)),
+    }
+    feather.write_feather(pa.table(columns), tmp_path / "a.feather")
+    sapwood.convert(tmp_path / "a.feather", f"{tmp_path}/a.root:t", format=format)
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    assert tree["f"].array(library="np").tobytes() == floats.astype("f4").tobytes()
+    assert tree["fs"].array().tolist() == [floats.tolist(), [], [], []]
+    assert tree["b"].array().tolist() == ["ab", "cd", "ef", "gh"]
+
+
+def test_types_of_columns_of_every_format(tmp_path: Path) -> None:
+    price = pa.array([decimal.Decimal("1.5"), decimal.Decimal("2.25")])
+    columns = {"price": price, "when": pa.array([1, 2], pa.timestamp("s")), "n": pa.array([1, 2])}
+    columns["prices"] = pa.array([[decimal.Decimal("1.5")], []], pa.list_(price.type))
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(errors.UnsupportedError, match=r"decimal128.* --types COLUMN=float64"):
+        sapwood.convert(tmp_path / "a.parquet", tmp_path / "a.root")
+    types = {"price": "float64", "prices": "float64", "n": "int8"}
+    sapwood.convert(tmp_path / "a.parquet", f"{tmp_path}/a.root:t", types=types)
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    assert tree["price"].array().tolist() == [1.5, 2.25] and tree["prices"].array().tolist() == [[1.5], []]
+    assert tree["n"].array(library="np").dtype == np.int8
+    with pytest.raises(errors.NotFoundError, match="column 'pric' does not exist .* nearest: 'price'"):
+        sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.root", types={"pric": "float64"})
+    with pytest.raises(errors.MismatchError, match=r"values of 'price' .* that int64 does not hold"):
+        sapwood.convert(tmp_path / "a.parquet", tmp_path / "b.root", types={"price": "int64"})
+    for ends in ("npz", "h5"):
+        if ends == "h5":
+            pytest.importorskip("h5py")
+        with pytest.raises(errors.UnsupportedError, match="types=, --types when=int64"):
+            sapwood.convert(tmp_path / "a.parquet", tmp_path / f"a.{ends}", columns=["when"])
+        sapwood.convert(
+            tmp_path / "a.parquet", tmp_path / f"a.{ends}", columns=["when"], types={"when": "int64"}
+        )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    feather.write_feather(table().select(["berlin"]), tmp_path / "a.feather")
+    for source, target, more in (
+        (tmp_path / "a.feather", f"{tmp_path}/a.root:t", []),
+        (f"{tmp_path}/a.root:t", tmp_path / "b.feather", []),
+        (f"{tmp_path}/a.root:t", tmp_path / "c.csv", ["--types", "berlin=int64"]),
+    ):
+        command = [sys.executable, "-m", "sapwood", "convert", source, target, *more]
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and done.stderr == ""
+    assert feather.read_table(tmp_path / "b.feather")["berlin"].equals(table()["berlin"])
+    assert (tmp_path / "c.csv").read_text().split() == ['"berlin"', "-1", "0", str(MOST)]
