@@ -4,6 +4,7 @@ its stack does."""
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ MAX_LEVELS = 100
 
 #: A line that is longer is looked at once more for each piece of it.
 _PIECE_BYTES = 32 << 20
+#: Lines are held in memory as a whole; Arrow counts their bytes in 32 bits.
+_MAX_LINE_BYTES = 1 << 30
 _OTHER = bytes(set(range(256)) - set(b'[]{}"'))
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _STEP = np.zeros(256, "int8")
@@ -56,43 +59,33 @@ class Nesting:
         return (int(levels.max()), max(int(levels[-1]), 0)) if len(levels) else (self._depth, self._depth)
 
 
-class CheckedJson:
-    """A file of JSON that Arrow reads, and that nests no deeper than it may."""
+def pieces(file: Any, path: str, size: int) -> Generator[bytes]:
+    """A file of JSON in parts of about ``size`` bytes, none of which ends within a line. The file is closed at the
+    end.
 
-    closed = False
-
-    def __init__(self, file: Any, path: str) -> None:
-        self._file, self._path, self._nesting = file, path, Nesting()
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes.
-
-        Raises :class:`~sapwood.errors.MismatchError` if they nest too deep.
-        """
-        piece = bytes(self._file.read(size))
-        if self._nesting.add(piece) > MAX_LEVELS:
-            raise MismatchError(
-                f"the JSON nests deeper than {MAX_LEVELS} levels: no column can hold that, so flatten it, or keep the "
-                f"inner part as a text{place(self._path, None)}"
-            )
-        return piece
-
-    def readable(self) -> bool:
-        """Arrow asks this."""
-        return True
-
-    def writable(self) -> bool:
-        """Arrow asks this, too."""
-        return False
-
-    def seekable(self) -> bool:
-        """It is read once."""
-        return False
-
-    def close(self) -> None:
-        """Closes the file."""
-        self.closed = True
-        self._file.close()
+    Raises :class:`~sapwood.errors.MismatchError` if it nests too deep, or a line is too long.
+    """
+    nesting, parts, held = Nesting(), [b""], 0
+    with file:
+        while piece := bytes(file.read(size)):
+            if nesting.add(piece) > MAX_LEVELS:
+                raise MismatchError(
+                    f"the JSON nests deeper than {MAX_LEVELS} levels: no column can hold that, so flatten it, or keep "
+                    f"the inner part as a text{place(path, None)}"
+                )
+            whole, end, rest = piece.rpartition(b"\n")
+            if end:
+                yield b"".join([*parts, whole, end])
+                parts, held = [], 0
+            parts.append(rest)
+            held += len(rest)
+            if held > _MAX_LINE_BYTES:
+                raise MismatchError(
+                    f"a line of JSON has more than {_MAX_LINE_BYTES >> 20} MiB: an object on each line is read"
+                    f"{place(path, None)}"
+                )
+        if held:
+            yield b"".join(parts)
 
 
 def check_depth(file: Any, path: str) -> None:
@@ -100,9 +93,5 @@ def check_depth(file: Any, path: str) -> None:
 
     Raises :class:`~sapwood.errors.MismatchError` if it nests too deep.
     """
-    checked = CheckedJson(file, path)
-    try:
-        while checked.read(_PIECE_BYTES):
-            pass
-    finally:
-        checked.close()
+    for _ in pieces(file, path, _PIECE_BYTES):
+        pass

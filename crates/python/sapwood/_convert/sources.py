@@ -12,7 +12,7 @@ from sapwood._convert import counters, hdf5, kinds, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._notices import warn
 from sapwood._read.libraries import need
-from sapwood.errors import MismatchError, SapwoodError, near, not_found, place
+from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, near, not_found, place
 
 
 class Rows(NamedTuple):
@@ -61,6 +61,9 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         from sapwood._remote import paths
 
         raise paths.missing_file(path)
+    if format != "jsonl" and not os.path.isfile(path):
+        words = f"{path} is a pipe or a device, and {format} is read from files: write it to a file first"
+        raise UnsupportedError(f"{words} (only JSON lines come through pipes)")
     with _Unreadable(path, format):
         rows = _READERS[format](path, wanted)
     texts.check_once(rows.schema.names, path)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import formats, kinds
-from sapwood._convert.json_depth import CheckedJson, check_depth
+from sapwood._convert.json_depth import check_depth, pieces
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, near, not_found, place
 
@@ -53,35 +53,94 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     pjson = need("pyarrow.json", "sapwood.convert()", "pyarrow")
     pa = need("pyarrow", "sapwood.convert()")
     said = kinds.named(types)
+    if not os.path.isfile(path):
+        return _read_pipe(path, block, said)
 
     def start(column_types: Mapping[str, Any]) -> Any:
-        parse = pjson.ParseOptions(
-            explicit_schema=pa.schema(list(column_types.items())) if column_types else None
-        )
-        text = _bytes_of(path) if is_file else pa.PythonFile(CheckedJson(_opened(path), path), "r")
-        return pjson.open_json(text, read_options=pjson.ReadOptions(block_size=block), parse_options=parse)
+        options = pjson.ReadOptions(block_size=block)
+        return pjson.open_json(_bytes_of(path), read_options=options, parse_options=_parsing(column_types))
 
-    # Arrow reads ahead in a thread. One that calls Python ends the process if Python ends at that time, as
-    # after an error, so only what cannot be read twice is checked while it is read.
-    is_file = os.path.isfile(path)
     with _Errors(path, pa):
-        if is_file:
-            check_depth(_opened(path), path)
+        check_depth(_opened(path), path)
         if said and _is_empty(path):
             return pa.schema(list(said.items())), iter(())
-        names = _names(pa, lambda: start({})) if said and is_file else []
+        names = _names(pa, lambda: start({})) if said else []
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
-        large = [field.name for field in schema if field.name not in said and _is_large(first, field)]
-        if large:
-            _check_file(path, large)
-            rows = _rows(path, block, first.num_rows)
-            for name in large:
-                values = [row.get(name) for row in rows]
-                said[name] = _with_whole(pa, schema.field(name).type, values, name, path)
+        if first is not None and any(_is_large(first, field) for field in schema if field.name not in said):
+            with _opened(path) as file:
+                text = bytes(file.read(block))
+            said = _with_large(first, said, text, path)
             names = names or schema.names
             schema, first, rest = _begun(start(said))
     return _ordered(pa, names, schema, _batches(path, pa, first, rest))
+
+
+def _read_pipe(path: str, block: int, said: dict[str, Any]) -> Found:
+    """Schema and batches of JSON that can be read only once. Arrow parses what was read: a thread of Arrow that
+    called Python would end the process if Python ended at that time."""
+    pa = need("pyarrow", "sapwood.convert()")
+    source = pieces(_opened(path), path, block)
+    parts = (part for part in source if part.strip())
+    try:
+        with _Errors(path, pa):
+            text = next(parts, None)
+            if text is None:
+                if not said:
+                    raise pa.ArrowInvalid("Empty JSON file")
+                return pa.schema(list(said.items())), iter(())
+            names = _names(pa, lambda: _parsed(text, {})) if said else []
+            first = _parsed(text, said)
+            _check_names(said, first.schema, path)
+            if any(_is_large(first, field) for field in first.schema if field.name not in said):
+                names = names or first.schema.names
+                first = _parsed(text, _with_large(first, said, text, path))
+    except BaseException:
+        source.close()  # the one who writes into the pipe waits for it
+        raise
+    known = {field.name: field.type for field in first.schema}
+
+    def batches() -> Iterator[Any]:
+        try:
+            with _Errors(path, pa):
+                yield first
+                for part in parts:
+                    yield _parsed(part, known, "error").select(first.schema.names)
+        finally:
+            source.close()
+
+    return _ordered(pa, names, first.schema, batches())
+
+
+def _parsing(column_types: Mapping[str, Any], others: str = "infer") -> Any:
+    """How Arrow parses JSON with these types of columns."""
+    pjson = need("pyarrow.json", "sapwood.convert()", "pyarrow")
+    pa = need("pyarrow", "sapwood.convert()")
+    schema = pa.schema(list(column_types.items())) if column_types else None
+    return pjson.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
+
+
+def _parsed(text: bytes, column_types: Mapping[str, Any], others: str = "infer") -> Any:
+    """Lines of JSON as a batch."""
+    pjson = need("pyarrow.json", "sapwood.convert()", "pyarrow")
+    pa = need("pyarrow", "sapwood.convert()")
+    options = pjson.ReadOptions(block_size=len(text) + 1, use_threads=False)
+    table = pjson.read_json(
+        pa.BufferReader(text), read_options=options, parse_options=_parsing(column_types, others)
+    )
+    (batch,) = table.combine_chunks().to_batches()
+    return batch
+
+
+def _with_large(first: Any, said: Mapping[str, Any], text: bytes, path: str) -> dict[str, Any]:
+    """Types of columns, of those with whole numbers above 2^63, too: ``first`` are the first rows of the text."""
+    pa = need("pyarrow", "sapwood.convert()")
+    found, rows = dict(said), _rows(text, first.num_rows, path)
+    for field in first.schema:
+        if field.name not in said and _is_large(first, field):
+            values = [row.get(field.name) for row in rows]
+            found[field.name] = _with_whole(pa, field.type, values, field.name, path)
+    return found
 
 
 def _names(pa: Any, start: Callable[[], Any]) -> list[str]:
@@ -168,13 +227,16 @@ class _Errors:
 
 def _bytes_of(path: str) -> Any:
     codec = formats.packing(path)
+    if codec is None:
+        return path
     pa = need("pyarrow", "sapwood.convert()")
-    return path if codec is None else pa.CompressedInputStream(pa.OSFile(path), codec)
+    return pa.CompressedInputStream(pa.OSFile(path), codec)
 
 
 def _opened(path: str) -> Any:
-    found = _bytes_of(path)
-    return open(found, "rb") if isinstance(found, str) else found
+    """A text as bytes, without its compression."""
+    codec, file = formats.packing(path), open(path, "rb")
+    return file if codec is None else need("pyarrow", "sapwood.convert()").CompressedInputStream(file, codec)
 
 
 def _is_empty(path: str) -> bool:
@@ -272,12 +334,11 @@ def _with_whole(pa: Any, kind: Any, values: list[Any], name: str, path: str) -> 
     return _type_of(pa, there, name, path) if is_whole else kind
 
 
-def _rows(path: str, block: int, count: int) -> list[dict[str, Any]]:
+def _rows(start: bytes, count: int, path: str) -> list[dict[str, Any]]:
     """The first objects of a text, as Python has them: whole numbers with all their digits."""
     decoder, at = json.JSONDecoder(), 0
     found: list[dict[str, Any]] = []
-    with _opened(path) as file:
-        text = bytes(file.read(block)).decode("utf-8-sig", "replace")
+    text = start.decode("utf-8-sig", "replace")
     while len(found) < count:
         try:
             row, at = decoder.raw_decode(text, _BLANK.match(text, at).end())  # type: ignore[union-attr]

@@ -112,9 +112,16 @@ def run(
 
 
 def _is_one_thread(task: Task) -> bool:
-    """Whether a library with its own lock takes part: after an error in one thread, the lock keeps the
-    other waiting for ever."""
-    return "hdf5" in (task.format, *(kind for _, kind in task.parts))
+    """Whether all is read in the caller's thread. A library with its own lock needs that: after an error in one
+    thread, the lock keeps the other waiting for ever. A pipe waits for its writer, and Ctrl-C ends a read in
+    the caller's thread alone."""
+    return "hdf5" in (task.format, *(kind for _, kind in task.parts)) or bool(_pipes(task))
+
+
+def _pipes(task: Task) -> list[str]:
+    """The parts that can be read only once."""
+    paths = [str(sources.file_of(part)) for part, kind in task.parts if kind not in ("ttree", "rntuple")]
+    return [path for path in paths if os.path.exists(path) and not os.path.isfile(path)]
 
 
 def _inputs(files: Any, over: Any) -> list[Any]:
@@ -223,9 +230,19 @@ def convert(
         try:
             return _convert(task, wanted, nullable, show, stop, counting)
         except counters.CountersCollideError as error:
+            _check_twice(task, str(error))
             # Only all rows show which columns count, and which lists have the same lengths.
             counting = error.counting._replace(is_final=attempt == _MAX_ATTEMPTS)
     raise AssertionError("the last attempt chooses counters that always fit")
+
+
+def _check_twice(task: Task, words: str) -> None:
+    """Refuses to begin again with what can be read only once."""
+    for path in _pipes(task):
+        raise MismatchError(
+            f"{words}: only all rows show which columns count lists, and {path} can be read only once: write it to a "
+            "file, and convert that"
+        )
 
 
 def _convert(
@@ -246,8 +263,8 @@ def _convert(
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
         in_root = targets.InRoot(task.tree or rows.name, nullable, counting)
         writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
+        batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
         try:
-            batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
             shown = progress_bar.each(
                 batches, total, show if total else False, "rows", base, lambda batch: batch.num_rows
             )
@@ -264,6 +281,8 @@ def _convert(
             writer.close()
         except BaseException:
             writer.abort()
+            # One who writes into a pipe waits until it is closed.
+            getattr(batches, "close", lambda: None)()
             raise
     return Done(count, _left_out(task, rows.left_out))
 
