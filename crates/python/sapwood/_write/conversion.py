@@ -180,17 +180,25 @@ def _pad(values: Array, directions: list[Any], all_bins: list[Bins]) -> Array:
     if values.ndim != len(all_bins):
         raise MismatchError(f"values of {values.ndim} dimensions, but {len(all_bins)} axes")
     out = np.zeros([len(bins_) + 2 for bins_ in all_bins], values.dtype)
-    where = []
-    for given, axis, one in zip(values.shape, directions, all_bins, strict=True):
-        more = given - len(one)
+    where: list[slice] = []
+    for given, axis, one in zip(list(values.shape), directions, all_bins, strict=True):
+        bins_given = 0 if _is_empty(axis) else len(one)
+        more = given - bins_given
         traits = getattr(axis, "traits", None)
         has_under = bool(getattr(traits, "underflow", more == 2))
         if more not in (0, 1, 2) or more == 2 and not has_under:
-            raise MismatchError(f"values have {given} bins where the axis has {len(one)}")
+            raise MismatchError(f"values have {given} bins where the axis has {bins_given}")
+        if bins_given == 0:
+            values, given = np.insert(values, int(has_under), 0, axis=len(where)), given + 1
         start = 0 if more == 2 or more == 1 and has_under else 1
         where.append(slice(start, start + given))
     out[tuple(where)] = values
     return out
+
+
+def _is_empty(axis: Any) -> bool:
+    """Whether an axis has no bin yet, as it grows with the values that are filled. ROOT's axes have one at least."""
+    return hasattr(axis, "__len__") and len(axis) == 0
 
 
 def _bins_of(axis: Any) -> Bins:
@@ -199,13 +207,15 @@ def _bins_of(axis: Any) -> Bins:
     if is_discrete and ("Category" in type(axis).__name__ or not hasattr(axis, "edges")):
         labels = [str(axis[place]) for place in range(len(axis))]
         if not labels:
-            raise MismatchError("an axis has no bins")
+            return Bins([0, 1], None, title)
         return Bins(np.arange(len(labels) + 1), labels, title)
     edges = getattr(axis, "edges", None)
     if edges is None:
         ranges = [axis[place] for place in range(len(axis))]
         edges = [*(low for low, _ in ranges), ranges[-1][1]]
     edges = edges() if callable(edges) else edges
+    if _is_empty(axis) and len(edges) == 1:
+        return Bins([edges[0], edges[0] + 1], None, title)
     labels_of = getattr(axis, "labels", None)
     found = labels_of() if callable(labels_of) else None
     return Bins(edges, found if found is not None and len(found) == len(axis) else None, title)
