@@ -378,7 +378,6 @@ def test_sapwood_reads_its_own_and_writes_it_again(written: Path) -> None:
         (lambda: objects.collection([3]), "no object"),
         (lambda: [objects.text("a"), 3], "no object"),
         (lambda: {"a": objects.text("a")}, "mapping"),
-        (lambda: hist.Hist(hist.axis.StrCategory([], growth=True)), "no bins"),
         (lambda: np.histogramdd(np.zeros((3, 4))), "one to three axes"),
         (lambda: hist.Hist(*[hist.axis.Regular(2, 0, 1)] * 4), "one to three axes"),
     ],
