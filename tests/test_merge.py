@@ -422,8 +422,8 @@ def test_other_branches(tmp_path: Path) -> None:
         assert file["t"].keys() == ["x", "i"] and file["t"]["x"].array().tolist() == [0, 1, 2, 0, 1]
     others = {
         "missing": write(tmp_path / "missing.root", x=np.arange(2.0)),
-        "wider": write(tmp_path / "wider.root", x=np.arange(2.0), i=np.arange(2, dtype="i8")),
-        "unsigned": write(tmp_path / "unsigned.root", x=np.arange(2.0), i=np.arange(2, dtype="u4")),
+        "whole": write(tmp_path / "whole.root", x=np.arange(2), i=np.arange(2, dtype="i4")),
+        "unsigned": write(tmp_path / "unsigned.root", x=np.arange(2, dtype="u8"), i=np.arange(2, dtype="i4")),
         "array": write(tmp_path / "array.root", x=np.ones((2, 3)), i=np.arange(2, dtype="i4")),
         "list": write(tmp_path / "list.root", x=ak.Array([[1.0], []]), i=np.arange(2, dtype="i4")),
     }
