@@ -16,6 +16,7 @@ from sapwood._read.filters import as_match
 from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
 from sapwood._tools.skim_layout import Layout
+from sapwood._tree.branch import Branch
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
 from sapwood.errors import MismatchError, NotFoundError
@@ -121,32 +122,35 @@ def skim(
             return _Skimmed(made, layout)
 
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
-            values = _columns(step, named)
+            texts = _texts(report.source, step, named)
+            values = {name: step[text] for name, text in texts.items()}
             passed += len(next(iter(values.values()), ()))
             if into is None:
-                into = begin(report.source, values, _texts(step, named))
+                into = begin(report.source, values, texts)
             else:
                 into.extend(values)
         if into is None:
             # No file has entries: a tree of the same branches without any.
             with _first(files, options) as source:
                 step = concatenate(files, wanted, cut, **about)
-                values = _columns(step, named)
-                begin(source, values, _texts(step, named))
+                texts = _texts(source, step, named)
+                begin(source, {name: step[text] for name, text in texts.items()}, texts)
     return passed
 
 
-def _texts(names: Iterable[str], named: Mapping[str, str] | None) -> dict[str, str]:
-    """New columns and what each is read from. A branch of arrays has their extents in its name (``a[3]``), which its leaf gets
-    from the values: the new one has none."""
+def _texts(source: Any, names: Iterable[str], named: Mapping[str, str] | None) -> dict[str, str]:
+    """New columns and what each is read from. A member of an object that is an array has its extents in its name
+    (``a[3]``), which the new leaf gets from the values."""
     if named is not None:
         return dict(named)
-    short = [name.partition("[")[0] for name in names]
+    names = list(names)
+    short = [name.partition("[")[0] if _is_array_member(source, name) else name for name in names]
     return {one if short.count(one) == 1 else name: name for one, name in zip(short, names)}
 
 
-def _columns(step: Mapping[str, Any], named: Mapping[str, str] | None) -> dict[str, Any]:
-    return {name: step[text] for name, text in _texts(step, named).items()}
+def _is_array_member(source: Any, name: str) -> bool:
+    branch = source._find(name) if name.endswith("]") else None
+    return isinstance(branch, Branch) and {leaf[1] for leaf in branch._row["leaves"]} == {"TLeafElement"}
 
 
 class _Skimmed:
