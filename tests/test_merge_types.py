@@ -191,6 +191,20 @@ def test_wider_types_need_an_output_that_begins_new(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
+def test_an_input_that_is_skipped_widens_nothing(tmp_path: Path) -> None:
+    inputs, out = [tmp_path / "first.root", tmp_path / "other.root"], tmp_path / "out.root"
+    for path, kind, second in zip(inputs, ("i4", "i8"), ("x", "y")):
+        with sapwood.recreate(path) as file:
+            for name, branch in (("t", "x"), ("u", second)):
+                file.mktree(name, {branch: kind}).extend({branch: [1, 2]})
+    with pytest.raises(sapwood.errors.MismatchError, match=r"other\.root.*object u/x"):
+        sapwood.merge(out, inputs)
+    with pytest.warns(UserWarning, match="left out"):
+        merged = sapwood.merge(out, inputs, skip=True)
+    assert merged.trees["t"].entries == 2 and merged.notices == []
+    assert sapwood.open(out)["t/x"].typename == "int32_t"
+
+
 def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out.root"
     for first, second in [("i8", "f8"), ("u8", "i8"), ("f8", "u8")]:

@@ -304,8 +304,8 @@ impl Merge {
         merged.ok_or_else(|| Error::internal("a merge has no outcome"))
     }
 
-    /// Merges into branches of which some get wider types. Returns nothing if others need
-    /// them, too, and puts these into `needed`.
+    /// Merges into branches of which some get wider types. Returns nothing if others need them, too, and puts these
+    /// into `needed`.
     #[expect(clippy::too_many_arguments, reason = "those of join, and its state")]
     fn join_as(
         &self,

@@ -133,7 +133,7 @@ impl Running {
         &mut self,
         mut input: Input,
         skips: bool,
-        mut needed: Option<&mut WiderBranches>,
+        needed: Option<&mut WiderBranches>,
         merged: &mut Merged,
     ) -> Result<()> {
         let file = input.file.clone();
@@ -163,11 +163,8 @@ impl Running {
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
                 let matched = growing.joined.match_branches(tree, &mut found).map_err(within)?;
-                for wider in found.wider.drain(..) {
-                    match &mut needed {
-                        Some(needed) => widen(needed, &path, wider),
-                        None => return Err(within(wider.error())),
-                    }
+                if let Some(wider) = found.wider.first().filter(|_| needed.is_none()) {
+                    return Err(within(wider.error()));
                 }
                 matches.push((index, matched));
                 // Most trees have none, and need not be read as they are for that.
@@ -180,8 +177,14 @@ impl Running {
             }
             Ok(())
         })();
-        if needed.is_some_and(|needed| !needed.is_empty()) {
-            return Ok(());
+        // An input that is skipped needs nothing.
+        if let Some(needed) = needed.filter(|_| outcome.is_ok()) {
+            for (path, found) in &mut notes {
+                found.wider.drain(..).for_each(|wider| widen(needed, path, wider));
+            }
+            if !needed.is_empty() {
+                return Ok(());
+            }
         }
         let outcome = outcome.and_then(|()| self.ntuples.compare(&mut self.writer, &mut input, &mut added));
         let mut empty = Vec::new();

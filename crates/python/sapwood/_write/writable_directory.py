@@ -312,9 +312,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         if (like is None) == (branch_types is None):
             raise TypeError("mktree() takes the types of branches, or data, or a tree to be like (like=)")
         if like is not None and branch_titles is not None:
-            raise TypeError(
-                "mktree(like=) has the titles of the tree that it is like: leave branch_titles out"
-            )
+            raise TypeError("mktree(like=) has the titles of its branches: leave branch_titles out")
         if like is not None:
             usual = (branch_schema.counter_name, branch_schema.field_name, 99, True)
             if (counter_name, field_name, split_level, member_wise) != usual:

@@ -80,8 +80,8 @@ struct BranchCheckpoint {
 pub(crate) struct BranchMatches(Vec<(BranchId, Option<Widening>)>);
 
 impl FileWriter {
-    /// Begins a tree like one of another file, without its entries, in a directory. Branches in `wider`
-    /// get these types.
+    /// Begins a tree like one of another file, without its entries, in a directory. Branches in `wider` get
+    /// these types.
     pub(crate) fn join(
         &mut self,
         from: &File,
