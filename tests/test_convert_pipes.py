@@ -29,6 +29,12 @@ if not hasattr(os, "mkfifo"):
 MANY = 40_000
 
 
+def from_standard_input(target: Path) -> list[str]:
+    """The command that converts JSON lines from a pipe of the shell."""
+    options = ["--from", "jsonl", "--step-size", "1MB"]
+    return [sys.executable, "-m", "sapwood", "convert", "/dev/stdin", str(target), *options]
+
+
 def through_a_pipe(folder: Path, name: str, content: bytes, target: Path, **options: Any) -> Any:
     """Converts what another thread writes into a named pipe."""
     path = folder / name
@@ -109,19 +115,9 @@ def test_an_error_in_the_middle_of_a_pipe_leaves_nothing(tmp_path: Path, text: b
 
 def test_the_command_ends_with_the_error(tmp_path: Path) -> None:
     text = lines(ROWS) + b'{"x": "bad"}\n' + lines(ROWS) * 3
-    command = [
-        sys.executable,
-        "-m",
-        "sapwood",
-        "convert",
-        "/dev/stdin",
-        tmp_path / "a.root",
-        "--from",
-        "jsonl",
-    ]
     for _ in range(2):
         done = subprocess.run(
-            [*map(str, command), "--step-size", "1MB"], input=text, capture_output=True, timeout=120
+            from_standard_input(tmp_path / "a.root"), input=text, capture_output=True, timeout=120
         )
         assert done.returncode == 1 and done.stderr.startswith(b"sapwood: the text cannot be read")
         assert done.stderr.count(b"\n") == 1
@@ -147,18 +143,8 @@ def test_rows_are_not_read_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [3, 8 * MANY])
 def test_an_interrupt_ends_the_wait_for_a_pipe(tmp_path: Path, rows: int) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "sapwood",
-        "convert",
-        "/dev/stdin",
-        str(tmp_path / "a.root"),
-        "--from",
-        "jsonl",
-    ]
     options = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, "--step-size", "1MB"], **options) as process:
+    with subprocess.Popen(from_standard_input(tmp_path / "a.root"), **options) as process:
         process.stdin.write(lines([{"a": 1}] * rows))
         process.stdin.flush()
         time.sleep(2)  # it may have begun, or not: both end

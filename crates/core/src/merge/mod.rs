@@ -297,7 +297,7 @@ impl Merge {
                 return Ok(merged);
             }
             for (path, branches) in needed {
-                branches.into_iter().for_each(|branch| output::widen(&mut wider, &path, branch));
+                branches.into_values().for_each(|branch| output::widen(&mut wider, &path, branch));
             }
         }
         let merged = self.join_as(inputs, open, target, watch, &mut create, &wider, None)?;

@@ -1,6 +1,6 @@
 //! A running merge: the output, and its trees so far.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
+use crate::tree::BranchId;
 use crate::write::{BranchMatches, Checkpoint, FileWriter, GrowingTree, Notes, TreeIndex, Widening, WiderBranch};
 
 /// The output and its state.
@@ -39,16 +40,16 @@ pub(super) struct Running {
 }
 
 /// Branches that need wider types than the first tree has, by the path of the tree.
-pub(super) type WiderBranches = HashMap<String, Vec<WiderBranch>>;
+pub(super) type WiderBranches = HashMap<String, BTreeMap<BranchId, WiderBranch>>;
 
 /// Adds a branch to those that need a wider type, or widens it once more.
 pub(super) fn widen(all: &mut WiderBranches, path: &str, wider: WiderBranch) {
-    let of_tree = all.entry(path.to_owned()).or_default();
-    match of_tree.iter_mut().find(|known| known.id == wider.id) {
+    all.entry(path.to_owned())
+        .or_default()
+        .entry(wider.id)
         // Without a common type, the next comparison is an error.
-        Some(known) => known.number = Widening::common(known.number, wider.number).unwrap_or(wider.number),
-        None => of_tree.push(wider),
-    }
+        .and_modify(|known| known.number = Widening::common(known.number, wider.number).unwrap_or(wider.number))
+        .or_insert(wider);
 }
 
 /// The meaning of a path of the output: the same for all inputs.
@@ -287,7 +288,7 @@ impl Running {
         Ok(match (has_branches, is_bare) {
             (true, true) => GivesWay::Input,
             (false, false) => {
-                let wider = self.wider.get(&place.path()).map_or(&[][..], Vec::as_slice);
+                let wider = self.wider.get(&place.path());
                 let joined = self.writer.join(&input.file, &place.key, &place.folder, self.again, wider)?;
                 let growing = self.trees.get_mut(index).ok_or_else(lost)?;
                 let joined = joined.replacing(&growing.joined);
@@ -308,7 +309,7 @@ impl Running {
                 if self.trees.is_empty() {
                     self.writer.follow_rules(&input.file)?;
                 }
-                let wider = self.wider.get(path).map_or(&[][..], Vec::as_slice);
+                let wider = self.wider.get(path);
                 self.writer.join(&input.file, &place.key, &place.folder, self.again, wider)?
             }
         };

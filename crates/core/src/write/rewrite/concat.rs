@@ -3,6 +3,7 @@
 //!
 //! Source: `TTree::Merge`, `TTreeCloner`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ impl FileWriter {
         key: &Key,
         folder: &str,
         compression: Option<Compression>,
-        wider: &[WiderBranch],
+        wider: Option<&BTreeMap<BranchId, WiderBranch>>,
     ) -> Result<GrowingTree> {
         let tree = from.tree_at(key)?;
         let mut draft = from.draft_at(key)?;
@@ -97,8 +98,9 @@ impl FileWriter {
         prune::forget_entries(&mut draft);
         let mut joined = self.join_tree(&tree, folder, key, compression)?;
         prune::set_compression(&mut draft, &joined.written.branches);
-        let types: Vec<(BranchId, Number)> = wider
-            .iter()
+        let types: BTreeMap<BranchId, Number> = wider
+            .into_iter()
+            .flat_map(BTreeMap::values)
             .filter(|wider| joined.schema.retype(wider.id, &wider.path, wider.number))
             .map(|wider| (wider.id, wider.number))
             .collect();

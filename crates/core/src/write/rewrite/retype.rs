@@ -2,6 +2,7 @@
 //!
 //! Source: `TBranch::TBranch`, `TLeaf::TLeaf`.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::column::Number;
@@ -15,18 +16,18 @@ use crate::write::record::edit::each_branch;
 const LETTERS: &str = "OBbSsIiLlGgFD";
 
 /// Gives branches with one leaf numbers of other types, by the numbers of the branches.
-pub(crate) fn retype(draft: &mut Draft, types: &[(BranchId, Number)]) -> Result<()> {
+pub(crate) fn retype(draft: &mut Draft, types: &BTreeMap<BranchId, Number>) -> Result<()> {
     if types.is_empty() {
         return Ok(());
     }
     // Leaves that the record defines elsewhere: in a leaf that they count for, if that comes first.
-    let mut elsewhere = Vec::new();
+    let mut elsewhere = HashMap::new();
     let mut id = 0;
     let mut outcome = Ok(());
     each_branch(draft, &mut |branch| {
-        let found = types.iter().find(|(wanted, _)| *wanted == id);
+        let found = types.get(&id);
         id += 1;
-        let Some((_, number)) = found else { return };
+        let Some(number) = found else { return };
         if let Some(Datum::Text(title)) = branch.member("fTitle")
             && let Some((names, letter)) = title.rsplit_once('/')
             // Titles may say anything else, such as a unit.
@@ -38,7 +39,7 @@ pub(crate) fn retype(draft: &mut Draft, types: &[(BranchId, Number)]) -> Result<
         }
         let leaves = branch.member_mut("fLeaves").and_then(Datum::as_draft_mut);
         match leaves.and_then(|leaves| leaves.member_mut("items")).and_then(Datum::as_list_mut).map(Vec::as_mut_slice) {
-            Some([Datum::Same(mark)]) => elsewhere.push((mark.clone(), *number)),
+            Some([Datum::Same(mark)]) => drop(elsewhere.insert(mark.address(), *number)),
             Some([leaf]) => {
                 if let Some(leaf) = leaf.as_draft_mut() {
                     outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| retype_leaf(leaf, *number));
@@ -51,9 +52,8 @@ pub(crate) fn retype(draft: &mut Draft, types: &[(BranchId, Number)]) -> Result<
         return outcome;
     }
     draft.visit_mut(&mut |object| {
-        let number = elsewhere.iter().find(|(mark, _)| object.mark() == Some(mark)).map(|(_, number)| *number);
-        if let Some(number) = number {
-            outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| retype_leaf(object, number));
+        if let Some(number) = object.mark().and_then(|mark| elsewhere.get(&mark.address())) {
+            outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| retype_leaf(object, *number));
         }
     });
     outcome
