@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood._notices import warn
+from sapwood._read.libraries import need
 from sapwood._write import lossless
 from sapwood._write.branch_schema import counter_name, field_name, schema_of
 from sapwood.errors import MismatchError
@@ -24,14 +25,15 @@ def remember(schema: Any, branches: Iterable[tuple[str, Any]]) -> Any:
     names = {branch._id: name for name, branch in columns.items()}
     # Two branches may have one name. Lists of the second one are counted one by one.
     owners: dict[str, int] = {}
-    for place, field in enumerate(schema):
+    fields = list(schema)
+    for place, field in enumerate(fields):
         counter = columns[field.name].count_branch if field.name in columns else None
         if counter is None:
             continue
         name = names.get(counter._id, counter.name.rstrip("."))
         if owners.setdefault(name, counter._id) == counter._id:
-            schema = schema.set(place, field.with_metadata({**(field.metadata or {}), KEY: name.encode()}))
-    return schema
+            fields[place] = field.with_metadata({**(field.metadata or {}), KEY: name.encode()})
+    return need("pyarrow", "sapwood.convert()").schema(fields, schema.metadata)
 
 
 def remembered(schema: Any) -> dict[str, str]:

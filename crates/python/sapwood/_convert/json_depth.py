@@ -14,7 +14,6 @@ from sapwood.errors import MismatchError, place
 #: Levels of objects and lists, the object of the line included. Columns nest to 64 levels.
 MAX_LEVELS = 100
 
-#: A line that is longer is looked at once more for each piece of it.
 _PIECE_BYTES = 32 << 20
 #: Lines are held in memory as a whole; Arrow counts their bytes in 32 bits.
 _MAX_LINE_BYTES = 1 << 30
@@ -67,7 +66,8 @@ def pieces(file: Any, path: str, size: int) -> Generator[bytes]:
     """
     nesting, parts, held = Nesting(), [b""], 0
     with file:
-        while piece := bytes(file.read(size)):
+        # As much as a line has already: each line is looked at a few times only, however long it is.
+        while piece := bytes(file.read(max(size, held))):
             if nesting.add(piece) > MAX_LEVELS:
                 raise MismatchError(
                     f"the JSON nests deeper than {MAX_LEVELS} levels: no column can hold that, so flatten it, or keep "
