@@ -270,6 +270,43 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+OF_LARGE_VALUES = """
+import sys, ROOT
+ROOT.gInterpreter.Declare('''
+void write(const char* path) {
+  TFile file(path, "recreate"); TTree t("g", "");
+  ULong64_t event; double z; t.Branch("event", &event); t.Branch("z", &z);
+  for (ULong64_t each : {3ull, 17ull, ~0ull}) { event = each; z = each % 100; t.Fill(); }
+  t.BuildIndex("event");
+  t.Write();
+}
+''')
+ROOT.write(sys.argv[1])
+"""
+
+
+def test_an_index_that_lost_large_values_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("ROOT")
+    path = tmp_path / "g.root"
+    done = subprocess.run(
+        [sys.executable, "-c", OF_LARGE_VALUES, path], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    with sapwood.recreate(tmp_path / "t.root") as file:
+        file["t"] = {"event": np.array([17, 2**64 - 1, 5], "uint64")}
+    with sapwood.open(tmp_path / "t.root") as file, sapwood.open(path) as other:
+        # ROOT stores 2^64-1 and each other value from 2^63 on as the same number.
+        with pytest.raises(sapwood.errors.UnsupportedError, match="from 2.63 on apart: match entries by"):
+            tree = file["t"]
+            tree.add_friend(other["g"], "g")
+            tree.points("g.z")
+    with sapwood.open(tmp_path / "t.root") as file, sapwood.open(path) as other:
+        tree = file["t"]
+        tree.add_friend(other["g"], "built", index="event")
+        found = tree.points("built.z")[0][0]
+        assert found[:2].tolist() == [17.0, 15.0]
+
+
 def test_stored_indexes_of_several_files_count(indexed: Path) -> None:
     files = [f"{indexed}/{number}.root:g" for number in (0, 1)]
     expected = [4.5, 25.5, 0.0, 18.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,36 @@ def test_what_has_no_class_of_root_says_so() -> None:
     four = NEW.Reg(2, 0, 1).Reg(2, 0, 1).Reg(2, 0, 1).Reg(2, 0, 1).Double()
     with pytest.raises(errors.MismatchError, match="one to three axes, not 4: project it"):
         stored(four)
+
+
+def test_bins_may_end_at_infinity(tmp_path: Path) -> None:
+    edges = np.array([-np.inf, 0.0, 1.0, np.inf])
+    wanted = hist.Hist(hist.axis.Variable(edges)).fill([-5, 0.5, 0.5, 7])
+    path = tmp_path / "infinite.root"
+    with sapwood.recreate(path) as file:
+        file["h"] = wanted
+        file["counts"] = (np.array([1.0, 2.0, 3.0]), edges)
+    ROOT = pytest.importorskip("ROOT")
+    values = [-5.0, 0.5, 0.5, 7.0, np.inf]
+    filled = ROOT.TH1D("filled", "", 3, edges)
+    for value in values:
+        filled.Fill(value)
+    with ROOT.TFile(str(path), "update") as file:
+        file.WriteObject(filled, "filled")
+        read = file.Get("h")
+        assert [read.GetBinContent(bin) for bin in range(5)] == [0, 1, 2, 1, 0]
+        # ROOT's own mean of the bins is NaN; each value is taken to be in its bin.
+        assert read.GetMean() == 0.5
+        assert list(read.GetXaxis().GetXbins()) == list(edges)
+    total = tmp_path / "sum.root"
+    sapwood.merge(total, [path, path])
+    with sapwood.open(total) as file:
+        assert file["filled"].values(flow=True).tolist() == [0, 2, 4, 2, 2]
+        assert file["h"].values().tolist() == [2, 4, 2]
+        assert file["h"].to_hist().axes[0].edges.tolist() == wanted.axes[0].edges.tolist()
+        assert file["h"].axis().edges().tolist() == list(edges)
+    for bad in ([-np.inf, -np.inf, 1.0], [0.0, np.nan, 1.0], [np.inf, np.inf]):
+        with pytest.raises(errors.MismatchError, match="grow from each to the next"):
+            sapwood.recreate(io.BytesIO())["h"] = (np.ones(len(bad) - 1), np.array(bad))
+    with pytest.raises(errors.MismatchError, match="finite limits"):
+        sapwood.open("examples/data/nano.root")["Events"].draw("Jet_pt", bins=(3, 0, np.inf))

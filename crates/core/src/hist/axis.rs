@@ -65,7 +65,15 @@ impl Axis {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn regular(bins: usize, min: f64, max: f64) -> Result<Self> {
+        if !(min.is_finite() && max.is_finite()) {
+            return Err(Error::mismatch("bins of one width have finite limits: flow bins hold what is outside"));
+        }
         check_edges(&[min, max])?;
+        Self::within(bins, min, max)
+    }
+
+    /// An axis between limits that are in order.
+    fn within(bins: usize, min: f64, max: f64) -> Result<Self> {
         if bins == 0 || bins > MOST_BINS {
             return Err(Error::mismatch("an axis has at least one bin, and fewer than 2^31")
                 .wanted(MOST_BINS as u64, bins as u64));
@@ -114,12 +122,12 @@ impl Axis {
         Ok(axis)
     }
 
-    /// An axis with any edges: one more than bins.
+    /// An axis with any edges: one more than bins. The first may be minus infinity and the last infinity, so that the
+    /// bins at the ends hold what would be underflow and overflow.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for fewer than two edges, and for edges that are infinite or do not
-    /// grow.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for fewer than two edges, and for edges that do not grow.
     ///
     /// # Example
     ///
@@ -131,7 +139,7 @@ impl Axis {
     /// ```
     pub fn variable(edges: &[f64]) -> Result<Self> {
         check_edges(edges)?;
-        let mut axis = Self::regular(edges.len() - 1, edges[0], edges[edges.len() - 1])?;
+        let mut axis = Self::within(edges.len() - 1, edges[0], edges[edges.len() - 1])?;
         axis.edges = edges.to_vec();
         Ok(axis)
     }
@@ -412,22 +420,58 @@ impl Axis {
         (self.min, self.max) = (min, max);
     }
 
-    /// The middle of a bin: `TAxis::GetBinCenter`.
+    /// The middle of a bin: `TAxis::GetBinCenter`. For a bin that ends at infinity, where ROOT returns infinity or NaN,
+    /// it is the value in the bin that is nearest to its other edge, and 0 if both edges are infinite.
     ///
     /// # Example
     ///
     /// ```
-    /// assert_eq!(sapwood::hist::Axis::regular(2, -1.0, 1.0)?.center(2), 0.5);
+    /// use sapwood::hist::Axis;
+    /// assert_eq!(Axis::regular(2, -1.0, 1.0)?.center(2), 0.5);
+    /// assert_eq!(Axis::variable(&[0.0, 1.0, f64::INFINITY])?.center(2), 1.0);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn center(&self, bin: usize) -> f64 {
         match (bin.checked_sub(1).and_then(|before| self.edges.get(before)), self.edges.get(bin)) {
+            (Some(low), Some(high)) if !(high - low).is_finite() => match (low.is_finite(), high.is_finite()) {
+                (true, true) => low + (0.5 * high - 0.5 * low),
+                (true, false) => *low,
+                (false, true) => high.next_down(),
+                (false, false) => 0.0,
+            },
             (Some(low), Some(high)) => low + 0.5 * (high - low),
             _ => {
                 let width = (self.max - self.min) / self.bins as f64;
                 self.min + (bin as f64 - 1.0) * width + 0.5 * width
             }
         }
+    }
+
+    /// The axis as drawings show it: a bin that ends at infinity is as wide as its neighbour.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let axis = sapwood::hist::Axis::variable(&[0.0, 1.0, 3.0, f64::INFINITY])?;
+    /// assert_eq!(axis.with_finite_ends().edges(), [0.0, 1.0, 3.0, 5.0]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_finite_ends(&self) -> Self {
+        let mut axis = self.clone();
+        let finite: Vec<f64> = axis.edges.iter().copied().filter(|edge| edge.is_finite()).collect();
+        let width = |low: usize| finite.get(low..low + 2).map_or(1.0, |pair| pair[1] - pair[0]);
+        let first = finite.first().copied().unwrap_or(0.0);
+        let last = finite.last().copied().unwrap_or(0.0);
+        if let Some(edge) = axis.edges.first_mut().filter(|edge| edge.is_infinite()) {
+            *edge = first - width(0);
+            axis.min = *edge;
+        }
+        if let Some(edge) = axis.edges.last_mut().filter(|edge| edge.is_infinite()) {
+            *edge = last + width(finite.len().saturating_sub(2));
+            axis.max = *edge;
+        }
+        axis
     }
 
     /// The width of a bin. Underflow is as wide as the first bin, overflow as the last.
@@ -485,7 +529,8 @@ impl Axis {
 
     /// Whether both have the same limits and as many bins.
     pub(crate) fn same(&self, other: &Self) -> bool {
-        let close = |one: f64, two: f64, width: f64| (one - two).abs() < width * 1e-10 || one == two;
+        let close =
+            |one: f64, two: f64, width: f64| one == two || (width.is_finite() && (one - two).abs() < width * 1e-10);
         self.bins == other.bins
             && close(self.min, other.min, self.width(1))
             && close(self.max, other.max, self.width(self.bins))
@@ -518,12 +563,10 @@ impl fmt::Display for Axis {
     }
 }
 
-/// Checks that edges are at least two finite numbers, each larger than the one before.
+/// Checks that edges are at least two numbers, each larger than the one before.
 fn check_edges(edges: &[f64]) -> Result<()> {
     let words = if edges.len() < 2 {
         "the edges of an axis are at least two numbers"
-    } else if !edges.iter().all(|edge| edge.is_finite()) {
-        "the edges of an axis are finite: flow bins hold what is outside"
     } else if !edges.windows(2).all(|pair| pair[0] < pair[1]) {
         "the edges of an axis grow from each to the next"
     } else {

@@ -47,7 +47,13 @@ impl Axis {
             return Err(Error::malformed("an axis has not one edge more than bins")
                 .wanted(axis.bins as u64 + 1, axis.edges.len() as u64));
         }
-        if !(axis.min.is_finite() && axis.max.is_finite() && axis.edges.is_sorted()) {
+        let are_limits = if axis.has_edges() {
+            // These may begin and end at infinity.
+            !axis.min.is_nan() && !axis.max.is_nan() && axis.edges.is_sorted()
+        } else {
+            axis.min.is_finite() && axis.max.is_finite()
+        };
+        if !are_limits {
             return Err(Error::malformed("an axis has limits that are no numbers in order"));
         }
         Ok(axis)

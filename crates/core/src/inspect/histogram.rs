@@ -429,6 +429,7 @@ fn shapes(histogram: &Histogram) -> Result<Vec<Shape>> {
 }
 
 fn steps(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis) {
+    let x = &x.with_finite_ends();
     let values = contents(histogram);
     let least = values.iter().copied().fold(0.0, f64::min);
     let most = values.iter().copied().fold(least, f64::max) * 1.08;
@@ -446,6 +447,8 @@ fn steps(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis) {
 }
 
 fn cells(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, y: &Axis) {
+    let x = &x.with_finite_ends();
+    let y = &y.with_finite_ends();
     let along = Scale { from: x.min(), to: x.max(), start: LEFT, end: WIDTH - RIGHT };
     let up = Scale { from: y.min(), to: y.max(), start: HEIGHT - BOTTOM, end: TOP };
     let value = |bin_x: usize, bin_y: usize| histogram.value(histogram.bin([bin_x, bin_y, 0]));

@@ -145,7 +145,14 @@ impl Friend {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn by_stored_index(self) -> Result<Self> {
-        let stored = |part: &Source| part.tree().map_or(Ok(None), |tree| TreeIndex::stored(tree));
+        let stored = |part: &Source| {
+            let Some(tree) = part.tree() else { return Ok(None) };
+            let index = TreeIndex::stored(tree)?;
+            if let Some(index) = &index {
+                index.check_large_values(part).map_err(|error| part.place(error))?;
+            }
+            Ok(index)
+        };
         let mut found = self.parts.iter().map(stored).collect::<Result<Vec<_>>>()?;
         let Some(first) = found.iter().flatten().next() else { return Ok(self) };
         let (major, minor) = (first.major().to_owned(), first.minor().to_owned());

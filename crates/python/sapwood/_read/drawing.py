@@ -133,6 +133,8 @@ def _axis(bins: Any) -> _core.Axis:
         count, low, high = bins
         if int(count) != count or not 0 < count < 1e8:
             raise MismatchError(f"the number of bins is a whole number, at least 1, not {count!r}")
+        if not np.isfinite([low, high]).all():
+            raise MismatchError(f"bins of one width have finite limits, not {low} and {high}")
         return _core.Axis(np.linspace(low, high, int(count) + 1).tolist(), None, "")
     if _is_axis(bins):
         traits = bins.traits

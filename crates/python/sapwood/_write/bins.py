@@ -46,6 +46,8 @@ class Bins:
             and isinstance(axis[0], (int, np.integer))
             and axis[0] > 0
         ):
+            if not np.isfinite(axis[1:]).all():
+                raise MismatchError(f"bins of one width have finite limits, not {axis[1]} and {axis[2]}")
             return Bins(np.linspace(axis[1], axis[2], axis[0] + 1), None, title)
         if not isinstance(axis, np.ndarray) and len(axis) and all(isinstance(label, str) for label in axis):
             return Bins(np.arange(len(axis) + 1), axis, title)
@@ -56,8 +58,14 @@ class Bins:
 
     @property
     def centers(self) -> Array:
-        """Where the values of a bin are taken to be; labels are nowhere."""
-        return np.zeros(len(self)) if self.labels else (self.edges[1:] + self.edges[:-1]) / 2
+        """Where the values of a bin are taken to be; labels are nowhere. In a bin that ends at infinity it is the
+        value nearest to its other edge, as in the engine: a mean would be infinite or NaN else."""
+        if self.labels:
+            return np.zeros(len(self))
+        low, high = self.edges[:-1], self.edges[1:]
+        to_left, to_right = np.isneginf(low), np.isposinf(high)
+        inside = np.where(to_left, np.where(to_right, 0.0, np.nextafter(high, -np.inf)), low)
+        return np.where(to_left | to_right, inside, (np.where(to_left, 0.0, low) + high) / 2)
 
 
 def whole(values: Any, all_bins: Sequence[Bins], flow: bool, what: str) -> Array:

@@ -84,6 +84,7 @@ fn alone(object: &Object) -> Result<Value> {
 }
 
 fn axis(axis: &Axis) -> Value {
+    let axis = axis.with_finite_ends();
     json!({
         "title": axis.title(), "bins": axis.bins(), "min": number(axis.min()), "max": number(axis.max()),
         "edges": axis.has_edges().then(|| numbers(&axis.edges())), "labels": axis.labels(),
