@@ -215,6 +215,39 @@ HEADERS = {
         "o->b",
         4,
     ),
+    "keys that differ in a base, an array or a container": (
+        ["Origin", "Child", "Row", "Items", "std::set<Child>", "std::map<Row,int>", "std::set<Items>", "Obj"],
+        "#include <map>\n#include <set>\n"
+        "struct Origin { int id = 0; };"
+        "struct Child : public Origin { bool operator<(const Child &o) const { return id < o.id; } };"
+        "struct Row { int cells[2][2] = {};"
+        " bool operator<(const Row &o) const { return cells[1][1] < o.cells[1][1]; } };"
+        "struct Items { std::vector<int> all; bool operator<(const Items &o) const { return all < o.all; } };"
+        "struct Obj { Child one; std::set<Child> d; std::map<Row, int> m; std::set<Items> v; };",
+        "for (int i : {2, 0, 1}) { Child d; d.id = i; o.d.insert(d); Row r; r.cells[1][1] = i; o.m[r] = i;"
+        " Items v; v.all = {i}; o.v.insert(v); }",
+        "100 * o->d.size() + 10 * o->m.size() + o->v.size()",
+        333,
+    ),
+    "a key with a member that has no order": (
+        ["Place", "std::set<Place>", "Obj"],
+        '#include <set>\n#include "TVector2.h"\n'
+        "struct Place { TVector2 at; int k = 0; bool operator<(const Place &o) const { return k < o.k; } };"
+        "struct Obj { std::set<Place> places; };",
+        "for (int i : {2, 0, 1}) { Place p; p.k = i; o.places.insert(p); }",
+        "o->places.size()",
+        3,
+    ),
+    "templates of containers and truth": (
+        ["Of<std::vector<int>>", "If<true>", "std::set<Of<std::vector<int>>>", "Obj"],
+        "#include <set>\n"
+        "template <class T> struct Of { T t; bool operator<(const Of &o) const { return t < o.t; } };"
+        "template <bool B> struct If { int x = 0; };"
+        "struct Obj { Of<std::vector<int>> one; If<true> two; std::set<Of<std::vector<int>>> three; };",
+        "o.one.t = {1, 2}; o.two.x = 5; o.three.insert(o.one); o.three.insert(Of<std::vector<int>>())",
+        "o->one.t.size() + 10 * o->two.x + 100 * o->three.size()",
+        252,
+    ),
 }
 WRITE = """
 assert ROOT.gSystem.Load(sys.argv[1]) == 0

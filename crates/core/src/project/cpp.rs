@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use super::cpp_forward::Forward;
 use super::cpp_names::{outer_names, with_std};
-use super::model::{Declared, Kind, Member, Project, is_class_name, is_name, is_own, line};
-use crate::schema::{Detail, Sequence, TypeName};
-use crate::write::Type;
+use super::cpp_order::{Order, unified};
+use super::model::{Declared, Member, Project, is_class_name, is_name, is_own, line};
+use crate::schema::{Detail, TypeName};
 
 pub(super) fn source(project: &Project) -> String {
     let mut header = Header::of(project);
@@ -34,14 +34,14 @@ pub(super) fn source(project: &Project) -> String {
 /// A header while it is written.
 struct Header<'p> {
     project: &'p Project,
-    /// Names of the classes that it declares.
-    declared: BTreeSet<&'p str>,
+    /// Names of the classes that it declares, spelled as types of members are.
+    declared: BTreeSet<String>,
     includes: BTreeSet<String>,
     links: Vec<String>,
     /// Declarations without a body, which come first.
     forward: Forward,
-    /// Classes that are keys of maps and items of sets, and what these hold: they have an order.
-    keys: BTreeSet<String>,
+    /// Classes that are keys of maps and items of sets, and what these hold.
+    order: Order,
 }
 
 impl<'p> Header<'p> {
@@ -59,18 +59,18 @@ impl<'p> Header<'p> {
             }
             !name.contains(">::") && forward.add(name, &plain, &mut includes)
         };
-        let declared = project.classes.iter().filter(&mut is_declared).map(|class| &*class.name).collect();
-        let keys = ordered(project);
-        if !keys.is_empty() {
-            includes.insert("tuple".to_owned());
+        let declared = project.classes.iter().filter(&mut is_declared).map(|class| unified(&class.name)).collect();
+        let order = Order::of(project, &|member| problem(member, &declared, &mut BTreeSet::new()).is_none());
+        if !order.is_empty() {
+            includes.insert("algorithm".to_owned());
         }
-        Self { project, declared, includes, links: Vec::new(), forward, keys }
+        Self { project, declared, includes, links: Vec::new(), forward, order }
     }
 
     /// The class in whose body a class is declared.
-    fn outer_of(&self, name: &str) -> Option<&'p str> {
+    fn outer_of<'n>(&self, name: &'n str) -> Option<&'n str> {
         let (outer, _) = name.split('<').next().unwrap_or(name).rsplit_once("::")?;
-        self.declared.get(outer).copied()
+        Some(outer).filter(|outer| self.declared.contains(*outer))
     }
 
     /// Whether ROOT has to know the version of a class: it numbers others by itself, but not those with a base that it
@@ -85,7 +85,7 @@ impl<'p> Header<'p> {
     }
 
     fn declare_in_namespace(&mut self, class: &Declared, out: &mut String) {
-        if !self.declared.contains(&*class.name) {
+        if !self.declared.contains(&unified(&class.name)) {
             let _ = writeln!(out, "\n// class {}: a template is declared by hand", line(&class.name));
             return;
         }
@@ -115,19 +115,23 @@ impl<'p> Header<'p> {
             self.declare(inner, last, "", &mut body);
         }
         let mut bases = Vec::new();
+        let mut declared = Vec::new();
         for member in &class.members {
-            match problem(member, &self.declared, &mut self.includes) {
-                Some(why) => {
-                    let _ = writeln!(body, "  // {} {}: {}", line(&member.cpp), line(&member.name), line(&why));
-                }
-                None if member.is_base => bases.push(format!("public {}", with_std(&member.name))),
-                None => self.member(member, &mut body),
+            if let Some(why) = self.problem(member) {
+                let _ = writeln!(body, "  // {} {}: {}", line(&member.cpp), line(&member.name), line(&why));
+                continue;
+            }
+            declared.push(member);
+            if member.is_base {
+                bases.push(format!("public {}", with_std(&member.name)));
+            } else {
+                self.member(member, &mut body);
             }
         }
         let inherits = if bases.is_empty() { String::new() } else { format!(" : {}", bases.join(", ")) };
         let _ = writeln!(out, "struct {name}{arguments}{inherits} {{\n{body}  {name}() {{}}");
-        if self.keys.contains(&*class.name) {
-            self.order(class, name, out);
+        if self.order.has(&class.name) {
+            self.order.write(declared.into_iter(), name, out);
         }
         // The macro takes no name with a comma.
         if self.has_version(class) && arguments.is_empty() {
@@ -137,30 +141,19 @@ impl<'p> Header<'p> {
         self.links.push(class.name.to_string());
     }
 
-    /// The order of a class: that of its members.
-    fn order(&self, class: &Declared, name: &str, out: &mut String) {
-        let compared = class.members.iter().filter(|member| {
-            let is_ordered = match TypeName::parse(&spelled(member)) {
-                Ok(TypeName::Number(_) | TypeName::StdString | TypeName::TString) => true,
-                Ok(TypeName::Class(inner)) => self.keys.contains(&inner),
-                _ => false,
-            };
-            is_ordered && !member.is_base && is_name(&member.name) && member.element.extents.is_empty()
-        });
-        let names: Vec<&str> = compared.map(|member| &*member.name).collect();
-        let others: Vec<String> = names.iter().map(|name| format!("other.{name}")).collect();
-        let _ = writeln!(
-            out,
-            "  bool operator<(const {name}& other) const {{ return std::tie({}) < std::tie({}); }}",
-            names.join(", "),
-            others.join(", ")
-        );
+    /// Why a member cannot be declared. What it needs is included.
+    fn problem(&mut self, member: &Member) -> Option<String> {
+        problem(member, &self.declared, &mut self.includes).or_else(|| {
+            let key = self.order.lacks(&TypeName::parse(&member.spelled()).ok()?)?;
+            Some(format!("nothing is known by which {key} is a key: declare it by hand"))
+        })
     }
 
     fn member(&mut self, member: &Member, body: &mut String) {
-        let type_name = with_std(&spelled(member));
+        let spelled = member.spelled();
+        let type_name = with_std(&spelled);
         // A member may have the name of its class.
-        let is_declared = self.declared.contains(type_name.trim_end_matches('*'));
+        let is_declared = self.declared.contains(&unified(spelled.trim_end_matches('*')));
         let type_name = if is_declared { format!("::{type_name}") } else { type_name };
         // ROOT knows arrays and owning pointers by itself, and refuses a pragma for them.
         let needs_none = ["std::array<", "std::unique_ptr<", "std::shared_ptr<"];
@@ -181,57 +174,9 @@ impl<'p> Header<'p> {
     }
 }
 
-/// Classes that are keys of maps and items of sets, and classes of their members.
-fn ordered(project: &Project) -> BTreeSet<String> {
-    fn keys(name: &TypeName, is_key: bool, found: &mut BTreeSet<String>) {
-        match name {
-            TypeName::Sequence(sequence, item) => {
-                keys(item, is_key || matches!(sequence, Sequence::Set | Sequence::MultiSet), found)
-            }
-            TypeName::Mapping(_, key, value) => {
-                keys(key, true, found);
-                keys(value, is_key, found);
-            }
-            TypeName::Pair(first, second) => {
-                keys(first, is_key, found);
-                keys(second, is_key, found);
-            }
-            TypeName::Array(item, _) => keys(item, is_key, found),
-            TypeName::Class(class) if is_key => drop(found.insert(class.clone())),
-            _ => {}
-        }
-    }
-    let mut found = BTreeSet::new();
-    let members = project.classes.iter().flat_map(|class| &class.members);
-    let types = members.filter_map(|member| TypeName::parse(&spelled(member)).ok());
-    types.for_each(|name| keys(&name, false, &mut found));
-    let mut left: Vec<String> = found.iter().cloned().collect();
-    while let Some(name) = left.pop() {
-        let Some(class) = project.classes.iter().find(|class| *class.name == *name) else { continue };
-        let mut inner = BTreeSet::new();
-        for member in class.members.iter().filter(|member| !member.is_base) {
-            if let Ok(name) = TypeName::parse(&spelled(member)) {
-                keys(&name, true, &mut inner);
-            }
-        }
-        left.extend(inner.into_iter().filter(|name| found.insert(name.clone())));
-    }
-    found
-}
-
-/// The type of a member. An enum is known as its number only.
-fn spelled(member: &Member) -> String {
-    match member.kind {
-        Ok(Kind::Number(number)) if TypeName::number(&member.element.type_name).is_none() => {
-            Type::Number(number).name()
-        }
-        _ => member.element.type_name.to_string(),
-    }
-}
-
 /// Why a member cannot be declared. What it needs is included.
-fn problem(member: &Member, declared: &BTreeSet<&str>, includes: &mut BTreeSet<String>) -> Option<String> {
-    let spelled = if member.is_base { member.name.to_string() } else { spelled(member) };
+fn problem(member: &Member, declared: &BTreeSet<String>, includes: &mut BTreeSet<String>) -> Option<String> {
+    let spelled = member.spelled();
     if !member.is_base && !is_name(&member.name) {
         return Some("no member has such a name".to_owned());
     }
@@ -249,7 +194,7 @@ fn problem(member: &Member, declared: &BTreeSet<&str>, includes: &mut BTreeSet<S
     }
 }
 
-fn needs(name: &TypeName, declared: &BTreeSet<&str>, includes: &mut BTreeSet<String>) -> Result<(), String> {
+fn needs(name: &TypeName, declared: &BTreeSet<String>, includes: &mut BTreeSet<String>) -> Result<(), String> {
     let mut include = |name: &str| includes.insert(name.to_owned());
     match name {
         TypeName::Number(_) => {}
@@ -282,7 +227,7 @@ fn needs(name: &TypeName, declared: &BTreeSet<&str>, includes: &mut BTreeSet<Str
             needs(item, declared, includes)?;
         }
         TypeName::Pointer(inner) => needs(inner, declared, includes)?,
-        TypeName::Class(class) if declared.contains(class.as_str()) => {}
+        TypeName::Class(class) if declared.contains(class) => {}
         TypeName::Class(class) if is_own(class) && !class.contains(['<', ':']) && is_class_name(class) => {
             let histogram =
                 class.strip_prefix("TH").is_some_and(|rest| rest.starts_with(['1', '2', '3']) && rest.len() == 2);

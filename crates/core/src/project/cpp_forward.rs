@@ -95,7 +95,8 @@ fn collect(
     }
     let mut numbers = BTreeSet::new();
     for argument in split(arguments) {
-        let is_number = argument.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let is_number =
+            matches!(argument, "true" | "false") || argument.starts_with(|c: char| c.is_ascii_digit() || c == '-');
         numbers.insert(is_number);
         if !is_number && !collect(argument, false, depth + 1, plain, found, includes) {
             return false;

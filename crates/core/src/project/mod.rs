@@ -6,6 +6,7 @@
 mod cpp;
 mod cpp_forward;
 mod cpp_names;
+mod cpp_order;
 mod fields;
 mod language;
 mod model;

@@ -7,6 +7,7 @@ use super::language::Language;
 use crate::column::{Number, Prim};
 use crate::error::{Error, Result};
 use crate::schema::{Detail, Element, Mapping, StreamerInfo, TypeName};
+use crate::write::Type;
 
 /// Classes, those that others are made of first.
 pub(super) struct Project {
@@ -34,6 +35,19 @@ pub(super) struct Member {
     pub(super) kind: Result<Kind, String>,
     /// The element itself.
     pub(super) element: Element,
+}
+
+impl Member {
+    /// Its type, or the class of a base. An enum is known as its number only.
+    pub(super) fn spelled(&self) -> String {
+        match self.kind {
+            _ if self.is_base => self.name.to_string(),
+            Ok(Kind::Number(number)) if TypeName::number(&self.element.type_name).is_none() => {
+                Type::Number(number).name()
+            }
+            _ => self.element.type_name.to_string(),
+        }
+    }
 }
 
 /// A type that other languages have.
