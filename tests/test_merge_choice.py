@@ -165,3 +165,30 @@ def test_words_of_hadd_that_come_twice(one: Path, tmp_path: Path) -> None:
         assert file["t"].num_entries == 2 and file.compression.code == 505
     missing = command("-f", tmp_path / "no" / "folder.root", one)
     assert missing.returncode == 1 and f"there is no folder {tmp_path / 'no'}" in missing.stderr
+
+
+@pytest.mark.parametrize("unfit", ["tree", "ntuple", "both", "new ntuple", "histogram"])
+def test_skipped_inputs_leave_all_that_was_merged(tmp_path: Path, unfit: str) -> None:
+    def write(name: str, number: int) -> Path:
+        path = tmp_path / f"{name}.root"
+        bad = unfit if name == "bad" else ""
+        with sapwood.recreate(path) as file:
+            file["t"] = {"other" if bad in ("tree", "both", "new ntuple") else "x": [number]}
+            names = ["y"] if bad in ("ntuple", "both") else ["y", "z"]
+            for ntuple in ["n", "more"] if bad != "new ntuple" else ["n", "more", "new"]:
+                file.mkrntuple(ntuple, {each: "i4" for each in names}).extend({each: [number] for each in names})
+            cells = np.ones((2, 2)) if bad == "histogram" else np.ones(2)
+            file["h"] = (cells, *[np.arange(3.0)] * cells.ndim)
+        return path
+
+    inputs = [write("first", 1), write("second", 2), write("bad", 3), write("last", 4)]
+    out = tmp_path / "out.root"
+    with pytest.warns(UserWarning, match="left out"):
+        merged = sapwood.merge(out, inputs, skip=True)
+    assert len(merged.skipped) == 1 and not sapwood.verify(out)
+    with sapwood.open(out) as file:
+        assert sorted(file.keys(cycle=False)) == ["h", "more", "n", "t"]
+        assert file["t"].arrays(library="np")["x"].tolist() == [1, 2, 4]
+        for name in ("n", "more"):
+            assert file[name].arrays()["z"].tolist() == [1, 2, 4]
+        assert file["h"].values().tolist() == [3, 3]

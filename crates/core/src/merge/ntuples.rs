@@ -23,8 +23,8 @@ struct Growing {
 }
 
 /// What an input adds, and what was there before.
-#[derive(Default)]
 pub(super) struct Added {
+    /// How many RNTuples there were.
     known: usize,
     matches: Vec<(usize, ColumnMatches, NTupleCheckpoint)>,
     left_out: Vec<String>,
@@ -33,9 +33,13 @@ pub(super) struct Added {
 }
 
 impl NTuples {
+    /// What the next input adds: nothing so far. To [undo](Self::undo) it leaves all that there is now.
+    pub(super) fn nothing_added(&self) -> Added {
+        Added { known: self.all.len(), matches: Vec::new(), left_out: Vec::new(), late: Vec::new() }
+    }
+
     /// Compares the RNTuples of an input with those of the output; begins those that are new.
     pub(super) fn compare(&mut self, writer: &mut FileWriter, input: &mut Input, added: &mut Added) -> Result<()> {
-        added.known = self.all.len();
         // RNTuples without fields hold nothing, and join any other.
         let has_fields = |path: &str| {
             self.places.get(path).and_then(|&known| self.all.get(known)).is_some_and(|known| known.joined.has_fields())

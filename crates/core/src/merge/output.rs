@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::can_add;
 use super::input::{Input, Place};
-use super::ntuples::{Added, NTuples};
+use super::ntuples::NTuples;
 use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
@@ -147,7 +147,7 @@ impl Running {
         let mut passed_over = HashSet::new();
         let mut replaced = Vec::new();
         let meanings = self.meanings_of(&input)?;
-        let mut added = Added::default();
+        let mut added = self.ntuples.nothing_added();
         let outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
