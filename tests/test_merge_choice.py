@@ -176,7 +176,8 @@ def test_skipped_inputs_leave_all_that_was_merged(tmp_path: Path, unfit: str) ->
             file["t"] = {"other" if bad in ("tree", "both", "new ntuple") else "x": [number]}
             names = ["y"] if bad in ("ntuple", "both") else ["y", "z"]
             for ntuple in ["n", "more"] if bad != "new ntuple" else ["n", "more", "new"]:
-                file.mkrntuple(ntuple, {each: "i4" for each in names}).extend({each: [number] for each in names})
+                fields = {each: np.array([number], "i4") for each in names}
+                file.mkrntuple(ntuple, fields)
             cells = np.ones((2, 2)) if bad == "histogram" else np.ones(2)
             file["h"] = (cells, *[np.arange(3.0)] * cells.ndim)
         return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,24 @@ def test_a_type_holds_the_numbers_of_all_inputs(tmp_path: Path) -> None:
     assert root(VALUES, *outputs) == [list(wanted) for wanted in outputs.values()]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "wanted"),
+    [
+        (["i4", "u4", "f4"], "double"), (["i1", "u2", "f4"], "float"), (["i1", "i2", "i4", "u4"], "int64_t"),
+        (["i2", "u4", "f8"], "double"), (["?", "u1", "u2"], "uint16_t"), (["u4", "u8"], "uint64_t"),
+    ],
+)  # fmt: skip
+def test_the_type_does_not_depend_on_the_order_of_inputs(
+    tmp_path: Path, kinds: list[str], wanted: str
+) -> None:
+    inputs = {kind: written(tmp_path / f"{number}.root", kind, np.array([0, 1], kind))
+              for number, kind in enumerate(kinds)}  # fmt: skip
+    for order in itertools.permutations(kinds):
+        sapwood.merge(tmp_path / "all.root", [inputs[kind] for kind in order], skip=True)
+        with sapwood.open(tmp_path / "all.root") as file:
+            assert (file["t/x"].typename, file["t"].num_entries) == (wanted, 2 * len(kinds)), order
+
+
 VALUES = """
 def of(path):
     file = ROOT.TFile.Open(path)
@@ -187,7 +206,7 @@ def test_wider_types_need_an_output_that_begins_new(tmp_path: Path) -> None:
     before = out.read_bytes()
     with pytest.raises(sapwood.errors.MismatchError, match=r"wide\.root, object t/x") as error:
         sapwood.merge(out, [narrow, wide], append=True)
-    assert "narrower numbers are widened if a wider one comes first" in str(error.value)
+    assert "merge into a new file" in str(error.value)
     assert out.read_bytes() == before
 
 
@@ -205,13 +224,28 @@ def test_an_input_that_is_skipped_widens_nothing(tmp_path: Path) -> None:
     assert sapwood.open(out)["t/x"].typename == "int32_t"
 
 
+def test_an_input_that_is_skipped_for_another_object_widens_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out.root"
+    inputs = [tmp_path / f"{name}.root" for name in ("first", "other", "last")]
+    for path, kind in zip(inputs, ("i4", "i8", "i4")):
+        with sapwood.recreate(path) as file:
+            file.mktree("t", {"x": kind}).extend({"x": [1, 2]})
+            names = ["y"] if path.stem == "other" else ["y", "z"]
+            file.mkrntuple("n", {name: "i4" for name in names}).extend({name: [1, 2] for name in names})
+    with pytest.warns(UserWarning, match="left out"):
+        merged = sapwood.merge(out, inputs, skip=True)
+    assert merged.trees["t"].entries == 4 and merged.notices == []
+    with sapwood.open(out) as file:
+        assert file["t/x"].typename == "int32_t" and file["n"].num_entries == 4
+
+
 def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out.root"
     for first, second in [("i8", "f8"), ("u8", "i8"), ("f8", "u8")]:
         inputs = [written(tmp_path / "first.root", first), written(tmp_path / "second.root", second)]
         with pytest.raises(sapwood.errors.MismatchError, match=r"second\.root, object t/x") as error:
             sapwood.merge(out, inputs)
-        assert "if a wider one comes first" not in str(error.value)
+        assert "merge into a new file" not in str(error.value)
         assert not out.exists()
 
 

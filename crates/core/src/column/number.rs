@@ -35,7 +35,8 @@ pub enum Number {
 }
 
 impl Number {
-    const ALL: [Self; 11] = [
+    /// All types: whole numbers first, the narrow ones before the wide ones.
+    pub(crate) const ALL: [Self; 11] = [
         Self::Bool,
         Self::I8,
         Self::U8,

@@ -112,7 +112,7 @@ pub enum Packing {
     As(Compression),
 }
 
-/// The progress of a merge.
+/// The progress of a merge. One that finds out that branches need wider types begins again, with the first input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Finished inputs.

@@ -33,7 +33,8 @@ pub(super) struct Added {
 }
 
 impl NTuples {
-    /// What the next input adds: nothing so far. To [undo](Self::undo) it leaves all that there is now.
+    /// An account of what the next input adds, which is nothing so far. All that exists now is kept when it is
+    /// [undone](Self::undo).
     pub(super) fn nothing_added(&self) -> Added {
         Added { known: self.all.len(), matches: Vec::new(), left_out: Vec::new(), late: Vec::new() }
     }

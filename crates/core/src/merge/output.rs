@@ -44,12 +44,7 @@ pub(super) type WiderBranches = HashMap<String, BTreeMap<BranchId, WiderBranch>>
 
 /// Adds a branch to those that need a wider type, or widens it once more.
 pub(super) fn widen(all: &mut WiderBranches, path: &str, wider: WiderBranch) {
-    all.entry(path.to_owned())
-        .or_default()
-        .entry(wider.id)
-        // Without a common type, the next comparison is an error.
-        .and_modify(|known| known.number = Widening::common(known.number, wider.number).unwrap_or(wider.number))
-        .or_insert(wider);
+    all.entry(path.to_owned()).or_default().entry(wider.id).and_modify(|known| known.add(&wider)).or_insert(wider);
 }
 
 /// The meaning of a path of the output: the same for all inputs.
@@ -127,6 +122,19 @@ impl Running {
         &self.listed
     }
 
+    /// Whether RNTuples and objects of an input fit to those of the output, which stay as they are.
+    fn compare_others(&mut self, input: &mut Input) -> Result<()> {
+        let mut added = self.ntuples.nothing_added();
+        let outcome = self.ntuples.compare(&mut self.writer, input, &mut added);
+        self.ntuples.undo(&mut self.writer, added)?;
+        outcome?;
+        let sums = std::mem::take(&mut input.sums);
+        let before = self.sums.before(&sums);
+        let outcome = self.sums.add(&self.writer, &input.file, sums);
+        self.sums.restore(before);
+        outcome
+    }
+
     /// Adds an input. If that fails and others follow, the output is unchanged. Branches whose types are too narrow for
     /// the input are put into `needed`: once there are any, inputs are only compared. Without `needed` they are an
     /// error.
@@ -148,7 +156,7 @@ impl Running {
         let mut replaced = Vec::new();
         let meanings = self.meanings_of(&input)?;
         let mut added = self.ntuples.nothing_added();
-        let outcome = (|| {
+        let mut outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
                 let index = self.tree(&input, place, &path)?;
@@ -178,12 +186,14 @@ impl Running {
             }
             Ok(())
         })();
-        // An input that is skipped needs nothing.
-        if let Some(needed) = needed.filter(|_| outcome.is_ok()) {
-            for (path, found) in &mut notes {
-                found.wider.drain(..).for_each(|wider| widen(needed, path, wider));
-            }
-            if !needed.is_empty() {
+        let needs_wider = notes.iter().any(|(_, found)| !found.wider.is_empty());
+        if let Some(needed) = needed.filter(|needed| outcome.is_ok() && (needs_wider || !needed.is_empty())) {
+            // An input that is skipped for other reasons needs no wider types.
+            outcome = if skips { self.compare_others(&mut input) } else { Ok(()) };
+            if outcome.is_ok() {
+                for (path, found) in notes {
+                    found.wider.into_iter().for_each(|wider| widen(needed, &path, wider));
+                }
                 return Ok(());
             }
         }

@@ -36,16 +36,29 @@ pub(crate) struct WiderBranch {
     /// Its number in the first tree.
     pub(crate) id: BranchId,
     pub(crate) path: Arc<str>,
-    /// The type that holds the numbers of both.
+    /// The type that holds the numbers of all that were compared.
     pub(crate) number: Number,
+    /// The types that it holds: that of the first tree, and of those that were compared with it.
+    types: Vec<Number>,
     /// How both differ.
     pub(crate) words: String,
 }
 
 impl WiderBranch {
+    /// Has to hold the numbers of one more tree, too. Nothing changes if no type holds those of all: the tree that came
+    /// last does not fit then.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let mut types = self.types.clone();
+        // The first of them is that of the first tree, or what was found to hold all before.
+        types.extend(other.types.iter().skip(1));
+        if let Some(number) = Widening::common(&types) {
+            (self.number, self.types) = (number, types);
+        }
+    }
+
     /// The error for an output whose branches keep their types.
     pub(crate) fn error(&self) -> Error {
-        let hint = "narrower numbers are widened if a wider one comes first";
+        let hint = "an output that exists keeps its types, merge into a new file for wider ones";
         differing(&format!("{}; {hint}", self.words), &self.path)
     }
 }
@@ -54,8 +67,8 @@ impl WiderBranch {
 enum Fit {
     Same,
     Widened(Widening),
-    /// The first tree's type would have to be this one. The text compares both types.
-    Wider(Number, String),
+    /// The first tree's type would have to be the first of these, which holds both others. The text compares these.
+    Wider(Number, [Number; 2], String),
 }
 
 /// A branch that those of other trees are compared with.
@@ -149,8 +162,9 @@ impl TreeSchema {
             if let Some(widening) = widening {
                 notes.widened.push((Arc::clone(&known.path), widening));
             }
-            if let Fit::Wider(number, words) = fit {
-                notes.wider.push(WiderBranch { id, path: Arc::clone(&known.path), number, words });
+            if let Fit::Wider(number, types, words) = fit {
+                let path = Arc::clone(&known.path);
+                notes.wider.push(WiderBranch { id, path, number, types: types.to_vec(), words });
             }
             self.fit_list(&known.children, tree, &branch.children, notes, found)?;
         }
@@ -224,8 +238,9 @@ impl BranchSchema {
                     if is_list { format!("the type of its leaf {} is", ours.name) } else { "its type is".to_owned() };
                 let spelled_theirs = spelled(theirs, counter(tree, theirs).as_ref());
                 let words = format!("{leaf} {spelled_theirs} here and {} there", spelled(ours, count.as_ref()));
-                return match types.and_then(|(from, to)| Widening::common(from, to)) {
-                    Some(number) => Ok(Fit::Wider(number, words)),
+                let types = types.map(|(from, to)| [to, from]);
+                return match types.and_then(|types| Some((Widening::common(&types)?, types))) {
+                    Some((number, types)) => Ok(Fit::Wider(number, types, words)),
                     None => Err(words),
                 };
             }

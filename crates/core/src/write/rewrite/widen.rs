@@ -40,11 +40,10 @@ impl Widening {
         keeps.then_some(Self { from, to, counts: false })
     }
 
-    /// The narrowest type that keeps all values of both; none if no number does.
-    pub(crate) fn common(one: Number, other: Number) -> Option<Number> {
-        use Number::{F32, F64, I16, I32, I64};
+    /// The narrowest type that keeps all values of these types; none if no number does.
+    pub(crate) fn common(types: &[Number]) -> Option<Number> {
         let holds = |wide: Number, narrow: Number| wide == narrow || Self::new(narrow, wide).is_some();
-        [one, other, I16, I32, F32, I64, F64].into_iter().find(|&wide| holds(wide, one) && holds(wide, other))
+        Number::ALL.into_iter().find(|&wide| types.iter().all(|&narrow| holds(wide, narrow)))
     }
 
     /// Bytes of the wide type per byte of the narrow one.
@@ -179,7 +178,11 @@ mod tests {
             ((U64, I8), None),
         ];
         for ((one, other), wide) in common {
-            assert_eq!((Widening::common(one, other), Widening::common(other, one)), (wide, wide), "{one} {other}");
+            assert_eq!(
+                (Widening::common(&[one, other]), Widening::common(&[other, one])),
+                (wide, wide),
+                "{one} {other}"
+            );
         }
     }
 
