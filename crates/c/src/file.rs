@@ -53,7 +53,7 @@ pub unsafe extern "C" fn sapwood_file_keys(
             class_name: texts.keep(&found.key.class),
             title: texts.keep(&found.key.title),
             cycle: found.key.cycle,
-            is_table: found.key.is_tree() || found.key.is_ntuple(),
+            is_table: found.key.has_entries(),
         });
         let rows = rows.collect();
         give(out, SapwoodKeys::new(rows, texts));

@@ -53,16 +53,12 @@ pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome
     for (at, _) in name.unwrap_or_default().match_indices('/') {
         let (tree, part) = name.unwrap_or_default().split_at(at);
         if let Ok(key) = file.key(tree)
-            && has_entries(&key)
+            && key.has_entries()
         {
             return Ok((dataset_at(file, &key)?, Some(&part[1..])));
         }
     }
     Err(missing.into())
-}
-
-fn has_entries(key: &Key) -> bool {
-    key.is_tree() || key.is_ntuple()
 }
 
 fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
@@ -75,7 +71,7 @@ fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
 /// The only key of a tree or RNTuple, of all cycles the highest.
 fn only(file: &File) -> Outcome<Key> {
     let keys = file.keys(true)?;
-    let mut found: Vec<_> = keys.iter().filter(|found| has_entries(&found.key)).collect();
+    let mut found: Vec<_> = keys.iter().filter(|found| found.key.has_entries()).collect();
     found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     found.dedup_by(|a, b| a.path == b.path);
     match &found[..] {

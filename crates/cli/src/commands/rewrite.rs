@@ -244,8 +244,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     for found in from.keys(true)? {
         let named =
             || arguments.tree.is_empty() || arguments.tree.iter().any(|tree| tree.trim_matches('/') == found.path);
-        let holds_entries = found.key.is_tree() || found.key.is_ntuple();
-        if !holds_entries || !named() || entries.contains_key(&found.path) {
+        if !found.key.has_entries() || !named() || entries.contains_key(&found.path) {
             continue;
         }
         let (top, all) = contents(&from, &found)?;

@@ -249,6 +249,19 @@ impl Key {
         matches!(&*self.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple")
     }
 
+    /// Whether it holds what has entries: a tree or an RNTuple.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::container::Key;
+    /// assert!(Key { class: "ROOT::RNTuple".into(), ..Key::default() }.has_entries());
+    /// assert!(!Key { class: "TH1D".into(), ..Key::default() }.has_entries());
+    /// ```
+    pub fn has_entries(&self) -> bool {
+        self.is_tree() || self.is_ntuple()
+    }
+
     /// Bytes of the key of a blob: a record of an RNTuple, which no directory lists.
     pub(crate) const BLOB_BYTES: u64 = 42;
     const BLOB_CLASS: &str = "RBlob";

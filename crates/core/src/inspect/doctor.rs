@@ -83,7 +83,7 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
         return Ok(Diagnosis { issues, trees });
     }
     let mut keys = file.keys(true)?;
-    keys.retain(|found| found.key.is_tree() || found.key.is_ntuple());
+    keys.retain(|found| found.key.has_entries());
     keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     keys.dedup_by(|a, b| a.path == b.path);
     keys.sort_by_key(|found| found.key.seek_key);

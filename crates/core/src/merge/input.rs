@@ -108,8 +108,8 @@ impl Input {
                 None => true,
             };
             // Keys skipped for another reason do not count as found.
-            let is_rows = key.is_tree() || key.is_ntuple();
-            if trees || !is_rows {
+            let has_entries = key.has_entries();
+            if trees || !has_entries {
                 self.listed.extend(found);
             }
             if key.is_directory() {
@@ -124,7 +124,7 @@ impl Input {
                 let inside = self.file.keys_of(key).map_err(|error| error.in_object(&path))?;
                 self.folders.push((path.clone(), key.clone()));
                 self.gather(&path, inside, (trees, listed, is_whole), seen, depth + 1)?;
-            } else if !is_whole || is_rows && (!trees || newest(&key.name) != Some(key.cycle)) {
+            } else if !is_whole || has_entries && (!trees || newest(&key.name) != Some(key.cycle)) {
             } else if key.is_tree() {
                 let tree = self.file.tree_at(key)?;
                 // Read the lists of baskets here, concurrently with the merge.

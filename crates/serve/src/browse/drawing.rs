@@ -63,7 +63,7 @@ pub(super) fn save(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Re
     if query.text("x").is_empty() {
         let opened = open_files.open(query.text("file"))?;
         let (path, key) = (query.text("path"), opened.file.key(query.text("path"))?);
-        if key.is_tree() || key.is_ntuple() || key.is_directory() {
+        if key.has_entries() || key.is_directory() {
             let words = format!("a {} is not saved by a page: `sapwood cp` copies it", key.class);
             return Err(Error::mismatch(words).in_object(&key.name));
         }

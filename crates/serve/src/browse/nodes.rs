@@ -106,7 +106,7 @@ fn inside(opened: &Opened, query: &PageQuery, rows: Rows, level: &mut Level) -> 
         let inside = opened.file.keys_in(path, false)?;
         return Ok(keys(path, &inside, rows, level));
     }
-    if !key.is_tree() && !key.is_ntuple() {
+    if !key.has_entries() {
         return members::level(&opened.object(&key)?, query.text("member"), rows, level);
     }
     match opened.dataset(&key)? {

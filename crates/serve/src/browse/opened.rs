@@ -73,7 +73,7 @@ impl Opened {
     /// The tree or RNTuple of a path.
     pub(super) fn dataset_of(&self, path: &str) -> Result<Dataset> {
         let key = self.file.key(path)?;
-        if !key.is_tree() && !key.is_ntuple() {
+        if !key.has_entries() {
             let words = format!("{path:?} is a {}, and has no entries", key.class);
             return Err(Error::mismatch(words).in_file(Arc::clone(&self.file.identity().name)));
         }

@@ -68,7 +68,7 @@ fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Resu
             });
         }
         let is_newest = !datasets.iter().any(|(known, _): &(&str, _)| *known == key.path);
-        if (key.key.is_tree() || key.key.is_ntuple()) && is_newest && datasets.len() < MOST_DATASETS {
+        if key.key.has_entries() && is_newest && datasets.len() < MOST_DATASETS {
             datasets.push((&key.path, (id, &key.key)));
         }
     }

@@ -393,17 +393,13 @@ fn sizes(options: &StudyOptions, usual: usize) -> Vec<usize> {
 fn find(file: &File, path: Option<&str>) -> Result<(String, Key)> {
     if let Some(path) = path {
         let key = file.key(path)?;
-        if !key.is_tree() && !key.is_ntuple() {
+        if !key.has_entries() {
             return Err(file.name(Error::mismatch(format!("{path:?} is a {}, not a tree or an RNTuple", key.class))));
         }
         return Ok((path.to_owned(), key));
     }
-    let mut found: Vec<String> = file
-        .keys(true)?
-        .into_iter()
-        .filter(|found| found.key.is_tree() || found.key.is_ntuple())
-        .map(|found| found.path)
-        .collect();
+    let mut found: Vec<String> =
+        file.keys(true)?.into_iter().filter(|found| found.key.has_entries()).map(|found| found.path).collect();
     found.sort();
     found.dedup();
     match &found[..] {

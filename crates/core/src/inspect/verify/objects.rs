@@ -13,7 +13,7 @@ const MOST_BYTES: u32 = 64 << 20;
 pub(super) fn check_objects(file: &File, listed: &[Listed], report: &mut Report) {
     for found in listed {
         let key = &found.key;
-        let elsewhere = key.is_directory() || key.is_tree() || key.is_ntuple() || &*key.class == "TBasket";
+        let elsewhere = key.is_directory() || key.has_entries() || &*key.class == "TBasket";
         if elsewhere || key.objlen > MOST_BYTES {
             continue;
         }

@@ -75,7 +75,7 @@ impl Remake {
             return Ok(());
         }
         let mut seen = HashSet::new();
-        for found in from.keys(true)?.iter().filter(|found| holds_entries(&found.key)) {
+        for found in from.keys(true)?.iter().filter(|found| found.key.has_entries()) {
             let is_named = |trees: &Vec<String>| trees.iter().any(|tree| tree.trim_matches('/') == found.path);
             if !self.trees.as_ref().is_none_or(is_named) || !seen.insert(&found.path) {
                 continue;
@@ -217,11 +217,6 @@ pub struct Remade {
     pub notes: Vec<String>,
 }
 
-/// Whether a key is that of a tree or an RNTuple.
-fn holds_entries(key: &Key) -> bool {
-    key.is_tree() || key.is_ntuple()
-}
-
 /// Names of the top-level branches or fields of a tree or an RNTuple.
 fn top_names(file: &File, key: &Key) -> Result<Vec<Arc<str>>> {
     if key.is_ntuple() {
@@ -268,7 +263,7 @@ impl FileWriter {
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
         let keys = from.all_keys()?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
-        for found in keys.iter().filter(|found| holds_entries(&found.key)) {
+        for found in keys.iter().filter(|found| found.key.has_entries()) {
             let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
             *cycle = found.key.cycle.max(*cycle);
         }
@@ -312,7 +307,7 @@ impl FileWriter {
                 self.mkdir_like(path, &found.key)?;
                 continue;
             }
-            if !holds_entries(&found.key) {
+            if !found.key.has_entries() {
                 self.copy(from, &format!("{path};{}", found.key.cycle), path)?;
                 continue;
             }
