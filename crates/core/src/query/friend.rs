@@ -7,6 +7,7 @@ use super::loaded::Loaded;
 use super::select::Query;
 use super::source::{Friend, Join, Keys, Source};
 use super::tree_index::TreeIndex;
+use crate::column::Number;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Progress, Selection};
 use crate::tree::Tree;
@@ -149,7 +150,7 @@ impl Friend {
             let Some(tree) = part.tree() else { return Ok(None) };
             let index = TreeIndex::stored(tree)?;
             if let Some(index) = &index {
-                index.check_large_values(part).map_err(|error| part.place(error))?;
+                check_large_values(index, part).map_err(|error| part.place(error))?;
             }
             Ok(index)
         };
@@ -373,6 +374,22 @@ impl TreeIndex {
         }
         Ok(Self::of(major, minor, rows))
     }
+}
+
+/// Checks that a stored index keeps its values apart: ROOT stores all unsigned ones from 2^63 on as one number.
+fn check_large_values(index: &TreeIndex, part: &Source) -> Result<()> {
+    let texts = [index.major(), index.minor()];
+    for (text, _) in texts.iter().zip(index.has_smallest()).filter(|(_, has_smallest)| *has_smallest) {
+        let query = Query::new(part.clone()).value(text)?;
+        if query.values.iter().any(|value| value.bound.number() == Some(Number::U64)) {
+            return Err(Error::unsupported(format!(
+                "the index that is stored with this tree does not keep values of {text} from 2^63 on apart: match \
+                 entries by an index that is built from {:?} and {:?}",
+                texts[0], texts[1]
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Two expressions with a whole number for each entry of a tree.

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use super::select::Query;
-use super::source::Source;
-use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::object::Value;
 use crate::tree::Tree;
@@ -92,21 +89,10 @@ impl TreeIndex {
         Ok(Some(Self { major: text("fMajorName").into(), minor: text("fMinorName").into(), rows }))
     }
 
-    /// ROOT stores unsigned values from 2^63 on as the smallest signed one: such an index does not keep them apart.
-    pub(super) fn check_large_values(&self, part: &Source) -> Result<()> {
-        let smallest = |row: &(i64, i64, u64)| (row.0 == i64::MIN, row.1 == i64::MIN);
-        let (in_major, in_minor) = self.rows.iter().map(smallest).fold((false, false), |a, b| (a.0 | b.0, a.1 | b.1));
-        for (name, _) in [(&self.major, in_major), (&self.minor, in_minor)].into_iter().filter(|(_, found)| *found) {
-            let query = Query::new(part.clone()).value(name)?;
-            if query.values.iter().any(|value| value.bound.number() == Some(Number::U64)) {
-                return Err(Error::unsupported(format!(
-                    "the index that is stored with this tree does not keep values of {name} from 2^63 on apart: match \
-                     entries by an index that is built from {:?} and {:?}",
-                    &*self.major, &*self.minor
-                )));
-            }
-        }
-        Ok(())
+    /// Whether its first or second values have the smallest one, as which ROOT stores all from 2^63 on.
+    pub(super) fn has_smallest(&self) -> [bool; 2] {
+        let of = |value: fn(&(i64, i64, u64)) -> i64| self.rows.iter().any(|row| value(row) == i64::MIN);
+        [of(|row| row.0), of(|row| row.1)]
     }
 
     /// The first of its two expressions.
