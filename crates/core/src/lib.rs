@@ -226,6 +226,7 @@ pub mod read;
 pub mod schema;
 mod scoped;
 mod session;
+pub mod table;
 pub mod tree;
 #[doc(hidden)]
 pub mod wire;

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::loaded::Loaded;
-use super::table::{Found, Table};
+use super::named::Named;
 use super::tree_index::TreeIndex;
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
 use crate::read::{Column, Progress, Selection};
+use crate::table::{Found, Table};
 use crate::tree::{Stepping, Tree};
 
 /// What an expression is about: a [`Tree`], an [`NTuple`], or columns in memory. Cheap to clone.
@@ -26,7 +27,7 @@ use crate::tree::{Stepping, Tree};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Source {
-    table: Table,
+    columns: Named,
     /// The branch or field below which names are looked for first.
     below: Option<usize>,
     /// Their columns are numbered after those of the tree, one friend after another.
@@ -40,26 +41,32 @@ enum Owner<'s> {
     Of(&'s Friend, usize),
 }
 
+impl From<&Table> for Source {
+    fn from(table: &Table) -> Self {
+        Self::of(Named::Table(table.clone()))
+    }
+}
+
 impl From<&Arc<Tree>> for Source {
     fn from(tree: &Arc<Tree>) -> Self {
-        Self::of(Table::Tree(Arc::clone(tree)))
+        Self::of(Named::Table(tree.into()))
     }
 }
 
 impl From<&Arc<NTuple>> for Source {
     fn from(ntuple: &Arc<NTuple>) -> Self {
-        Self::of(Table::NTuple(Arc::clone(ntuple)))
+        Self::of(Named::Table(ntuple.into()))
     }
 }
 
 impl Source {
-    fn of(table: Table) -> Self {
-        Self { table, below: None, friends: Arc::default() }
+    fn of(columns: Named) -> Self {
+        Self { columns, below: None, friends: Arc::default() }
     }
 
     /// The same without friends.
     pub(super) fn alone(&self) -> Self {
-        Self::of(self.table.clone())
+        Self::of(self.columns.clone())
     }
 
     /// The same with one more friend.
@@ -106,7 +113,7 @@ impl Source {
             let words = format!("the column {name:?} has another length than the first");
             return Err(Error::mismatch(words).wanted(rows as u64, other.len as u64));
         }
-        Ok(Self::of(Table::Columns(columns)))
+        Ok(Self::of(Named::Memory(columns)))
     }
 
     /// The same, with names that are looked for below a branch or field first.
@@ -128,18 +135,18 @@ impl Source {
 
     /// Its entries.
     pub fn entries(&self) -> u64 {
-        self.table.entries()
+        self.columns.entries()
     }
 
     /// Whether both are the same tree.
     pub(super) fn is(&self, other: &Self) -> bool {
         let is_alone = self.friends.is_empty() && other.friends.is_empty();
-        (is_alone || Arc::ptr_eq(&self.friends, &other.friends)) && self.table.is(&other.table)
+        (is_alone || Arc::ptr_eq(&self.friends, &other.friends)) && self.columns.is(&other.columns)
     }
 
     /// Entries that were written together; none where nothing says so.
     pub(super) fn clusters(&self) -> Result<Vec<Range<u64>>> {
-        self.table.clusters()
+        self.columns.clusters()
     }
 
     /// Entries in steps whose columns take at most about so many bytes of memory. Steps end with clusters where these
@@ -154,10 +161,10 @@ impl Source {
     ) -> Result<Vec<Selection>> {
         /// What a step takes in any case: shorter ones cost more than they gain.
         const LEAST_BYTES: u64 = 1 << 20;
-        let clusters = self.table.clusters()?;
+        let clusters = self.columns.clusters()?;
         let entry_bytes = self.entry_bytes(ids).max(1);
         let most = (bytes / entry_bytes).max(1);
-        let least = if is_alone && self.table.is_near() { LEAST_BYTES / entry_bytes } else { most };
+        let least = if is_alone && self.columns.is_near() { LEAST_BYTES / entry_bytes } else { most };
         let mut steps = Vec::new();
         let mut done = 0;
         while done < entries.len() {
@@ -181,12 +188,12 @@ impl Source {
     /// Begins an iteration of its own table and those of its friends: steps carry over what they cut.
     pub(super) fn stepping(&self) -> Stepping {
         let of_friends = self.friends.iter().flat_map(Friend::parts).map(Self::stepping);
-        Stepping::joined(self.table.stepping().into_iter().chain(of_friends))
+        Stepping::joined(self.columns.stepping().into_iter().chain(of_friends))
     }
 
     /// Whether its own table and those of its friends are in local files.
     pub(super) fn is_near(&self) -> bool {
-        self.table.is_near() && self.friends.iter().filter_map(Friend::first).all(Self::is_near)
+        self.columns.is_near() && self.friends.iter().filter_map(Friend::first).all(Self::is_near)
     }
 
     /// Threads that may work on it.
@@ -196,17 +203,17 @@ impl Source {
 
     /// The weight of its entries.
     pub(super) fn weight(&self) -> f64 {
-        self.table.weight()
+        self.columns.table().map_or(1.0, Table::weight)
     }
 
     /// How many values decide on automatic bins, if the tree has such a number.
     pub(super) fn estimate(&self) -> Option<usize> {
-        self.table.estimate()
+        self.columns.table().and_then(Table::estimate)
     }
 
     /// Expressions that it brings along, by their names.
     pub(super) fn aliases(&self) -> &[(String, String)] {
-        self.table.aliases()
+        self.columns.table().map_or(&[], Table::aliases)
     }
 
     /// The expression that a name stands for: an alias of the tree, or of the first friend that has it, with the
@@ -229,7 +236,7 @@ impl Source {
         }
         // A tree is a friend of its own.
         if let [name, rest @ ..] = parts
-            && self.table.name() == Some(*name)
+            && self.columns.table().map(Table::name) == Some(*name)
             && !self.has_friend(name)
             && let Some((found, used)) = self.find_own(rest)
         {
@@ -261,13 +268,13 @@ impl Source {
 
     /// The same in the tree itself.
     fn find_own(&self, parts: &[&str]) -> Option<(Found, usize)> {
-        let of = |used| Some((self.table.find(self.below, &parts[..used].join("."))?, used));
+        let of = |used| Some((self.columns.find(self.below, &parts[..used].join("."))?, used));
         (1..=parts.len()).rev().find_map(of)
     }
 
     /// What a name leads to. In quotes it may hold any character.
     pub(super) fn find_exact(&self, name: &str) -> Result<Option<Found>> {
-        if let Some(found) = self.table.find(self.below, name) {
+        if let Some(found) = self.columns.find(self.below, name) {
             return Ok(Some(found));
         }
         if let Some((friend, rest)) = name.split_once('.')
@@ -289,17 +296,17 @@ impl Source {
     /// What was found in a friend, by its number here.
     fn in_friend(&self, friend: usize, found: Found) -> Found {
         let before: usize = self.friends[..friend].iter().filter_map(Friend::first).map(Self::len).sum();
-        Found { id: self.table.len() + before + found.id, ..found }
+        Found { id: self.columns.len() + before + found.id, ..found }
     }
 
     /// Columns, those of friends included.
     fn len(&self) -> usize {
-        self.table.len() + self.friends.iter().filter_map(Friend::first).map(Self::len).sum::<usize>()
+        self.columns.len() + self.friends.iter().filter_map(Friend::first).map(Self::len).sum::<usize>()
     }
 
     /// Whether a column is of the tree itself.
     pub(super) fn is_own(&self, id: usize) -> bool {
-        id < self.table.len()
+        id < self.columns.len()
     }
 
     /// Whose a column is.
@@ -307,7 +314,7 @@ impl Source {
         if self.is_own(id) {
             return Ok(Owner::Own(id));
         }
-        let mut first = self.table.len();
+        let mut first = self.columns.len();
         for friend in &*self.friends {
             let len = friend.first().map_or(0, Self::len);
             if id - first < len {
@@ -321,7 +328,7 @@ impl Source {
     /// The name of a column, by which it is found in a tree of the same columns.
     pub(super) fn name_of(&self, id: usize) -> Result<String> {
         match self.owner(id)? {
-            Owner::Own(id) => self.table.name_of(id),
+            Owner::Own(id) => self.columns.name_of(id),
             Owner::Of(friend, id) => {
                 let source = friend.first().ok_or_else(|| Error::not_found("no such column"))?;
                 Ok(format!("{}.{}", friend.name, source.name_of(id)?))
@@ -331,7 +338,7 @@ impl Source {
 
     /// The names of its columns, those of friends included.
     pub(super) fn names(&self) -> Vec<Cow<'_, str>> {
-        let mut names: Vec<Cow<'_, str>> = self.table.names().into_iter().map(Cow::from).collect();
+        let mut names: Vec<Cow<'_, str>> = self.columns.names().into_iter().map(Cow::from).collect();
         for friend in &*self.friends {
             let of = friend.first().map(Self::names).unwrap_or_default();
             names.extend(of.into_iter().map(|name| format!("{}.{name}", friend.name).into()));
@@ -342,7 +349,7 @@ impl Source {
     /// The type of a column.
     pub(super) fn kind(&self, id: usize) -> Result<Kind> {
         match self.owner(id)? {
-            Owner::Own(id) => self.table.kind(id),
+            Owner::Own(id) => self.columns.stored_kind(id),
             Owner::Of(friend, id) => friend.first().ok_or_else(|| Error::not_found("no such column"))?.kind(id),
         }
     }
@@ -350,7 +357,7 @@ impl Source {
     /// The type of a column with its pointers followed, as far as it does not depend on the values.
     pub(super) fn declared(&self, id: usize) -> Result<Kind> {
         match self.owner(id)? {
-            Owner::Own(id) => self.table.declared(id),
+            Owner::Own(id) => self.columns.kind(id),
             Owner::Of(friend, id) => friend.first().ok_or_else(|| Error::not_found("no such column"))?.declared(id),
         }
     }
@@ -359,7 +366,7 @@ impl Source {
     pub(super) fn sampled(&self, id: usize, entries: Range<u64>) -> Result<Kind> {
         match self.owner(id)? {
             Owner::Own(id) => {
-                let column = self.table.columns(&[id], &Selection::try_from(entries)?, &mut |_| Ok(()))?;
+                let column = self.columns.read(&[id], &Selection::try_from(entries)?, &mut |_| Ok(()))?;
                 let column = column.first().ok_or_else(|| Error::internal("a column was not read"))?;
                 Ok(column.followed_as_options()?.kind)
             }
@@ -374,7 +381,7 @@ impl Source {
     /// The type of the objects of a class that pointers of a column are declared with.
     pub(super) fn objects(&self, id: usize, class: &Arc<str>) -> Result<Kind> {
         match self.owner(id)? {
-            Owner::Own(_) => self.table.objects(class),
+            Owner::Own(_) => self.columns.objects(class),
             Owner::Of(friend, id) => {
                 friend.first().ok_or_else(|| Error::not_found("no such column"))?.objects(id, class)
             }
@@ -384,7 +391,7 @@ impl Source {
     /// Whether the values of a column say how many items the columns below it have.
     pub(super) fn is_count(&self, id: usize) -> bool {
         match self.owner(id) {
-            Ok(Owner::Own(id)) => self.table.is_count(id),
+            Ok(Owner::Own(id)) => self.columns.table().is_some_and(|table| table.is_count(id)),
             Ok(Owner::Of(friend, id)) => friend.first().is_some_and(|source| source.is_count(id)),
             Err(_) => false,
         }
@@ -399,7 +406,7 @@ impl Source {
     pub(super) fn entry_bytes(&self, ids: &[usize]) -> u64 {
         let (ids, of_friends) = self.by_owner(ids);
         let friends = of_friends.iter().filter_map(|(friend, ids)| Some(friend.first()?.entry_bytes(ids)));
-        friends.fold(self.table.entry_bytes(&ids), u64::saturating_add)
+        friends.fold(self.columns.entry_bytes(&ids), u64::saturating_add)
     }
 
     /// Columns of the tree itself, and those of each friend by their numbers there.
@@ -428,9 +435,9 @@ impl Source {
         let (own, friends) = self.by_owner(ids);
         let mut read: Vec<(usize, Loaded)> = Vec::with_capacity(ids.len());
         let whole = |column| Loaded::new(column, None);
-        read.extend(own.iter().copied().zip(self.table.columns(&own, entries, progress)?.into_iter().map(whole)));
-        let most_bytes = self.table.most_bytes();
-        let mut first = self.table.len();
+        read.extend(own.iter().copied().zip(self.columns.read(&own, entries, progress)?.into_iter().map(whole)));
+        let most_bytes = self.columns.most_bytes();
+        let mut first = self.columns.len();
         for friend in &*self.friends {
             if let Some((_, wanted)) = friends.iter().find(|(known, _)| known.name == friend.name) {
                 let found = friend.columns(wanted, entries, most_bytes, progress)?;
@@ -444,20 +451,20 @@ impl Source {
 
     /// Adds to an error which tree it is about.
     pub(super) fn place(&self, error: Error) -> Error {
-        self.table.place(error)
+        self.columns.place(error)
     }
 
     /// The tree, if it is one.
     pub(super) fn tree(&self) -> Option<&Arc<Tree>> {
-        match &self.table {
-            Table::Tree(tree) => Some(tree),
-            Table::NTuple(_) | Table::Columns(_) => None,
+        match self.columns.table() {
+            Some(Table::Tree(tree)) => Some(tree),
+            _ => None,
         }
     }
 
     /// The threads and memory of its file.
     pub(super) fn session(&self) -> Option<&crate::Session> {
-        self.table.session()
+        self.columns.session()
     }
 }
 
