@@ -72,12 +72,7 @@ pub unsafe extern "C" fn sapwood_file_table(
     call(|| {
         // SAFETY: as the crate's.
         let (file, path, out) = unsafe { (object(file, "file")?, text(path, "path")?, place(out, "out")?) };
-        let key = file.0.key(path)?;
-        let table = match key.is_ntuple() {
-            true => SapwoodTable::NTuple(file.0.ntuple_at(&key)?),
-            false => SapwoodTable::Tree(file.0.tree_at(&key)?),
-        };
-        give(out, table);
+        give(out, SapwoodTable(file.0.table(path)?));
         Ok(())
     })
 }

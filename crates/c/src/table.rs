@@ -2,16 +2,13 @@
 
 use std::ffi::c_char;
 use std::ops::Range;
-use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use sapwood::codec::is_like;
-use sapwood::column::Kind;
-use sapwood::ntuple::NTuple;
 use sapwood::query::{Draw, Query, Source};
-use sapwood::read::{Steps, declared};
-use sapwood::tree::Tree;
+use sapwood::read::Steps;
+use sapwood::table::{Table, TableColumn};
 use sapwood::{Error, Result};
 
 use crate::argument::{free, give, object, optional_text, place, slice, text, unfilled};
@@ -25,85 +22,21 @@ use crate::stream;
 const BATCH_BYTES: u64 = 64 << 20;
 
 /// A tree or an RNTuple. Threads may share it.
-pub enum SapwoodTable {
-    /// A tree: its branches are columns.
-    Tree(Arc<Tree>),
-    /// An RNTuple: its fields are columns.
-    NTuple(Arc<NTuple>),
-}
-
-/// A column as it is listed.
-struct Listed<'t> {
-    id: usize,
-    name: &'t str,
-    title: &'t str,
-}
+pub struct SapwoodTable(pub(crate) Table);
 
 impl SapwoodTable {
-    fn source(&self) -> Source {
-        match self {
-            Self::Tree(tree) => tree.into(),
-            Self::NTuple(ntuple) => ntuple.into(),
-        }
-    }
-
-    fn entries(&self) -> u64 {
-        match self {
-            Self::Tree(tree) => tree.entries,
-            Self::NTuple(ntuple) => ntuple.entries,
-        }
-    }
-
-    /// Branches that hold values, or top-level fields.
-    fn columns(&self) -> Vec<Listed<'_>> {
-        match self {
-            Self::Tree(tree) => {
-                let branches = tree.branches().iter().filter(|branch| branch.has_data());
-                branches.map(|branch| Listed { id: branch.id, name: &branch.path, title: &branch.title }).collect()
-            }
-            Self::NTuple(ntuple) => {
-                let fields = ntuple.top().iter().filter_map(|&id| ntuple.fields().get(id));
-                fields.map(|field| Listed { id: field.id, name: &field.path, title: &field.description }).collect()
-            }
-        }
-    }
-
-    /// The type of a column's values, and in words of C++.
-    fn kind(&self, id: usize) -> Result<(Kind, String)> {
-        match self {
-            Self::Tree(tree) => {
-                let found = tree.interpretation(id)?;
-                Ok((declared(&found.kind, tree.registry())?, found.type_name.clone()))
-            }
-            Self::NTuple(ntuple) => {
-                let kind = ntuple.kind(id)?;
-                let kind = if kind.has_pointers() { declared(&kind, &*ntuple.classes()?)? } else { kind };
-                let type_name = ntuple.fields().get(id).map_or_else(String::new, |field| field.type_name.to_string());
-                Ok((kind, type_name))
-            }
-        }
-    }
-
-    /// The column of a name.
-    fn named(&self, name: &str) -> Result<usize> {
-        match self {
-            Self::Tree(tree) => tree.branch(name).map(|branch| branch.id),
-            Self::NTuple(ntuple) => ntuple.field(name).map(|field| field.id),
-        }
-    }
-
     /// Numbers and names of the columns that names and patterns choose, each once; all where there are none. Patterns
     /// choose among the columns that Arrow has a type for.
     fn chosen(&self, wanted: &[&str]) -> Result<(Vec<usize>, Vec<String>)> {
-        let has_type = |id: usize| self.kind(id).and_then(|(kind, _)| kind.arrow_field("")).is_ok();
+        let has_type = |id: usize| self.0.kind(id).and_then(|kind| kind.arrow_field("")).is_ok();
         let wanted = if wanted.is_empty() { &["*"] } else { wanted };
-        let listed = self.columns();
+        let listed = self.0.columns();
         let (mut ids, mut names) = (Vec::new(), Vec::new());
         for &wanted in wanted {
             let is_exact = listed.iter().any(|column| column.name == wanted) || !wanted.contains(['*', '?', '[']);
             let before = ids.len();
             if is_exact {
-                let id = self.named(wanted)?;
+                let id = self.0.find(wanted)?;
                 if !ids.contains(&id) {
                     ids.push(id);
                     names.push(wanted.to_owned());
@@ -120,19 +53,10 @@ impl SapwoodTable {
             }
             if ids.len() == before && !is_there {
                 let words = format!("no column that Arrow has a type for is like {wanted:?}");
-                return Err(self.placed(Error::not_found(words)));
+                return Err(self.0.place(Error::not_found(words)));
             }
         }
         Ok((ids, names))
-    }
-
-    /// An error with the table that it is about.
-    fn placed(&self, error: Error) -> Error {
-        let (name, file) = match self {
-            Self::Tree(tree) => (&tree.name, tree.file()),
-            Self::NTuple(ntuple) => (&ntuple.name, ntuple.file()),
-        };
-        error.in_object(name).in_file(Arc::clone(&file.identity().name))
     }
 
     /// Entries of a range that are there.
@@ -140,7 +64,7 @@ impl SapwoodTable {
         if start > stop {
             return Err(Error::mismatch("the range of entries ends before it starts").wanted(start, stop));
         }
-        let stop = stop.min(self.entries());
+        let stop = stop.min(self.0.entries());
         Ok(start.min(stop)..stop)
     }
 }
@@ -149,7 +73,7 @@ impl SapwoodTable {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sapwood_table_entries(table: *const SapwoodTable) -> u64 {
     // SAFETY: it is NULL or of this library.
-    unsafe { table.as_ref() }.map_or(0, SapwoodTable::entries)
+    unsafe { table.as_ref() }.map_or(0, |table| table.0.entries())
 }
 
 /// Lists its columns with their types: branches that hold values, or top-level fields.
@@ -164,17 +88,18 @@ pub unsafe extern "C" fn sapwood_table_columns(
         let (table, out) = unsafe { (object(table, "table")?, place(out, "out")?) };
         let mut texts = Texts::default();
         let mut rows = Vec::new();
-        for Listed { id, name, title } in table.columns() {
-            let kind = table.kind(id);
+        for TableColumn { id, name, title } in table.0.columns() {
+            let kind = table.0.kind(id);
             let problem = match &kind {
-                Ok((kind, _)) => kind.arrow_field(name).err().map(|error| error.to_string()),
+                Ok(kind) => kind.arrow_field(name).err().map(|error| error.to_string()),
                 Err(error) => Some(error.to_string()),
             };
             let kind = kind.ok();
+            let type_name = if kind.is_some() { Some(table.0.type_name(id)?) } else { None };
             rows.push(SapwoodColumn {
                 name: texts.keep(name),
-                type_name: texts.keep_optional(kind.as_ref().map(|(kind, _)| kind.to_string()).as_deref()),
-                cpp_type: texts.keep_optional(kind.as_ref().map(|(_, words)| words.as_str())),
+                type_name: texts.keep_optional(kind.map(|kind| kind.to_string()).as_deref()),
+                cpp_type: texts.keep_optional(type_name.as_deref()),
                 title: texts.keep(title),
                 problem: texts.keep_optional(problem.as_deref()),
             });
@@ -198,7 +123,7 @@ unsafe fn planned(table: &SapwoodTable, options: *const SapwoodReadOptions) -> R
     // SAFETY: as this function's.
     let wanted = pointers.iter().map(|&name| unsafe { text(name, "columns") }).collect::<Result<Vec<_>>>()?;
     let (ids, names) = table.chosen(&wanted)?;
-    let query = ids.iter().fold(Query::new(table.source()), |query, &id| query.column(id));
+    let query = ids.iter().fold(Query::new(Source::from(&table.0)), |query, &id| query.column(id));
     let query = match cut {
         Some(cut) => query.cut(cut)?,
         None => query,
@@ -264,7 +189,7 @@ pub unsafe extern "C" fn sapwood_table_draw(
         let (table, expression) = unsafe { (object(table, "table")?, text(expression, "expression")?) };
         // SAFETY: as the crate's.
         let (cut, out) = unsafe { (optional_text(cut, "cut")?, place(out, "out")?) };
-        let drawn = Draw::new(table.source(), expression, cut.unwrap_or(""))?.run(table.range(start, stop)?)?;
+        let drawn = Draw::new(Source::from(&table.0), expression, cut.unwrap_or(""))?.run(table.range(start, stop)?)?;
         give(out, SapwoodHistogram::from(drawn));
         Ok(())
     })
