@@ -5,15 +5,16 @@ use std::sync::Arc;
 use sapwood::hist::Histogram;
 use sapwood::inspect::perf::PerfStats;
 use sapwood::io::MemorySink;
-use sapwood::query::{Draw, draw_with};
+use sapwood::query::{Draw, Source, draw_with};
 use sapwood::read::Progress;
+use sapwood::table::Table;
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
 use super::layout_data;
 use super::open_files::OpenFiles;
-use super::opened::{Dataset, Opened};
+use super::opened::Opened;
 use super::page_query::PageQuery;
 use super::picture;
 use super::reply::{Done, Work};
@@ -28,21 +29,17 @@ const MOST_SAVED: u64 = 256 << 20;
 /// The histogram that a query describes, as data that the page draws. With `record` also how it was read.
 pub(super) fn draw(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
     let opened = open_files.open(query.text("file"))?;
-    let dataset = dataset(open_files, &opened, query)?;
+    let table = table(open_files, &opened, query)?;
     let mut answer = json!({ "state": opened.state });
-    let file = match &dataset {
-        Dataset::Tree(tree) => tree.file(),
-        Dataset::NTuple(ntuple) => ntuple.file(),
-    };
     if query.flag("record") {
-        file.perf().start();
+        table.file().perf().start();
     }
-    let histogram = filled(&dataset, query, work)?;
+    let histogram = filled(&table, query, work)?;
     if query.flag("record") {
-        file.perf().stop();
-        let run = match &dataset {
-            Dataset::Tree(tree) => PerfStats::of(tree),
-            Dataset::NTuple(ntuple) => PerfStats::of_ntuple(ntuple)?,
+        table.file().perf().stop();
+        let run = match &table {
+            Table::Tree(tree) => PerfStats::of(tree),
+            Table::NTuple(ntuple) => PerfStats::of_ntuple(ntuple)?,
         };
         answer["run"] = layout_data::run_json(&run);
     }
@@ -53,7 +50,7 @@ pub(super) fn draw(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Re
 /// The histogram that a query describes.
 pub(super) fn histogram(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Histogram> {
     let opened = open_files.open(query.text("file"))?;
-    filled(&dataset(open_files, &opened, query)?, query, work)
+    filled(&table(open_files, &opened, query)?, query, work)
 }
 
 /// The same histogram as a ROOT file; without expressions the object of a path.
@@ -83,23 +80,21 @@ pub(super) fn save(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Re
 }
 
 /// What has the entries: opened apart where its reads are to be recorded.
-fn dataset(open_files: &OpenFiles, opened: &Opened, query: &PageQuery) -> Result<Dataset> {
+fn table(open_files: &OpenFiles, opened: &Opened, query: &PageQuery) -> Result<Table> {
     let path = query.text("path");
     match query.flag("record") {
         true => {
             let file = open_files.apart(opened)?;
-            let dataset = Dataset::of(&file, &file.key(path)?)?;
-            if let Dataset::NTuple(ntuple) = &dataset {
-                // Page lists are no part of the run.
-                ntuple.clusters()?;
-            }
-            Ok(dataset)
+            let table = file.table(path)?;
+            // Page lists are no part of the run.
+            table.clusters()?;
+            Ok(table)
         }
-        false => opened.dataset_of(path),
+        false => opened.table_of(path),
     }
 }
 
-fn filled(dataset: &Dataset, query: &PageQuery, work: &Work) -> Result<Histogram> {
+fn filled(table: &Table, query: &PageQuery, work: &Work) -> Result<Histogram> {
     let axes = [query.text("z"), query.text("y"), query.text("x")].map(str::trim);
     let axes: Vec<&str> = axes.into_iter().skip_while(|words| words.is_empty()).collect();
     if axes.is_empty() || axes.contains(&"") {
@@ -115,12 +110,12 @@ fn filled(dataset: &Dataset, query: &PageQuery, work: &Work) -> Result<Histogram
         return Err(Error::mismatch(format!("{name:?} is no name of a histogram")));
     }
     let words = format!("{}>>{name}{bins}", axes.join(":"));
-    let draw = Draw::new(dataset.source(), &words, &selection(query))?;
+    let draw = Draw::new(Source::from(table), &words, &selection(query))?;
     let draw = if is_profile { draw.profile()? } else { draw };
-    let all = dataset.entries();
+    let all = table.entries();
     let from = query.number("from", 0_u64)?.min(all);
     let to = query.number("to", all)?.clamp(from, all);
-    let mut told = Told { total: stored_bytes(dataset, &draw.needed(), to - from), ..Told::default() };
+    let mut told = Told { total: stored_bytes(table, &draw.needed(), to - from), ..Told::default() };
     let progress = |progress: Progress| work.is_at(told.part(progress));
     let found = draw_with(std::slice::from_ref(&draw), &(from..to).try_into()?, None, progress)?;
     found.into_iter().next().ok_or_else(|| Error::internal("nothing was drawn"))
@@ -160,14 +155,12 @@ fn bins(text: &str, axes: usize) -> Result<String> {
 }
 
 /// Bytes of what is read for some of the entries, about.
-fn stored_bytes(dataset: &Dataset, ids: &[usize], entries: u64) -> f64 {
-    let all: u64 = match dataset {
-        Dataset::Tree(tree) => {
-            ids.iter().filter_map(|&id| tree.branches().get(id)).map(|branch| branch.zip_bytes).sum()
-        }
-        Dataset::NTuple(ntuple) => ids.iter().filter_map(|&id| ntuple.field_bytes(id).ok()).map(|of| of.stored).sum(),
+fn stored_bytes(table: &Table, ids: &[usize], entries: u64) -> f64 {
+    let all: u64 = match table {
+        Table::Tree(tree) => ids.iter().filter_map(|&id| tree.branches().get(id)).map(|branch| branch.zip_bytes).sum(),
+        Table::NTuple(ntuple) => ids.iter().filter_map(|&id| ntuple.field_bytes(id).ok()).map(|of| of.stored).sum(),
     };
-    all as f64 * (entries as f64 / dataset.entries().max(1) as f64)
+    all as f64 * (entries as f64 / table.entries().max(1) as f64)
 }
 
 /// How far all steps of a read are, of each of which the reader says how far it is.

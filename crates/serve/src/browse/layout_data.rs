@@ -8,11 +8,11 @@ use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::{BranchLayout, Extent, Layout};
 use sapwood::inspect::perf::PerfStats;
 use sapwood::inspect::picture::Picture;
+use sapwood::table::Table;
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
 use super::open_files::OpenFiles;
-use super::opened::Dataset;
 use super::page_query::PageQuery;
 use super::reply::Done;
 
@@ -34,9 +34,9 @@ struct Window {
 
 /// The picture of a layout, as `sapwood layout --svg` has it.
 pub(super) fn picture(open_files: &OpenFiles, query: &PageQuery) -> Result<Done> {
-    let layout = match open_files.open(query.text("file"))?.dataset_of(query.text("path"))? {
-        Dataset::Tree(tree) => Layout::of(&tree),
-        Dataset::NTuple(ntuple) => Layout::of_ntuple(&ntuple)?,
+    let layout = match open_files.open(query.text("file"))?.table_of(query.text("path"))? {
+        Table::Tree(tree) => Layout::of(&tree),
+        Table::NTuple(ntuple) => Layout::of_ntuple(&ntuple)?,
     };
     Ok(Done::Bytes(Picture::of(&layout).to_svg().into(), "image/svg+xml"))
 }
@@ -45,7 +45,7 @@ pub(super) fn picture(open_files: &OpenFiles, query: &PageQuery) -> Result<Done>
 pub(super) fn layout(open_files: &OpenFiles, query: &PageQuery) -> Result<Value> {
     let opened = open_files.open(query.text("file"))?;
     let path = query.text("path");
-    opened.dataset_of(path)?;
+    opened.table_of(path)?;
     let reader = Reader::default();
     let found = diagnose(&opened.file, Some(path), &reader)?;
     let diagnosis = found.trees.first().ok_or_else(|| Error::internal("a tree has no diagnosis"))?;

@@ -1,12 +1,13 @@
 //! Counters of the open files. Pages ask for them again and again: an answer that never ended would hold one of the few
 //! connections that a web browser has for a server.
 
+use sapwood::table::Table;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
 use super::open_files::OpenFiles;
-use super::opened::{Dataset, Opened};
+use super::opened::Opened;
 
 /// What was read of each open file, and whether it is still what it was.
 pub(super) fn counters(open_files: &OpenFiles) -> Value {
@@ -18,11 +19,11 @@ fn of(opened: &Opened, is_same: bool) -> Value {
     let counts = &opened.counts;
     let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (mut hits, mut misses) = (0, 0);
-    if let Ok(datasets) = opened.datasets.lock() {
-        for (_, dataset) in &*datasets {
-            let figures = match dataset {
-                Dataset::Tree(tree) => tree.cache().figures(),
-                Dataset::NTuple(ntuple) => ntuple.cache().figures(),
+    if let Ok(tables) = opened.tables.lock() {
+        for (_, table) in &*tables {
+            let figures = match table {
+                Table::Tree(tree) => tree.cache().figures(),
+                Table::NTuple(ntuple) => ntuple.cache().figures(),
             };
             (hits, misses) = (hits + figures.hits, misses + figures.misses);
         }

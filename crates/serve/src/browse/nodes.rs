@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sapwood::container::Key;
 use sapwood::ntuple::{Field, NTuple};
+use sapwood::table::Table;
 use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, KeyPath, Result};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::level::{Level, Rows};
 use super::members;
 use super::open_files::OpenFiles;
-use super::opened::{Dataset, Opened};
+use super::opened::Opened;
 use super::page_query::PageQuery;
 
 /// The most rows of one answer.
@@ -109,9 +110,9 @@ fn inside(opened: &Opened, query: &PageQuery, rows: Rows, level: &mut Level) -> 
     if !key.has_entries() {
         return members::level(&opened.object(&key)?, query.text("member"), rows, level);
     }
-    match opened.dataset(&key)? {
-        Dataset::Tree(tree) => branches(&tree, query.text("branch"), rows, level),
-        Dataset::NTuple(ntuple) => fields(&ntuple, query.text("branch"), rows, level),
+    match opened.table(&key)? {
+        Table::Tree(tree) => branches(&tree, query.text("branch"), rows, level),
+        Table::NTuple(ntuple) => fields(&ntuple, query.text("branch"), rows, level),
     }
 }
 

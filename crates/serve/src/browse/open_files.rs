@@ -128,7 +128,7 @@ impl OpenFiles {
             state,
             stamp,
             objects: Mutex::default(),
-            datasets: Mutex::default(),
+            tables: Mutex::default(),
         })
     }
 

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sapwood::container::Key;
-use sapwood::ntuple::NTuple;
-use sapwood::query::Source;
-use sapwood::tree::Tree;
-use sapwood::{Error, File, Object, Result};
+use sapwood::table::Table;
+use sapwood::{File, Object, Result};
 
 use super::counted::Counts;
 use super::stamp::Stamp;
@@ -14,7 +12,7 @@ use super::stamp::Stamp;
 /// Objects of a file that are kept decoded.
 const MOST_OBJECTS: usize = 4;
 /// Trees and RNTuples of a file that are kept.
-const MOST_DATASETS: usize = 8;
+const MOST_TABLES: usize = 8;
 
 /// An open file.
 pub(super) struct Opened {
@@ -25,38 +23,7 @@ pub(super) struct Opened {
     pub(super) state: u64,
     pub(super) stamp: Option<Stamp>,
     pub(super) objects: Mutex<Vec<(u64, Object)>>,
-    pub(super) datasets: Mutex<Vec<(u64, Dataset)>>,
-}
-
-/// What has entries.
-#[derive(Clone)]
-pub(super) enum Dataset {
-    Tree(Arc<Tree>),
-    NTuple(Arc<NTuple>),
-}
-
-impl Dataset {
-    /// The tree or RNTuple of a key.
-    pub(super) fn of(file: &File, key: &Key) -> Result<Self> {
-        Ok(match key.is_ntuple() {
-            true => Self::NTuple(file.ntuple_at(key)?),
-            false => Self::Tree(file.tree_at(key)?),
-        })
-    }
-
-    pub(super) fn entries(&self) -> u64 {
-        match self {
-            Self::Tree(tree) => tree.entries,
-            Self::NTuple(ntuple) => ntuple.entries,
-        }
-    }
-
-    pub(super) fn source(&self) -> Source {
-        match self {
-            Self::Tree(tree) => tree.into(),
-            Self::NTuple(ntuple) => ntuple.into(),
-        }
-    }
+    pub(super) tables: Mutex<Vec<(u64, Table)>>,
 }
 
 impl Opened {
@@ -66,18 +33,13 @@ impl Opened {
     }
 
     /// A tree or RNTuple, read once as long as few others are looked at.
-    pub(super) fn dataset(&self, key: &Key) -> Result<Dataset> {
-        kept(&self.datasets, key.seek_key, MOST_DATASETS, || Dataset::of(&self.file, key))
+    pub(super) fn table(&self, key: &Key) -> Result<Table> {
+        kept(&self.tables, key.seek_key, MOST_TABLES, || self.file.table_at(key))
     }
 
     /// The tree or RNTuple of a path.
-    pub(super) fn dataset_of(&self, path: &str) -> Result<Dataset> {
-        let key = self.file.key(path)?;
-        if !key.has_entries() {
-            let words = format!("{path:?} is a {}, and has no entries", key.class);
-            return Err(Error::mismatch(words).in_file(Arc::clone(&self.file.identity().name)));
-        }
-        self.dataset(&key)
+    pub(super) fn table_of(&self, path: &str) -> Result<Table> {
+        self.table(&self.file.key(path)?)
     }
 }
 

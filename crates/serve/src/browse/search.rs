@@ -1,17 +1,18 @@
 //! Names that hold some letters: keys of a file, branches and fields of its trees and RNTuples.
 
 use sapwood::Result;
+use sapwood::table::Table;
 use serde_json::{Value, json};
 
 use super::nodes::{called, kind_of};
 use super::open_files::OpenFiles;
-use super::opened::{Dataset, Opened};
+use super::opened::Opened;
 use super::page_query::PageQuery;
 
 /// The most names of one answer.
 const MOST: usize = 500;
 /// Trees and RNTuples of a file whose branches are searched.
-const MOST_DATASETS: usize = 64;
+const MOST_TABLES: usize = 64;
 
 /// A name that was found.
 struct Name {
@@ -51,11 +52,11 @@ pub(super) fn search(open_files: &OpenFiles, query: &PageQuery) -> Result<Value>
 
 fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Result<()> {
     if !path.is_empty() {
-        found.dataset(path, &opened.dataset_of(path)?, words);
+        found.table(path, &opened.table_of(path)?, words);
         return Ok(());
     }
     let keys = opened.file.keys(true)?;
-    let mut datasets = Vec::new();
+    let mut tables = Vec::new();
     for key in &keys {
         let id = format!("{};{}", key.path, key.key.cycle);
         if holds(&key.path, words) {
@@ -67,15 +68,15 @@ fn all(opened: &Opened, path: &str, words: &[String], found: &mut Found) -> Resu
                 expression: String::new(),
             });
         }
-        let is_newest = !datasets.iter().any(|(known, _): &(&str, _)| *known == key.path);
-        if key.key.has_entries() && is_newest && datasets.len() < MOST_DATASETS {
-            datasets.push((&key.path, (id, &key.key)));
+        let is_newest = !tables.iter().any(|(known, _): &(&str, _)| *known == key.path);
+        if key.key.has_entries() && is_newest && tables.len() < MOST_TABLES {
+            tables.push((&key.path, (id, &key.key)));
         }
     }
-    for (_, (id, key)) in datasets {
+    for (_, (id, key)) in tables {
         // One tree that cannot be read never hides the others.
-        if let Ok(dataset) = opened.dataset(key) {
-            found.dataset(&id, &dataset, words);
+        if let Ok(table) = opened.table(key) {
+            found.table(&id, &table, words);
         }
     }
     Ok(())
@@ -96,7 +97,7 @@ impl Found {
         }
     }
 
-    fn dataset(&mut self, path: &str, dataset: &Dataset, words: &[String]) {
+    fn table(&mut self, path: &str, table: &Table, words: &[String]) {
         let name = |branch: &str, kind, detail: &str| Name {
             path: path.to_owned(),
             branch: branch.to_owned(),
@@ -104,13 +105,13 @@ impl Found {
             detail: detail.to_owned(),
             expression: called(&branch.replace('/', ".")),
         };
-        match dataset {
-            Dataset::Tree(tree) => {
+        match table {
+            Table::Tree(tree) => {
                 for branch in tree.branches().iter().filter(|branch| holds(&branch.path, words)) {
                     self.push(words, &branch.name, || name(&branch.path, "branch", ""));
                 }
             }
-            Dataset::NTuple(ntuple) => {
+            Table::NTuple(ntuple) => {
                 for field in ntuple.fields().iter().filter(|field| field.is_named && holds(&field.path, words)) {
                     self.push(words, &field.name, || name(&field.path, "field", &field.type_name));
                 }

@@ -1,15 +1,15 @@
 //! Entries as a table: values of expressions, lists included.
 
+use sapwood::table::Table;
 use std::ops::Range;
 
 use sapwood::column::Kind;
-use sapwood::query::Query;
+use sapwood::query::{Query, Source};
 use sapwood::read::{Cell, Cells, Column, Selection};
 use sapwood::{Error, Result};
 use serde_json::{Map, Value, json};
 
 use super::open_files::OpenFiles;
-use super::opened::Dataset;
 use super::page_query::PageQuery;
 use super::picture::number;
 use super::reply::{Done, Work};
@@ -30,13 +30,13 @@ const STEP: u64 = 1 << 14;
 /// Some entries, from `from` on, that pass a cut: values of `columns`, which are separated by line breaks.
 pub(super) fn table(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Result<Done> {
     let opened = open_files.open(query.text("file"))?;
-    let dataset = opened.dataset_of(query.text("path"))?;
+    let table = opened.table_of(query.text("path"))?;
     let names: Vec<&str> = query.text("columns").lines().map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > MOST_COLUMNS {
         return Err(Error::limit("too many columns for a page", MOST_COLUMNS as u64, names.len() as u64));
     }
-    let mut rows = Rows::of(&dataset, &names, query.text("cut").trim())?;
-    let all = dataset.entries();
+    let mut rows = Rows::of(&table, &names, query.text("cut").trim())?;
+    let all = table.entries();
     let most = query.number("count", 100)?.min(MOST_ROWS);
     let mut from = query.number("from", 0_u64)?.min(all);
     let start = from;
@@ -68,8 +68,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(dataset: &Dataset, names: &[&str], cut: &str) -> Result<Self> {
-        let source = dataset.source();
+    fn of(table: &Table, names: &[&str], cut: &str) -> Result<Self> {
+        let source = Source::from(table);
         let plain = Query::new(source.clone());
         let with_cut = if cut.is_empty() { plain } else { plain.cut(cut)? };
         let mut failures = vec![None; names.len()];
@@ -78,7 +78,7 @@ impl Rows {
             // What an expression cannot be made of, records and lists of them, is a column all the same.
             match query.clone().value(name) {
                 Ok(query) => Some(query),
-                Err(error) => match id_of(dataset, name) {
+                Err(error) => match id_of(table, name) {
                     Some(id) => Some(query.column(id)),
                     None => {
                         *failure = Some(error.message().to_owned());
@@ -153,11 +153,8 @@ impl Rows {
     }
 }
 
-fn id_of(dataset: &Dataset, name: &str) -> Option<usize> {
-    match dataset {
-        Dataset::Tree(tree) => tree.branch(&name.replace('.', "/")).or_else(|_| tree.branch(name)).ok().map(|of| of.id),
-        Dataset::NTuple(ntuple) => ntuple.field(name).ok().map(|field| field.id),
-    }
+fn id_of(table: &Table, name: &str) -> Option<usize> {
+    table.find(&name.replace('.', "/")).or_else(|_| table.find(name)).ok()
 }
 
 /// A cell of the table while it is made.
