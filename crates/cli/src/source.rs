@@ -1,52 +1,27 @@
 //! Trees and RNTuples that expressions are about, with their friends.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use sapwood::container::Key;
-use sapwood::ntuple::NTuple;
 use sapwood::query::{Friend, LumiMask, Source, TreeIndex};
-use sapwood::tree::{FriendElement, Tree};
+use sapwood::table::Table;
+use sapwood::tree::FriendElement;
 use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::targets::Target;
 
-/// What has entries.
-pub(crate) enum Dataset {
-    Tree(Arc<Tree>),
-    NTuple(Arc<NTuple>),
-}
-
-impl Dataset {
-    /// What expressions are about.
-    fn source(&self) -> Source {
-        match self {
-            Self::Tree(tree) => tree.into(),
-            Self::NTuple(ntuple) => ntuple.into(),
-        }
-    }
-
-    fn file(&self) -> &File {
-        match self {
-            Self::Tree(tree) => tree.file(),
-            Self::NTuple(ntuple) => ntuple.file(),
-        }
-    }
-}
-
 /// The tree or RNTuple of that name, or the only one.
-pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
-    match name {
-        Some(name) => dataset_at(file, &file.key(name)?),
-        None => dataset_at(file, &only(file)?),
-    }
+pub(crate) fn table(file: &File, name: Option<&str>) -> Outcome<Table> {
+    Ok(match name {
+        Some(name) => file.table(name)?,
+        None => file.only_table()?,
+    })
 }
 
-/// [`dataset`], or the branch or field in it that `name` ends with: `TREE/BRANCH`.
-pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(Dataset, Option<&'n str>)> {
-    let missing = match dataset(file, name) {
+/// [`table`], or the branch or field in it that `name` ends with: `TREE/BRANCH`.
+pub(crate) fn table_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(Table, Option<&'n str>)> {
+    let missing = match table(file, name) {
         Err(output::Failure::Read(error)) if error.kind() == ErrorKind::NotFound => error,
         found => return Ok((found?, None)),
     };
@@ -55,33 +30,10 @@ pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome
         if let Ok(key) = file.key(tree)
             && key.has_entries()
         {
-            return Ok((dataset_at(file, &key)?, Some(&part[1..])));
+            return Ok((file.table_at(&key)?, Some(&part[1..])));
         }
     }
     Err(missing.into())
-}
-
-fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
-    Ok(match key.is_ntuple() {
-        true => Dataset::NTuple(file.ntuple_at(key)?),
-        false => Dataset::Tree(file.tree_at(key)?),
-    })
-}
-
-/// The only key of a tree or RNTuple, of all cycles the highest.
-fn only(file: &File) -> Outcome<Key> {
-    let keys = file.keys(true)?;
-    let mut found: Vec<_> = keys.iter().filter(|found| found.key.has_entries()).collect();
-    found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    found.dedup_by(|a, b| a.path == b.path);
-    match &found[..] {
-        [one] => Ok(one.key.clone()),
-        [] => Err(Error::not_found("the file has no tree and no RNTuple").into()),
-        many => {
-            let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
-            Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
-        }
-    }
 }
 
 /// A luminosity mask, for commands that take expressions.
@@ -134,12 +86,13 @@ impl Friends {
     /// where a name is not found, those that the tree brings along, too.
     pub(crate) fn with<T>(
         &self,
-        dataset: &Dataset,
+        table: &Table,
         before: u64,
         remote: &Remote,
         make: impl Fn(Source) -> sapwood::Result<T>,
     ) -> Outcome<T> {
-        let (mut source, session) = (dataset.source(), dataset.file().options().session.clone());
+        let mut source = Source::from(table);
+        let session = table.file().options().session.clone();
         for named in &self.named {
             source = source.with_friend(self.named(named, before, &session, remote)?)?;
         }
@@ -165,7 +118,7 @@ impl Friends {
         };
         let (path, inner) = output::split(target);
         let file = output::open_in(path, session.clone(), remote)?;
-        let source = dataset(&file, inner)?.source();
+        let source = Source::from(&table(&file, inner)?);
         let Some(index) = &self.friend_index else {
             // Entries count over all files, unless an index says which belong together.
             return Ok(Friend::of_parts(name, vec![source], before)?.by_stored_index()?);
@@ -181,7 +134,7 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
     let own = of.identity().name.to_string();
     let open = || {
         if friend.file.is_empty() {
-            return dataset(of, Some(&friend.tree));
+            return table(of, Some(&friend.tree));
         }
         let path = match !sapwood_store::is_url(&own) && Path::new(&*friend.file).exists() {
             true => friend.file.to_string(),
@@ -189,10 +142,10 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
                 Error::unsupported(format!("{}, with --friend {}=FILE:TREE", error.message(), friend.name))
             })?,
         };
-        dataset(&output::open_in(path, session.clone(), remote)?, Some(&friend.tree))
+        table(&output::open_in(path, session.clone(), remote)?, Some(&friend.tree))
     };
     match open() {
-        Ok(found) => Ok(found.source()),
+        Ok(found) => Ok(Source::from(&found)),
         Err(output::Failure::Read(error)) => {
             let words = format!("the friend {:?} cannot be read: {error}", friend.name);
             Err(Error::new(ErrorKind::NotFound, words))
@@ -216,7 +169,7 @@ impl ChainNames {
         let mut total = 0;
         for (path, name) in files {
             let file = output::open_in(path, session.clone(), remote)?;
-            total += dataset_or_part(&file, name.as_deref())?.0.source().entries();
+            total += table_or_part(&file, name.as_deref())?.0.entries();
         }
         Ok(Self(Some(total)))
     }

@@ -10,7 +10,7 @@ use sapwood::{Error, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{ChainNames, Friends, LumiMaskOption, dataset};
+use crate::source::{ChainNames, Friends, LumiMaskOption, table};
 use crate::targets::{Target, chain_weight, targets};
 
 /// Draw a histogram of expressions, as TTree::Draw.
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (mut before, mut drawn) = (0, None);
     for (path, name) in &files {
         let file = output::open_in(path, session.clone(), &arguments.remote)?;
-        let found = dataset(&file, name.as_deref())?;
+        let found = table(&file, name.as_deref())?;
         let (draw, entries, all) = arguments.friends.with(&found, before, &arguments.remote, |source| {
             let all = source.entries();
             let entries = match &mask {

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Layout};
 use sapwood::inspect::picture::Picture;
+use sapwood::table::Table;
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::reports::documents;
-use crate::source::{Dataset, dataset};
+use crate::source::table;
 
 /// Show the baskets and clusters of a tree, or the pages and clusters of an RNTuple, as tables or as a picture.
 #[derive(Debug, clap::Args)]
@@ -40,9 +41,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, 1, &arguments.remote)?;
-    let (layout, is_ntuple) = match dataset(&file, name)? {
-        Dataset::Tree(tree) => (Layout::of(&tree), false),
-        Dataset::NTuple(ntuple) => (Layout::of_ntuple(&ntuple)?, true),
+    let (layout, is_ntuple) = match table(&file, name)? {
+        Table::Tree(tree) => (Layout::of(&tree), false),
+        Table::NTuple(ntuple) => (Layout::of_ntuple(&ntuple)?, true),
     };
     if arguments.svg.is_some() || arguments.png.is_some() {
         let picture = Picture::of(&layout);

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, Sizing, optimize_baskets};
+use sapwood::table::Table;
 use sapwood::{Error, ErrorKind};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::reports::documents;
-use crate::source::{Dataset, dataset};
+use crate::source::table;
 
 /// Show sizes of baskets: as they are, as ROOT's `TTree::OptimizeBaskets` would set them, and as `sapwood rewrite`
 /// writes them, with what a full read of each costs.
@@ -37,7 +38,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, 1, &arguments.remote)?;
-    let Dataset::Tree(tree) = dataset(&file, name)? else {
+    let Table::Tree(tree) = table(&file, name)? else {
         let words = "an RNTuple has pages, whose sizes `sapwood rewrite` chooses: baskets are those of a tree";
         return Err(Error::new(ErrorKind::Mismatch, words).in_file(path).into());
     };

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::ntuple::NTuple;
+use sapwood::table::Table;
 use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::reports::{documents, perf};
-use crate::source::{Dataset, dataset};
+use crate::source::table;
 
 /// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and
 /// a picture. Or show a run that was saved.
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let report = match PerfStats::find(&file, name)? {
         Some(saved) if arguments.branches.is_empty() => saved,
         Some(_) => return Err(Error::mismatch("a saved run is shown as it was: no branches are read").into()),
-        None => measured(arguments, &dataset(&file, name)?)?,
+        None => measured(arguments, &table(&file, name)?)?,
     };
     let before = match against {
         Some((path, name)) => Some(PerfStats::load(&output::open(path, 1, &arguments.remote)?, name)?),
@@ -101,14 +102,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 }
 
 /// Reads what is asked for.
-fn measured(arguments: &Arguments, dataset: &Dataset) -> Outcome<PerfStats> {
+fn measured(arguments: &Arguments, table: &Table) -> Outcome<PerfStats> {
     let range = |all: u64| {
         let start = arguments.start.min(all);
         start..arguments.entries.map_or(all, |entries| start.saturating_add(entries).min(all))
     };
-    match dataset {
-        Dataset::Tree(tree) => of_tree(&arguments.branches, tree, range(tree.entries)),
-        Dataset::NTuple(ntuple) => of_ntuple(&arguments.branches, ntuple, &range(ntuple.entries)),
+    match table {
+        Table::Tree(tree) => of_tree(&arguments.branches, tree, range(tree.entries)),
+        Table::NTuple(ntuple) => of_ntuple(&arguments.branches, ntuple, &range(ntuple.entries)),
     }
 }
 

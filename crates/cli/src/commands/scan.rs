@@ -8,12 +8,13 @@ use sapwood::codec::is_like;
 use sapwood::column::Kind;
 use sapwood::query::{Item, ItemLines, ItemTable, LumiMask, Query, Source};
 use sapwood::read::{Cell, Cells, Column};
+use sapwood::table::Table;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{ChainNames, Dataset, Friends, LumiMaskOption, dataset_or_part};
+use crate::source::{ChainNames, Friends, LumiMaskOption, table_or_part};
 use crate::targets::targets;
 
 /// Print rows of a tree or RNTuple as a table.
@@ -88,29 +89,26 @@ struct Left {
 
 impl Shown {
     fn of(
-        dataset: &Dataset,
+        table: &Table,
         source: Source,
         wanted: &[String],
         cut: Option<&str>,
         expand: bool,
         names_of_chain: &[(String, String)],
     ) -> sapwood::Result<Self> {
-        let wanted = matched(dataset, wanted);
+        let wanted = matched(table, wanted);
         let entries = source.entries();
         let of_chain = names_of_chain.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
         let mut query = Query::new(source.clone()).aliases(of_chain);
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         if wanted.is_empty() {
-            let (ids, shown, others) = everything(dataset);
+            let (ids, shown, others) = everything(table);
             query = ids.into_iter().fold(query, Query::column);
             is_computed = vec![false; shown.len()];
             (names, left_out) = (shown, others);
         }
         for name in &wanted {
-            let found = match dataset {
-                Dataset::Tree(tree) => tree.branch(name).map(|branch| branch.id),
-                Dataset::NTuple(ntuple) => ntuple.field(name).map(|field| field.id),
-            };
+            let found = table.find(name);
             is_computed.push(found.is_err());
             query = match found {
                 Ok(id) => query.column(id),
@@ -208,14 +206,14 @@ impl Shown {
 }
 
 /// All that a table can show: numbers, names, and the names of the others.
-fn everything(dataset: &Dataset) -> (Vec<usize>, Vec<String>, Vec<String>) {
-    match dataset {
-        Dataset::Tree(tree) => {
+fn everything(table: &Table) -> (Vec<usize>, Vec<String>, Vec<String>) {
+    match table {
+        Table::Tree(tree) => {
             let (ids, left_out) = branches(tree);
             let names = names(tree, &ids).into_iter().map(str::to_owned).collect();
             (ids, names, left_out)
         }
-        Dataset::NTuple(ntuple) => {
+        Table::NTuple(ntuple) => {
             let readable = |id: usize| ntuple.kind(id).is_ok_and(|kind| !kind.has_pointers());
             let (ids, others): (Vec<_>, Vec<_>) = ntuple.top().iter().partition(|&&id| readable(id));
             let paths = |ids: &[usize]| ids.iter().map(|&id| ntuple.fields()[id].path.to_string()).collect();
@@ -249,7 +247,7 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
     let names = ChainNames::new(&texts, &files, &session, &arguments.remote)?;
     for (path, name) in &files {
         let file = output::open_in(path, session.clone(), &arguments.remote)?;
-        let (dataset, part) = dataset_or_part(&file, name.as_deref())?;
+        let (table, part) = table_or_part(&file, name.as_deref())?;
         let named = arguments.branches.iter().cloned();
         // Where none are named, columns are those of the first file.
         let wanted: Vec<String> = match &first {
@@ -257,8 +255,8 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
             _ => part.map(str::to_owned).into_iter().chain(named).collect(),
         };
         let names = names.of(before);
-        let make = |source| Shown::of(&dataset, source, &wanted, arguments.cut.as_deref(), arguments.expand, &names);
-        let mut shown = arguments.friends.with(&dataset, before, &arguments.remote, make)?;
+        let make = |source| Shown::of(&table, source, &wanted, arguments.cut.as_deref(), arguments.expand, &names);
+        let mut shown = arguments.friends.with(&table, before, &arguments.remote, make)?;
         (shown.mask, shown.before) = (mask.clone(), before);
         visit(&shown, &mut left)?;
         if left.rows == 0 {
@@ -407,10 +405,10 @@ fn csv(value: &serde_json::Value) -> String {
 
 /// Replaces patterns by the names that match them. A text that matches no name is an expression:
 /// `x[0]*2` is one, and `Jet_[pe]*` is not if such names exist.
-fn matched(dataset: &Dataset, wanted: &[String]) -> Vec<String> {
+fn matched(table: &Table, wanted: &[String]) -> Vec<String> {
     let may_be_pattern = |words: &str| words.contains(['*', '?', '[']);
     let names = match wanted.iter().any(|words| may_be_pattern(words)) {
-        true => everything(dataset).1,
+        true => everything(table).1,
         false => Vec::new(),
     };
     let mut found = Vec::new();

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use sapwood::ntuple::{Field, NTuple};
+use sapwood::table::Table;
 use sapwood::tree::Branch;
 use serde_json::json;
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Dataset, dataset_or_part};
+use crate::source::table_or_part;
 
 /// Show the branches of a tree, or the fields of an RNTuple: name, type, entries, baskets or pages, bytes and
 /// compression; or the classes of a file.
@@ -32,10 +33,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.classes {
         return classes(&file, arguments.json, out);
     }
-    let (dataset, part) = dataset_or_part(&file, name)?;
-    let tree = match dataset {
-        Dataset::Tree(tree) => tree,
-        Dataset::NTuple(ntuple) => return fields(&ntuple, part, arguments.json, out),
+    let (table, part) = table_or_part(&file, name)?;
+    let tree = match table {
+        Table::Tree(tree) => tree,
+        Table::NTuple(ntuple) => return fields(&ntuple, part, arguments.json, out),
     };
     let shown = match part {
         Some(name) => within(tree.branches(), tree.branch(name)?),
