@@ -9,7 +9,7 @@ use crate::read::{Column, Progress, Selection};
 use crate::table::{Found, Table};
 use crate::tree::Stepping;
 
-/// What has columns.
+/// A table, or columns in memory.
 #[derive(Clone, Debug)]
 pub(super) enum Named {
     Table(Table),
@@ -47,7 +47,7 @@ impl Named {
         self.table().map_or_else(|| Ok(Vec::new()), Table::clusters)
     }
 
-    /// What a name leads to, below a branch or field before all others.
+    /// The meaning of a name, below a branch or field before all others.
     pub(super) fn find(&self, below: Option<usize>, name: &str) -> Option<Found> {
         match self {
             Self::Table(table) => table.named(below, name),

@@ -1,4 +1,4 @@
-//! What a name means in a table: the most exact meaning first.
+//! Names in a table and their meanings, the most exact first.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Table;
 use crate::ntuple::{FieldId, NTuple};
 use crate::tree::{Branch, BranchId, Tree, element_kind};
 
-/// What a name leads to.
+/// The column that a name leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     /// The number of the branch or field.
@@ -16,7 +16,7 @@ pub(crate) struct Found {
 }
 
 impl Table {
-    /// What a name in an expression leads to, below a branch or field before all others.
+    /// The meaning of a name in an expression, below a branch or field before all others.
     pub(crate) fn named(&self, below: Option<usize>, name: &str) -> Option<Found> {
         match self {
             Self::Tree(tree) => in_tree(tree, below, name),

@@ -117,7 +117,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of reading the page lists of an RNTuple.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a broken page list of an RNTuple.
     ///
     /// # Example
     ///
@@ -182,7 +182,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of [`Tree::interpretation`] and [`NTuple::kind`].
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a class that the file does not describe, and for a branch
+    /// whose bytes have no known meaning.
     ///
     /// # Example
     ///
@@ -208,7 +209,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of [`Tree::interpretation`], and [`NotFound`](crate::ErrorKind::NotFound).
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a number that no column has;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a branch whose bytes have no known meaning.
     ///
     /// # Example
     ///

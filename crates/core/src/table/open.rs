@@ -13,8 +13,8 @@ impl File {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for a path that the file does not have;
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an object without entries; and those of [`tree`](Self::tree) and
-    /// [`ntuple`](Self::ntuple).
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an object without entries;
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a broken record.
     ///
     /// # Example
     ///
@@ -31,7 +31,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`table`](Self::table).
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an object without entries;
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a broken record.
     ///
     /// # Example
     ///
