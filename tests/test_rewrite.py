@@ -629,3 +629,14 @@ def test_patterns_of_branches_do_not_empty_other_trees(tmp_path: Path) -> None:
     done = sapwood_command("rewrite", path, tmp_path / "none.root", "--drop", "number")
     assert done.returncode == 1 and "no branch of it would be left" in done.stderr
     assert not (tmp_path / "none.root").exists()
+
+
+def test_what_is_left_of_a_cut_file_is_not_written_as_if_it_were_whole(tmp_path: Path) -> None:
+    whole, out = tmp_path / "whole.root", tmp_path / "out.root"
+    with sapwood.recreate(whole) as file:
+        file["t"] = {"x": np.random.default_rng(1).normal(size=10_000)}
+        file["u"] = {"x": np.arange(3)}
+    whole.write_bytes(whole.read_bytes()[:-10])
+    with pytest.raises(sapwood.errors.MalformedError, match=r"cut: `sapwood recover`.*whole\.root"):
+        sapwood.rewrite(whole, out)
+    assert not out.exists()

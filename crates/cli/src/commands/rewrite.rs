@@ -26,7 +26,8 @@ use crate::source::LumiMaskOption;
 ///
 /// What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
 ///
-/// The input stays as it is, and the output has its name only once it is whole. What it cost to read the trees and what
+/// The output has its name only once it is whole: with --force it may be the input, which stays as it is until then.
+/// What it cost to read the trees and what
 /// it costs now is planned as by `sapwood doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

@@ -236,12 +236,14 @@ impl BranchSchema {
                 }
                 let leaf =
                     if is_list { format!("the type of its leaf {} is", ours.name) } else { "its type is".to_owned() };
-                let spelled_theirs = spelled(theirs, counter(tree, theirs).as_ref());
-                let words = format!("{leaf} {spelled_theirs} here and {} there", spelled(ours, count.as_ref()));
-                let types = types.map(|(from, to)| [to, from]);
-                return match types.and_then(|types| Some((Widening::common(&types)?, types))) {
-                    Some((number, types)) => Ok(Fit::Wider(number, types, words)),
-                    None => Err(words),
+                let Some((from, to)) = types else {
+                    let spelled_theirs = spelled(theirs, counter(tree, theirs).as_ref());
+                    return Err(format!("{leaf} {spelled_theirs} here and {} there", spelled(ours, count.as_ref())));
+                };
+                let words = format!("{leaf} {from} here and {to} there");
+                return match Widening::common(&[to, from]) {
+                    Some(number) => Ok(Fit::Wider(number, [to, from], words)),
+                    None => Err(format!("{words}, and no type of numbers holds the values of both")),
                 };
             }
         }

@@ -16,6 +16,7 @@ use crate::write::rewrite::ntuple::NTupleRewrite;
 use crate::write::rewrite::prune;
 use crate::write::rewrite::{Rewrite, Unsupported};
 use crate::write::writer::FileWriter;
+use crate::write::writer::update::check_closed;
 
 /// How a file is rewritten. What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
 #[derive(Clone, Debug, Default)]
@@ -244,7 +245,7 @@ impl FileWriter {
     /// # Errors
     ///
     /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees
-    /// that were named and are not there.
+    /// that were named and are not there; [`Malformed`](crate::ErrorKind::Malformed) for a file that is cut off.
     ///
     /// # Example
     ///
@@ -261,6 +262,10 @@ impl FileWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
+        // The output of an incomplete copy would look whole.
+        if from.is_cut_off() {
+            check_closed(from)?;
+        }
         let keys = from.all_keys()?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
         for found in keys.iter().filter(|found| found.key.has_entries()) {
