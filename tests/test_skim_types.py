@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import os
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +140,53 @@ def test_titles_stay(tmp_path: Path) -> None:
     wanted = {"y": titles["x"], "twice": "twice/F", "Muon_pt": "pt", "nMuon": titles["nMuon"]}
     assert dict(root(TITLES, out)) == wanted
     assert sapwood.open(out)["Events/y"].array().tolist() == [1, 2]
+
+
+OF_ALL_KINDS = """
+from array import array
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("t", "")
+kept = [
+    ("s", ROOT.std.string("hi")), ("v", ROOT.std.vector("float")([1, 2])), ("m", ROOT.std.map("int,float")()),
+    ("p", ROOT.std.pair("int,float")(1, 2)), ("lorentz", ROOT.TLorentzVector(1, 2, 3, 4), 32000, 0),
+    ("k", array("d", [1]), "k/D"), ("leaves", array("d", [1, 2]), "a/D:b/D"), ("wide", array("f", [1, 2]), "wide[2]/F"),
+]
+for one in kept:
+    tree.Branch(*one).SetTitle({"k": "k/GeV"}.get(one[0], "title of " + one[0]))
+tree.Fill()
+tree.Write()
+file.Close()
+answer(None)
+"""
+
+
+def test_branches_with_titles_of_all_kinds_are_skimmed(tmp_path: Path) -> None:
+    """Objects and records have titles, too, which their branches in a skim do not take."""
+    root(OF_ALL_KINDS, source := tmp_path / "source.root")
+    names = ["s", "v", "m", "p", "lorentz", "k", "leaves", "wide"]
+    for columns in (None, *([name] for name in names)):
+        assert sapwood.skim(f"{source}:t", out := tmp_path / "out.root", columns) == 1
+        with sapwood.open(out) as file:
+            titles = {branch.name: branch.title for branch in file["t"].branches}
+        kept = {"v": "title of v", "k": "k/GeV", "leaves": "title of leaves", "wide": "title of wide"}
+        assert {name: title for name, title in titles.items() if name in kept} == {
+            name: title for name, title in kept.items() if columns is None or name in columns
+        }
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_an_output_that_is_no_plain_file_stays(tmp_path: Path) -> None:
+    with sapwood.recreate(source := tmp_path / "source.root") as file:
+        file["t"] = {"x": [1, 2]}
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (folder := tmp_path / "folder").mkdir()
+    for target in (pipe, folder):
+        before = target.stat().st_mode
+        with pytest.raises(sapwood.errors.IOError, match="not a plain file"):
+            sapwood.skim(f"{source}:t", target)
+        with pytest.raises(sapwood.errors.IOError, match="no plain file"):
+            sapwood.rewrite(source, target)
+        assert target.stat().st_mode == before
+    with pytest.raises(sapwood.errors.IOError, match="not a plain file"):
+        sapwood.convert(f"{source}:t", pipe, format="csv", overwrite=True)
+    assert pipe.is_fifo()

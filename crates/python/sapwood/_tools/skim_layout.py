@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,13 +48,14 @@ class Layout:
         found = {}
         branches = {**self._branches, **self._counting}
         for name, branch in branches.items():
-            # Records become a branch for each member, and fields of RNTuples have descriptions.
-            if not isinstance(branch, Branch) or _has_records(branch.interpretation.kind):
+            # Fields of RNTuples have descriptions.
+            if not isinstance(branch, Branch) or not _takes_title(branch):
                 continue
             leaves = [leaf[0] for leaf in branch._row["leaves"]]
             default_titles = {branch.name, *(leaf[2] for leaf in branch._row["leaves"])}
-            parts = [part.partition("[")[0].partition("/")[0] for part in branch.title.split(":")]
-            if parts != leaves and branch.title not in default_titles:
+            # Anything else may follow the slash, such as a unit.
+            typed = re.sub(r"(\[[^:/]*\])?/[A-Za-z](\[[^\]:]*\])?(?=:|$)", "", branch.title)
+            if typed.partition("[")[0].split(":") != leaves and branch.title not in default_titles:
                 found[name] = branch.title
         return found
 
@@ -124,10 +126,15 @@ def _packing(branch: Branch) -> str | None:
     return title[: title.find("]") + 1] if title.startswith("[") else ""
 
 
-def _has_records(kind: tuple[Any, ...]) -> bool:
+def _takes_title(branch: Branch) -> bool:
+    """Whether a branch becomes one whose title can be chosen: not objects, which have that of their class, nor records,
+    of which each member becomes a branch."""
+    kind = branch.interpretation.kind
+    if kind[0] == "record":
+        return _leaves(kind) is not None
     while kind[0] in ("list", "fixed"):
         kind = kind[-1]
-    return kind[0] == "record"
+    return kind[0] in ("number", "text") and branch.typename != "std::string"
 
 
 def _leaves(record: tuple[Any, ...]) -> branch_types.Leaves | None:

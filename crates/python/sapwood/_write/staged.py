@@ -10,7 +10,7 @@ from typing import Any
 
 from sapwood._remote import urls
 from sapwood._write.upload import upload
-from sapwood.errors import MissingFileError
+from sapwood.errors import IOError, MissingFileError
 
 
 @contextmanager
@@ -22,6 +22,8 @@ def staged(target: str, network: Mapping[str, Any] | None = None, replaces: bool
         with sent(target, network, replaces) as path:
             yield path
         return
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise IOError(f"denied: the output is not a plain file, name another one (file {target})")
     # The target of a symbolic link is replaced, not the link, which others write through.
     target = os.path.realpath(target)
     folder, base = os.path.split(target)
