@@ -256,3 +256,41 @@ def test_the_command(tmp_path: Path) -> None:
         assert done.returncode == 0 and done.stderr == ""
     assert feather.read_table(tmp_path / "b.feather")["berlin"].equals(table()["berlin"])
     assert (tmp_path / "c.csv").read_text().split() == ['"berlin"', "-1", "0", str(MOST)]
+
+
+def test_files_with_dates_of_other_units_are_not_joined_as_numbers(tmp_path: Path) -> None:
+    def made(name: str, unit: str | None) -> Path:
+        values = pa.array([5, 2000], pa.int64() if unit is None else pa.timestamp(unit))
+        pq.write_table(pa.table({"t": values, "x": [1, 2]}), tmp_path / f"{name}.parquet")
+        sapwood.convert(tmp_path / f"{name}.parquet", path := tmp_path / f"{name}.root:E")
+        return Path(str(path).removesuffix(":E"))
+
+    first, same, other, plain = (
+        made(name, unit) for name, unit in [("a", "ms"), ("b", "ms"), ("c", "us"), ("d", None)]
+    )
+    out = tmp_path / "out.root"
+    for inputs in ([first, other], [first, plain], [plain, first]):
+        with pytest.raises(sapwood.errors.MismatchError, match="dates or times"):
+            sapwood.merge(out, inputs)
+        with pytest.raises(sapwood.errors.MismatchError, match="'t' has values of type"):
+            sapwood.skim([f"{path}:E" for path in inputs], out)
+        assert not out.exists()
+        assert sapwood.skim([f"{path}:E" for path in inputs], out, ["x"]) == 4
+        out.unlink()
+    sapwood.merge(out, [first, same])
+    sapwood.convert(f"{out}:E", tmp_path / "back.parquet")
+    back = pq.read_table(tmp_path / "back.parquet")
+    assert back["t"].type == pa.timestamp("ms") and back["t"].cast("int64").to_pylist() == [5, 2000] * 2
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_skims_keep_dates_and_make_none(tmp_path: Path, format: str) -> None:
+    table = pa.table({"t": pa.array([5, 2000], pa.timestamp("ms")), "x": [1, 2]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    sapwood.convert(tmp_path / "a.parquet", tmp_path / "a.root:E")
+    columns = {"t": "x * 7", "when": "t"}
+    sapwood.skim(f"{tmp_path}/a.root:E", tmp_path / "out.root", columns, format=format)
+    sapwood.convert(f"{tmp_path}/out.root:E", tmp_path / "back.parquet")
+    back = pq.read_table(tmp_path / "back.parquet")
+    assert back["t"].to_pylist() == [7, 14]
+    assert back["when"].type == pa.timestamp("ms") and back["when"].cast("int64").to_pylist() == [5, 2000]

@@ -3,16 +3,14 @@ have in their place."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._read.libraries import need
+from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
 
-#: The title of a tree with dates begins so. A mapping from branches to types follows, as JSON.
-TITLE = "Types of columns: "
 _STAMP = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
 
 
@@ -131,7 +129,7 @@ def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:
         kind = with_leaves(field.type, change)
         if not kind.equals(field.type):
             found[field.name] = kind
-    return found, f"{TITLE}{json.dumps(dates, ensure_ascii=False)}" if dates else ""
+    return found, title_of(dates)
 
 
 def for_json(schema: Any) -> dict[str, Any]:
@@ -167,13 +165,7 @@ def remembered(title: str, schema: Any) -> dict[str, Any]:
     {'day': DataType(date32[day])}
     """
     pa = arrow()
-    if not title.startswith(TITLE):
-        return {}
-    try:
-        listed = json.loads(title.removeprefix(TITLE))
-    except (ValueError, RecursionError):
-        return {}
-    dates = {path: _date(kind) for path, kind in listed.items()} if isinstance(listed, dict) else {}
+    dates = {path: _date(kind) for path, kind in stated(title).items()}
     found = {}
     for field in schema:
 
@@ -187,11 +179,9 @@ def remembered(title: str, schema: Any) -> dict[str, Any]:
     return found
 
 
-def _date(words: Any) -> Any:
+def _date(words: str) -> Any:
     """A type of dates or times by its name; nothing for other names."""
     pa = arrow()
-    if not isinstance(words, str):
-        return None
     stamp = _STAMP.fullmatch(words)
     try:
         kind = pa.timestamp(stamp[1], stamp[2]) if stamp else pa.type_for_alias(words)

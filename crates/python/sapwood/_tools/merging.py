@@ -112,9 +112,10 @@ def merge(
     the borders of inputs; ``auto_flush``, ``basket_bytes`` and ``random_access`` are those of
     :func:`rewrite`.
 
-    The first input decides which branches a tree has. Branches that only others have are left out, and plain
-    branches whose numbers are narrower in them are widened (see :attr:`Merged.notices`); an input that lacks
-    one, or has it in another type, is an error, as is one that was not closed or was cut. With ``skip=True``
+    The first input decides which branches a tree has. Branches that only others have are left out. A
+    plain branch gets the narrowest type that holds the numbers of all inputs (see :attr:`Merged.notices`); an
+    input that lacks a branch, or whose type has none in common with the others, is an error, as is one that
+    was not closed or was cut. With ``skip=True``
     such inputs are left out, with a warning.
 
     Of RNTuples, top-level fields that only later inputs have begin with them: entries before have zeros,

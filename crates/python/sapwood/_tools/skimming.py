@@ -6,11 +6,11 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from sapwood import writing
 from sapwood._file import file as files_module
-from sapwood._read import reading
+from sapwood._read import reading, stated_types
 from sapwood._read.chain import Chain, from_chain, listed, without_chains
 from sapwood._read.filters import as_match
 from sapwood._read.multi_file import concatenate, iterate
@@ -97,6 +97,7 @@ def skim(
     about: dict[str, Any] = {"aliases": dict(aliases or {}), "how": dict, **options}
     passed = 0
     into: Any = None
+    first_types: dict[str, str] | None = None
     setting = by_name(compression)[0] or "zstd:5"
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
 
@@ -105,14 +106,15 @@ def skim(
                 said = ", ".join(f"{name}={reprlib.repr(filter)}" for name, filter in filters.items())
                 raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
             name = tree or source.name
+            title = stated_types.kept(source.tree.title, _branches_of(source, texts))
             if format == "rntuple":
-                return file.mkrntuple(name, values, compression=compression)
+                return file.mkrntuple(name, values, title, compression=compression)
             blocks = "off" if random_access is None else random_access
             layout = Layout(source, texts)
             made = file.mktree(
                 name,
                 layout.types(values),
-                source.tree.title,
+                title,
                 counter_name=layout.counter,
                 compression=compression,
                 random_access=blocks,
@@ -124,6 +126,11 @@ def skim(
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             texts = _texts(report.source, step, named)
             values = {name: step[text] for name, text in texts.items()}
+            branches = _branches_of(report.source, texts)
+            types = stated_types.stated(stated_types.kept(report.source.tree.title, branches))
+            first_types = types if first_types is None else first_types
+            if types != first_types:
+                _refuse_other_types(report.source, first_types, types)
             passed += len(next(iter(values.values()), ()))
             if into is None:
                 into = begin(report.source, values, texts)
@@ -146,6 +153,20 @@ def _texts(source: Any, names: Iterable[str], named: Mapping[str, str] | None) -
     names = list(names)
     short = [name.partition("[")[0] if _is_array_member(source, name) else name for name in names]
     return {one if short.count(one) == 1 else name: name for one, name in zip(short, names)}
+
+
+def _branches_of(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
+    """The columns that are branches as they are, not computed."""
+    return {name: text for name, text in texts.items() if source._find(text) is not None}
+
+
+def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
+    """Raises for whole numbers that are dates in one file, and others in the next."""
+    name = next(name for name in {**first, **types} if first.get(name) != types.get(name))
+    raise MismatchError(
+        f"{name!r} has values of type {types.get(name, 'int64')} here, and of {first.get(name, 'int64')} in the files "
+        f"before: convert them to one type first (file {source.tree.file_path})"
+    )
 
 
 def _is_array_member(source: Any, name: str) -> bool:

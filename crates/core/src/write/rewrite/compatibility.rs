@@ -12,9 +12,13 @@ use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::model::branch::plain_leaf;
 use crate::write::rewrite::widen::Widening;
 
+/// Begins the title of a tree that lists which whole numbers are dates and times, as `sapwood convert` writes it.
+const STATED_TYPES: &str = "Types of columns: ";
+
 /// The branches of a tree, as far as they are compared with those of other trees.
 #[derive(Debug)]
 pub(crate) struct TreeSchema {
+    title: Arc<str>,
     branches: Vec<BranchSchema>,
     top: Vec<BranchId>,
 }
@@ -104,7 +108,8 @@ impl TreeSchema {
             counts: counting.iter().any(|(counter, _)| *counter == branch.id),
             program: branch.element.as_ref().and_then(|_| program(tree, branch)),
         };
-        Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
+        let branches = tree.branches().iter().map(known).collect();
+        Self { title: Arc::clone(&tree.title), branches, top: tree.top().to_vec() }
     }
 
     /// Makes the branch have numbers of a wider type, if it has one number type and that path.
@@ -126,6 +131,13 @@ impl TreeSchema {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
     pub(crate) fn match_branches(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
+        let states_types = self.title.starts_with(STATED_TYPES) || tree.title.starts_with(STATED_TYPES);
+        if states_types && *self.title != *tree.title {
+            return Err(Error::mismatch(
+                "whole numbers of one tree are dates or times, and those of the first tree are not, or have other units \
+                 (the titles of the trees list them): convert them to one type first",
+            ));
+        }
         let mut found = vec![(0, None); self.branches.len()];
         self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
         Ok(found)

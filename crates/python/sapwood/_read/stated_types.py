@@ -1,0 +1,50 @@
+"""The types of columns that the title of a tree states: dates and times are whole numbers in files of ROOT, and
+``convert`` makes dates of them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+#: The title of a tree with dates begins so. A mapping from branches to types follows, as JSON.
+TITLE = "Types of columns: "
+
+
+def stated(title: str) -> dict[str, str]:
+    """Types by the paths of values, whose parts have a dot between them; empty for any other title.
+
+    >>> stated('Types of columns: {"day": "date32[day]"}'), stated("Events")
+    ({'day': 'date32[day]'}, {})
+    """
+    if not title.startswith(TITLE):
+        return {}
+    try:
+        listed = json.loads(title.removeprefix(TITLE))
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(listed, dict):
+        return {}
+    return {path: kind for path, kind in listed.items() if isinstance(kind, str)}
+
+
+def title_of(types: Mapping[str, str]) -> str:
+    """The title that states types; empty without any."""
+    return TITLE + json.dumps(dict(types), ensure_ascii=False) if types else ""
+
+
+def kept(title: str, columns: Mapping[str, str]) -> str:
+    """The title of a tree with some columns of another one: new names, and the branches that they are.
+
+    >>> kept('Types of columns: {"day": "date32[day]", "at": "time32[s]"}', {"when": "day"})
+    'Types of columns: {"when": "date32[day]"}'
+    >>> kept("Events", {})
+    'Events'
+    """
+    if not title.startswith(TITLE):
+        return title
+    found = {}
+    for path, kind in stated(title).items():
+        for new, old in columns.items():
+            if path == old or path.startswith(f"{old}."):
+                found[new + path.removeprefix(old)] = kind
+    return title_of(found)
