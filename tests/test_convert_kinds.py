@@ -258,12 +258,13 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "c.csv").read_text().split() == ['"berlin"', "-1", "0", str(MOST)]
 
 
-def test_files_with_dates_of_other_units_are_not_joined_as_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_files_with_dates_of_other_units_are_not_joined_as_numbers(tmp_path: Path, format: str) -> None:
     def made(name: str, unit: str | None) -> Path:
         values = pa.array([5, 2000], pa.int64() if unit is None else pa.timestamp(unit))
         pq.write_table(pa.table({"t": values, "x": [1, 2]}), tmp_path / f"{name}.parquet")
-        sapwood.convert(tmp_path / f"{name}.parquet", path := tmp_path / f"{name}.root:E")
-        return Path(str(path).removesuffix(":E"))
+        sapwood.convert(tmp_path / f"{name}.parquet", f"{tmp_path}/{name}.root:E", format=format)
+        return tmp_path / f"{name}.root"
 
     first, same, other, plain = (
         made(name, unit) for name, unit in [("a", "ms"), ("b", "ms"), ("c", "us"), ("d", None)]

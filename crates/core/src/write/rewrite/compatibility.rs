@@ -12,8 +12,24 @@ use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::model::branch::plain_leaf;
 use crate::write::rewrite::widen::Widening;
 
-/// Begins the title of a tree that lists which whole numbers are dates and times, as `sapwood convert` writes it.
+/// Begins the title of a tree, or description of an RNTuple, that lists which whole numbers are dates and times, as
+/// `sapwood convert` writes it.
 const STATED_TYPES: &str = "Types of columns: ";
+
+/// Checks that the titles of two trees, or descriptions of RNTuples, list the same dates.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) if values of one would be taken for those of the other.
+pub(crate) fn check_stated_types(first: &str, other: &str) -> Result<()> {
+    if first == other || ![first, other].iter().any(|title| title.starts_with(STATED_TYPES)) {
+        return Ok(());
+    }
+    Err(Error::mismatch(
+        "whole numbers are dates or times here and are not in the first input, or have other units there (the titles \
+         list them): convert them to one type first",
+    ))
+}
 
 /// The branches of a tree, as far as they are compared with those of other trees.
 #[derive(Debug)]
@@ -131,13 +147,7 @@ impl TreeSchema {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
     pub(crate) fn match_branches(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
-        let states_types = self.title.starts_with(STATED_TYPES) || tree.title.starts_with(STATED_TYPES);
-        if states_types && *self.title != *tree.title {
-            return Err(Error::mismatch(
-                "whole numbers of one tree are dates or times, and those of the first tree are not, or have other units \
-                 (the titles of the trees list them): convert them to one type first",
-            ));
-        }
+        check_stated_types(&self.title, &tree.title)?;
         let mut found = vec![(0, None); self.branches.len()];
         self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
         Ok(found)

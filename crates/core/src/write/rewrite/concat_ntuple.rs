@@ -19,6 +19,7 @@ use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::options::MAX_KEY_BYTES;
 use crate::write::page::state::{CommittedCluster, NTupleState};
+use crate::write::rewrite::compatibility::check_stated_types;
 use crate::write::rewrite::late_fields::late_fields;
 use crate::write::rewrite::ntuple_schema::{ColumnMatches, Unmatched};
 use crate::write::rewrite::pages::MovedPages;
@@ -185,6 +186,7 @@ impl GrowingNTuple {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the field that is missing or of another type.
     pub(crate) fn match_columns(&self, other: &NTuple, unmatched: &mut Unmatched) -> Result<ColumnMatches> {
+        check_stated_types(&self.first.description, &other.description).map_err(|error| other.place(error))?;
         ColumnMatches::find(&self.first, other, unmatched)
     }
 
