@@ -295,3 +295,34 @@ def test_skims_keep_dates_and_make_none(tmp_path: Path, format: str) -> None:
     back = pq.read_table(tmp_path / "back.parquet")
     assert back["t"].to_pylist() == [7, 14]
     assert back["when"].type == pa.timestamp("ms") and back["when"].cast("int64").to_pylist() == [5, 2000]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        ([1.5, 1e300], "float32", "1e.300 is too large"),
+        ([0, 5], "bool", "5 is neither 0 nor 1"),
+        ([0.5], "bool", "0.5 is neither 0 nor 1"),
+        ([datetime.datetime(2024, 2, 29, 1, 2)], "date32", "2024-02-29 01:02:00.* has a time of day"),
+    ],
+)
+def test_types_that_would_change_values_are_refused(
+    tmp_path: Path, values: list[Any], kind: str, words: str, nested: bool
+) -> None:
+    column = [[{"a": value} for value in values]] if nested else values
+    pq.write_table(pa.table({"x": column}), tmp_path / "in.parquet")
+    with pytest.raises(errors.MismatchError, match=f"'x' .* does not hold: {words}: types="):
+        sapwood.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", types={"x": kind})
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_types_that_hold_all_values_are_taken(tmp_path: Path) -> None:
+    day = datetime.datetime(2024, 2, 29)
+    table = pa.table({"f": [1.5, None, float("inf")], "b": [0, 1, None], "d": [day, None, day]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    types = {"f": "float32", "b": "bool", "d": "date32"}
+    sapwood.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", types=types)
+    back = pq.read_table(tmp_path / "out.parquet").to_pydict()
+    days = [day.date(), None, day.date()]
+    assert back == {"f": [1.5, None, float("inf")], "b": [False, True, None], "d": days}
