@@ -12,6 +12,7 @@ import numpy as np
 from sapwood import _core, objects
 from sapwood._read import layout, reading
 from sapwood._read import progress as progress_bar
+from sapwood._read.even_edges import even_edges
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import select
@@ -133,9 +134,7 @@ def _axis(bins: Any) -> _core.Axis:
         count, low, high = bins
         if int(count) != count or not 0 < count < 1e8:
             raise MismatchError(f"the number of bins is a whole number, at least 1, not {count!r}")
-        if not np.isfinite([low, high]).all():
-            raise MismatchError(f"bins of one width have finite limits, not {low} and {high}")
-        return _core.Axis(np.linspace(low, high, int(count) + 1).tolist(), None, "")
+        return _core.Axis(even_edges(int(count), low, high).tolist(), None, "")
     if _is_axis(bins):
         traits = bins.traits
         if not (traits.continuous or traits.ordered) or traits.circular:

@@ -32,6 +32,20 @@ def title_of(types: Mapping[str, str]) -> str:
     return TITLE + json.dumps(dict(types), ensure_ascii=False) if types else ""
 
 
+def of_columns(title: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """The types of some columns: new names, and the branches that they are.
+
+    >>> of_columns('Types of columns: {"day": "date32[day]", "at": "time32[s]"}', {"when": "day"})
+    {'when': 'date32[day]'}
+    """
+    found = {}
+    for path, kind in stated(title).items():
+        for new, old in columns.items():
+            if path == old or path.startswith(f"{old}."):
+                found[new + path.removeprefix(old)] = kind
+    return found
+
+
 def kept(title: str, columns: Mapping[str, str]) -> str:
     """The title of a tree with some columns of another one: new names, and the branches that they are.
 
@@ -40,11 +54,4 @@ def kept(title: str, columns: Mapping[str, str]) -> str:
     >>> kept("Events", {})
     'Events'
     """
-    if not title.startswith(TITLE):
-        return title
-    found = {}
-    for path, kind in stated(title).items():
-        for new, old in columns.items():
-            if path == old or path.startswith(f"{old}."):
-                found[new + path.removeprefix(old)] = kind
-    return title_of(found)
+    return title_of(of_columns(title, columns)) if title.startswith(TITLE) else title

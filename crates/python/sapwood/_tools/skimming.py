@@ -126,8 +126,7 @@ def skim(
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             texts = _texts(report.source, step, named)
             values = {name: step[text] for name, text in texts.items()}
-            branches = _branches_of(report.source, texts)
-            types = stated_types.stated(stated_types.kept(report.source.tree.title, branches))
+            types = _types(report.source, texts)
             first_types = types if first_types is None else first_types
             if types != first_types:
                 _refuse_other_types(report.source, first_types, types)
@@ -158,6 +157,12 @@ def _texts(source: Any, names: Iterable[str], named: Mapping[str, str] | None) -
 def _branches_of(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
     """The columns that are branches as they are, not computed."""
     return {name: text for name, text in texts.items() if source._find(text) is not None}
+
+
+def _types(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
+    """The types of dates among the columns. Most trees have none, and need no look at each column."""
+    title = source.tree.title
+    return stated_types.of_columns(title, _branches_of(source, texts)) if stated_types.stated(title) else {}
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:

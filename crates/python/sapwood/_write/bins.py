@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood._read.even_edges import even_edges
 from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
 
@@ -46,9 +47,7 @@ class Bins:
             and isinstance(axis[0], (int, np.integer))
             and axis[0] > 0
         ):
-            if not np.isfinite(axis[1:]).all():
-                raise MismatchError(f"bins of one width have finite limits, not {axis[1]} and {axis[2]}")
-            return Bins(np.linspace(axis[1], axis[2], axis[0] + 1), None, title)
+            return Bins(even_edges(*axis), None, title)
         if not isinstance(axis, np.ndarray) and len(axis) and all(isinstance(label, str) for label in axis):
             return Bins(np.arange(len(axis) + 1), axis, title)
         return Bins(axis, None, title)
