@@ -95,7 +95,7 @@ pub unsafe extern "C" fn sapwood_table_columns(
                 Err(error) => Some(error.to_string()),
             };
             let kind = kind.ok();
-            let type_name = if kind.is_some() { Some(table.0.type_name(id)?) } else { None };
+            let type_name = kind.as_ref().and_then(|_| table.0.type_name(id).ok());
             rows.push(SapwoodColumn {
                 name: texts.keep(name),
                 type_name: texts.keep_optional(kind.map(|kind| kind.to_string()).as_deref()),

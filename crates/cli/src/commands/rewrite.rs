@@ -27,8 +27,7 @@ use crate::source::LumiMaskOption;
 /// What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
 ///
 /// The output has its name only once it is whole: with --force it may be the input, which stays as it is until then.
-/// What it cost to read the trees and what
-/// it costs now is planned as by `sapwood doctor`.
+/// The report compares the cost of reading the trees before and after, as `sapwood doctor` plans it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
                         sapwood rewrite old.root new.root\n  \

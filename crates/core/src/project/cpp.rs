@@ -117,7 +117,7 @@ impl<'p> Header<'p> {
         let mut bases = Vec::new();
         let mut declared = Vec::new();
         for member in &class.members {
-            if let Some(why) = self.problem(member) {
+            if let Some(why) = self.why_left_out(member) {
                 let _ = writeln!(body, "  // {} {}: {}", line(&member.cpp), line(&member.name), line(&why));
                 continue;
             }
@@ -141,8 +141,8 @@ impl<'p> Header<'p> {
         self.links.push(class.name.to_string());
     }
 
-    /// Why a member cannot be declared. What it needs is included.
-    fn problem(&mut self, member: &Member) -> Option<String> {
+    /// Why a member becomes a comment. What it needs else is included.
+    fn why_left_out(&mut self, member: &Member) -> Option<String> {
         problem(member, &self.declared, &mut self.includes).or_else(|| {
             let key = self.order.lacks(&TypeName::parse(&member.spelled()).ok()?)?;
             Some(format!("nothing is known by which {key} is a key: declare it by hand"))

@@ -38,6 +38,7 @@
 mod align;
 mod bind;
 mod bound;
+mod columns;
 mod compute;
 mod distributions;
 mod draw;
@@ -53,7 +54,6 @@ mod items;
 mod load;
 mod loaded;
 mod lumi_mask;
-mod named;
 mod names;
 mod number;
 mod parse;

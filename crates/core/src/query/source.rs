@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::columns::Columns;
 use super::loaded::Loaded;
-use super::named::Named;
 use super::tree_index::TreeIndex;
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ use crate::tree::{Stepping, Tree};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Source {
-    columns: Named,
+    columns: Columns,
     /// The branch or field below which names are looked for first.
     below: Option<usize>,
     /// Their columns are numbered after those of the tree, one friend after another.
@@ -43,24 +43,24 @@ enum Owner<'s> {
 
 impl From<&Table> for Source {
     fn from(table: &Table) -> Self {
-        Self::of(Named::Table(table.clone()))
+        Self::of(Columns::Table(table.clone()))
     }
 }
 
 impl From<&Arc<Tree>> for Source {
     fn from(tree: &Arc<Tree>) -> Self {
-        Self::of(Named::Table(tree.into()))
+        Self::of(Columns::Table(tree.into()))
     }
 }
 
 impl From<&Arc<NTuple>> for Source {
     fn from(ntuple: &Arc<NTuple>) -> Self {
-        Self::of(Named::Table(ntuple.into()))
+        Self::of(Columns::Table(ntuple.into()))
     }
 }
 
 impl Source {
-    fn of(columns: Named) -> Self {
+    fn of(columns: Columns) -> Self {
         Self { columns, below: None, friends: Arc::default() }
     }
 
@@ -113,7 +113,7 @@ impl Source {
             let words = format!("the column {name:?} has another length than the first");
             return Err(Error::mismatch(words).wanted(rows as u64, other.len as u64));
         }
-        Ok(Self::of(Named::Memory(columns)))
+        Ok(Self::of(Columns::Memory(columns)))
     }
 
     /// The same, with names that are looked for below a branch or field first.

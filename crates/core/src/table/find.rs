@@ -26,7 +26,7 @@ impl Table {
 }
 
 /// The branch or leaf that a name means, its parts joined by points: the most exact first. Paths, names, leaves, and
-/// what stands behind any point of a name; below a branch before all others.
+/// what follows any point of a name; below a branch before all others.
 fn in_tree(tree: &Tree, below: Option<BranchId>, name: &str) -> Option<Found> {
     let branches = tree.branches();
     let plain = |branch: &Branch| Found { id: branch.id, member: None };

@@ -86,7 +86,7 @@ fn table(open_files: &OpenFiles, opened: &Opened, query: &PageQuery) -> Result<T
         true => {
             let file = open_files.apart(opened)?;
             let table = file.table(path)?;
-            // Page lists are no part of the run.
+            // Read page lists before the run, which is about the values.
             table.clusters()?;
             Ok(table)
         }

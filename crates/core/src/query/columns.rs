@@ -11,12 +11,12 @@ use crate::tree::Stepping;
 
 /// A table, or columns in memory.
 #[derive(Clone, Debug)]
-pub(super) enum Named {
+pub(super) enum Columns {
     Table(Table),
     Memory(Arc<[(String, Column)]>),
 }
 
-impl Named {
+impl Columns {
     /// The table, if it is one.
     pub(super) fn table(&self) -> Option<&Table> {
         match self {
