@@ -201,6 +201,47 @@ def test_the_first_values_decide_on_bins_as_the_tree_says(tmp_path: Path) -> Non
     assert found.values().tolist() == [wanted.GetBinContent(n) for n in range(1, 6)]
 
 
+@pytest.mark.parametrize("drawn", ["y:x", "v:x", "v:y:x"])
+def test_axes_of_several_expressions_end_with_their_values(tmp_path: Path, drawn: str) -> None:
+    path = str(tmp_path / "axes.root")
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("t", "")
+    x, y, v = array("d", [0]), array("d", [0]), array("d", [0, 0])
+    tree.Branch("x", x, "x/D")
+    tree.Branch("y", y, "y/D")
+    tree.Branch("v", v, "v[2]/D")
+    for n in range(600):
+        x[0], y[0], v[0], v[1] = n * 7919 % 600 / 90 - 3.3, n, n % 7, n % 11
+        tree.Fill()
+    tree.Write()
+    file.Close()
+    file = ROOT.TFile(path)
+    tree = file.Get("t")
+
+    def of_root(cut: str) -> list[tuple[float, float]]:
+        tree.Draw(drawn, cut, "goff")
+        made = tree.GetHistogram()
+        axes = [made.GetXaxis(), made.GetYaxis(), made.GetZaxis()][: made.GetDimension()]
+        return [(axis.GetXmin(), axis.GetXmax()) for axis in axes]
+
+    with sapwood.open(path) as ours:
+
+        def found(cut: str) -> list[tuple[float, float]]:
+            made = ours["t"].draw(drawn, cut, library="root")
+            return [(made.axis(n).low, made.axis(n).high) for n in range(drawn.count(":") + 1)]
+
+        # Half of the entries: fewer values than the buffer holds.
+        assert found("Entry$%2") == of_root("Entry$%2")
+        # Beyond 1,000 values ROOT empties its buffer, which doubles each range upwards.
+        all_values = found("")
+        root = of_root("")
+        if drawn == "y:x":
+            assert all_values == root
+        else:
+            assert root == [(low, high + (high - low)) for low, high in all_values]
+    file.Close()
+
+
 def test_histograms_of_uproot_keep_all_that_uproot_knows(tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     path = str(tmp_path / "h.root")

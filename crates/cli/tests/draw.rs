@@ -57,6 +57,20 @@ fn a_histogram_is_written_as_a_picture_or_an_object() {
 }
 
 #[test]
+fn entries_that_cannot_be_are_refused() {
+    let path = file();
+    let (code, _, err) = run(&["scan", &example(), "nJet", "--start", "5000000"]);
+    assert!(code == 1 && err.contains("--start 5000000 is after the end"), "{err}");
+    let output = format!("{path}.new");
+    let (code, _, err) = run(&["rewrite", &path, &output, "--entries", "3:1"]);
+    assert!(code == 1 && err.contains("\"3:1\" is not a range of entries"), "{err}");
+    for option in ["--cluster-entries", "--cluster-bytes"] {
+        let (code, _, err) = run(&["rewrite", &path, &output, option, "0"]);
+        assert!(code == 2 && err.contains("0 is not in 1.."), "{err}");
+    }
+}
+
+#[test]
 fn scan_takes_expressions_and_a_cut() {
     let (code, out, err) = run(&["scan", &example(), "nJet", "Sum$(Jet_pt) > 100", "--cut", "nJet > 2", "-n", "2"]);
     assert_eq!(code, 0, "{err}");

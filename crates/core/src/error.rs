@@ -344,7 +344,7 @@ impl std::error::Error for Error {
 
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
-        Self::system("a system call failed", source)
+        Self::system("the operating system reports an error", source)
     }
 }
 

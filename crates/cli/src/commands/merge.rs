@@ -58,10 +58,13 @@ pub(crate) struct Arguments {
     #[arg(short = 'O', long, conflicts_with = "append")]
     recluster: bool,
     /// Compressed bytes of a new cluster.
-    #[arg(long, requires = "recluster", conflicts_with = "cluster_entries")]
+    #[arg(
+        long, requires = "recluster", conflicts_with = "cluster_entries",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     cluster_bytes: Option<u64>,
     /// Entries of a new cluster.
-    #[arg(long, requires = "recluster")]
+    #[arg(long, requires = "recluster", value_parser = clap::value_parser!(u64).range(1..))]
     cluster_entries: Option<u64>,
     /// Bytes of a new basket before compression, at most.
     #[arg(long, requires = "recluster")]

@@ -45,10 +45,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     tree: Vec<String>,
     /// Compressed bytes of a cluster, like 30000000.
-    #[arg(long, conflicts_with = "cluster_entries")]
+    #[arg(long, conflicts_with = "cluster_entries", value_parser = clap::value_parser!(u64).range(1..))]
     cluster_bytes: Option<u64>,
     /// Entries of a cluster.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     cluster_entries: Option<u64>,
     /// Bytes of a basket before compression, at most.
     #[arg(long)]
@@ -216,9 +216,11 @@ fn range(text: &str) -> Outcome<Range<u64>> {
         let end = if end.is_empty() { u64::MAX } else { end.parse().ok()? };
         Some(start..end)
     });
-    Ok(bounds
-        .filter(|range| range.start <= range.end)
-        .ok_or_else(|| Error::mismatch(format!("{text:?} is not A:B")))?)
+    Ok(bounds.filter(|range| range.start <= range.end).ok_or_else(|| {
+        Error::mismatch(format!(
+            "{text:?} is not a range of entries: write its first and its end, as in 100:200, :200 or 100:"
+        ))
+    })?)
 }
 
 /// Names of the top-level branches or fields, and entries.

@@ -265,6 +265,11 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
         before += shown.entries;
         first.get_or_insert(shown.names);
     }
+    // An empty table would look as if nothing had passed.
+    if arguments.start > before && left.rows > 0 {
+        let start = arguments.start;
+        return Err(Error::mismatch(format!("--start {start} is after the end: there are {before} entries")).into());
+    }
     Ok(())
 }
 

@@ -566,9 +566,9 @@ impl fmt::Display for Axis {
 /// Checks that edges are at least two numbers, each larger than the one before.
 fn check_edges(edges: &[f64]) -> Result<()> {
     let words = if edges.len() < 2 {
-        "the edges of an axis are at least two numbers"
+        "an axis needs at least two edges"
     } else if !edges.windows(2).all(|pair| pair[0] < pair[1]) {
-        "the edges of an axis grow from each to the next"
+        "the edges of an axis must grow: each is larger than the one before"
     } else {
         return Ok(());
     };
