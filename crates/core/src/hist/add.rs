@@ -2,16 +2,12 @@
 //!
 //! Source: `TH1::Add`, `TH1::Merge`.
 
+use super::cells::Cells;
 use super::histogram::Histogram;
 use crate::error::{Error, Result};
 
 /// Where the bin of another histogram goes.
 pub(crate) type Place = fn(&mut Histogram, &Histogram, [usize; 3]) -> Result<[usize; 3]>;
-
-/// The bin with the same numbers.
-pub(crate) fn same_bin(_: &mut Histogram, _: &Histogram, at: [usize; 3]) -> Result<[usize; 3]> {
-    Ok(at)
-}
 
 impl Histogram {
     /// Adds the bins, statistics and entries of a histogram of the same axes. [`Sum`](crate::merge::Sum) adds others,
@@ -51,13 +47,14 @@ impl Histogram {
         if other.sums_squares() {
             new.sum_squares();
         }
-        new.add_bins(&mut [other], same_bin)?;
+        new.add_bins(&mut [other], None)?;
         *self = new;
         Ok(())
     }
 
-    /// Adds bins, each where `place` says, and what was summed over all that was filled.
-    pub(crate) fn add_bins(&mut self, others: &mut [Self], place: Place) -> Result<()> {
+    /// Adds bins, each where `place` says or to the one of the same number, and what was summed over all that was
+    /// filled.
+    pub(crate) fn add_bins(&mut self, others: &mut [Self], place: Option<Place>) -> Result<()> {
         let mut totals = self.flushed_statistics()?;
         let mut entries = self.entries();
         for other in others {
@@ -67,6 +64,10 @@ impl Histogram {
             let more = other.flushed_statistics()?;
             totals.iter_mut().zip(more).for_each(|(total, more)| *total += more);
             entries += other.entries();
+            let Some(place) = place else {
+                self.add_same_bins(other);
+                continue;
+            };
             for bin in 0..other.cells.len() {
                 if other.is_bin_empty(bin) {
                     continue;
@@ -80,4 +81,26 @@ impl Histogram {
         self.entries = entries;
         Ok(())
     }
+
+    /// Adds each bin to the one of the same number: [`add_bin`](Self::add_bin) for all, one array after the other.
+    fn add_same_bins(&mut self, other: &Self) {
+        // What a histogram without an array of its own counts as: unweighted entries.
+        add_values(&mut self.sumw2, &other.sumw2, |bin| other.cells.get(bin));
+        add_values(&mut self.bin_entries, &other.bin_entries, |_| 0.0);
+        add_values(&mut self.bin_sumw2, &other.bin_sumw2, |bin| other.bin_entries.get(bin).copied().unwrap_or(0.0));
+        match (&mut self.cells, &other.cells) {
+            (Cells::Double(sums), Cells::Double(more)) => add_values(sums, more, |_| 0.0),
+            (Cells::Float(sums), Cells::Float(more)) => {
+                sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            }
+            (cells, more) => (0..more.len()).for_each(|bin| cells.add(bin, more.get(bin))),
+        }
+    }
+}
+
+/// Adds numbers, those of `otherwise` where there are none.
+fn add_values(sums: &mut [f64], more: &[f64], otherwise: impl Fn(usize) -> f64) {
+    let (with, without) = sums.split_at_mut(more.len().min(sums.len()));
+    with.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+    without.iter_mut().zip(more.len()..).for_each(|(sum, bin)| *sum += otherwise(bin));
 }

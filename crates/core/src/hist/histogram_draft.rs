@@ -26,7 +26,7 @@ impl Histogram {
     /// assert!(Histogram::from_draft(Draft::new("TObjString")).is_err());
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn from_draft(draft: Draft) -> Result<Self> {
+    pub fn from_draft(mut draft: Draft) -> Result<Self> {
         let shape = shape_of(draft.class()).ok_or_else(|| no_histogram(draft.class()))?;
         let axis = |name| {
             let axis = draft.member(name).and_then(Datum::as_draft).ok_or_else(|| unfit(&draft, name))?;
@@ -44,14 +44,22 @@ impl Histogram {
         let (sumw2, buffer) = (floats(&draft, "fSumw2")?, floats(&draft, "fBuffer")?);
         let letter = VALUES[shape.dimension - 1];
         let (min, max) = (float(&draft, &format!("f{letter}min"))?, float(&draft, &format!("f{letter}max"))?);
+        let cells = cells.ok_or_else(|| unfit(&draft, "fArray"))?;
+        let (bin_entries, bin_sumw2) = (floats(&draft, "fBinEntries")?, floats(&draft, "fBinSumw2")?);
+        // `into_draft` puts them back: a histogram of many bins is held once.
+        for name in CELLS.iter().chain(&["fSumw2", "fBuffer", "fBinEntries", "fBinSumw2"]) {
+            if let Some(Datum::Numbers(_, bytes)) = draft.member_mut(name) {
+                *bytes = Vec::new();
+            }
+        }
         let read = Self {
             dimension: shape.dimension,
             profile: shape.profile,
             axes,
-            cells: cells.ok_or_else(|| unfit(&draft, "fArray"))?,
+            cells,
             sumw2,
-            bin_entries: floats(&draft, "fBinEntries")?,
-            bin_sumw2: floats(&draft, "fBinSumw2")?,
+            bin_entries,
+            bin_sumw2,
             value_limits: (shape.profile && min != max).then_some((min, max)),
             // Where the histogram does not say, ROOT's default is that they do not.
             counts_overflows: whole(&draft, "fStatOverflows")? == CONSIDER,

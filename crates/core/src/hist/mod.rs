@@ -35,7 +35,7 @@ mod options;
 mod sparse;
 mod statistics;
 
-pub(crate) use add::{Place, same_bin};
+pub(crate) use add::Place;
 pub use axis::Axis;
 pub use bin_error::{BinError, ProfileError};
 pub use cells::Cells;

@@ -114,9 +114,10 @@ impl Histogram {
             let z = center(2, iz);
             for iy in range(1) {
                 let y = center(1, iy);
+                let row = self.bin([0, iy, iz]);
                 for ix in range(0) {
                     let x = center(0, ix);
-                    let bin = self.bin([ix, iy, iz]);
+                    let bin = row + ix;
                     let content = self.cells.get(bin);
                     let one = |array: &[f64], otherwise: f64| array.get(bin).copied().unwrap_or(otherwise);
                     let (w, w2) = if self.profile {

@@ -37,12 +37,12 @@ impl Sums {
     fn add_one(&mut self, writer: &FileWriter, place: Place, path: &str, object: Draft) -> Result<()> {
         let known = self.places.get(path).and_then(|&known| self.all.get_mut(known));
         if let Some(known) = known {
-            return known.sum.add(&object);
+            return known.sum.take(object);
         }
         let old = writer.newest(&place.folder, &place.key.name)?;
         let there = old.as_ref().map(|key| writer.draft_before(key)).transpose()?.flatten();
         let sum = match there {
-            Some(there) => Sum::new(there).and_then(|mut sum| sum.add(&object).map(|()| sum)),
+            Some(there) => Sum::new(there).and_then(|mut sum| sum.take(object).map(|()| sum)),
             None => Sum::new(object),
         };
         let sum = sum?;

@@ -3,7 +3,7 @@
 //! Source: `TH1Merger`.
 
 use crate::error::{Error, Result};
-use crate::hist::{Axis, Histogram, Place, same_bin};
+use crate::hist::{Axis, Histogram, Place};
 use crate::schema::draft_members::{name_of, retain_items};
 use crate::schema::{Datum, Draft};
 
@@ -26,16 +26,37 @@ enum Common {
 /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT does not merge them, [`Limit`](crate::ErrorKind::Limit) where
 /// the sum would have too many bins.
 pub(super) fn add(sum: &mut Histogram, mut next: Histogram) -> Result<()> {
+    if has_same_bins(sum, &next) {
+        // Nothing can fail from here on.
+        return sum.add_bins(&mut [next], None);
+    }
     let mut new = sum.clone();
     match examine(&mut new, &mut next)? {
-        Common::Axes => new.add_bins(&mut [next], same_bin)?,
-        Common::Labels(axes) if axes.iter().all(Option::is_none) => new.add_bins(&mut [next], labelled_bin)?,
+        Common::Axes => new.add_bins(&mut [next], None)?,
+        Common::Labels(axes) if axes.iter().all(Option::is_none) => new.add_bins(&mut [next], Some(labelled_bin))?,
         Common::Labels(axes) => add_joined(&mut new, next, axes, labelled_bin)?,
         Common::Nothing => refill(&mut new, &next)?,
         Common::Joined(axes) => add_joined(&mut new, next, axes, central_bin)?,
     }
     *sum = new;
     Ok(())
+}
+
+/// Whether bins of equal numbers are the same, without labels and without entries that wait in a buffer: a histogram of
+/// many bins is then not copied before it changes.
+fn has_same_bins(sum: &Histogram, next: &Histogram) -> bool {
+    let is_plain = |histogram: &Histogram| {
+        let waits = histogram.buffer.first().is_some_and(|waiting| *waiting != 0.0);
+        histogram.has_limits() && !waits && !histogram.axes().iter().any(Axis::has_labels)
+    };
+    sum.dimension == next.dimension
+        && sum.profile == next.profile
+        && sum.sums_squares() == next.sums_squares()
+        && !sum.is_in_powers_of_two()
+        && !next.is_in_powers_of_two()
+        && is_plain(sum)
+        && is_plain(next)
+        && sum.axes().iter().zip(next.axes()).all(|(one, two)| one.same(two))
 }
 
 fn examine(sum: &mut Histogram, next: &mut Histogram) -> Result<Common> {
@@ -190,7 +211,7 @@ fn add_joined(sum: &mut Histogram, next: Histogram, axes: [Option<Axis>; 3], pla
         return Ok(());
     }
     sum.empty_buffer(true)?;
-    sum.add_bins(&mut with_bins, place)
+    sum.add_bins(&mut with_bins, Some(place))
 }
 
 /// What was fitted or drawn for other bins does not hold for these; the box of statistics stays.

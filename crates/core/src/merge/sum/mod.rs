@@ -119,13 +119,20 @@ impl Sum {
     /// [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for automatic bins in powers of two.
     pub fn add(&mut self, next: &Draft) -> Result<()> {
-        let class = self.class();
-        if class != next.class() {
-            return Err(Error::mismatch(format!("a {} cannot be added to a {class}", next.class())));
-        }
         match &mut self.state {
-            State::Histogram(sum) => combine::add(sum, Histogram::from_draft(next.clone())?),
-            State::Other(sum, add) => add(sum, next),
+            State::Histogram(_) => self.take(next.clone()),
+            State::Other(sum, add) => check_classes(sum, next).and_then(|()| add(sum, next)),
+        }
+    }
+
+    /// [Adds](Self::add) an object that nobody else needs: a histogram of many bins is not copied.
+    pub(crate) fn take(&mut self, next: Draft) -> Result<()> {
+        match &mut self.state {
+            State::Histogram(sum) => {
+                check_classes(sum.draft(), &next)?;
+                combine::add(sum, Histogram::from_draft(next)?)
+            }
+            State::Other(..) => self.add(&next),
         }
     }
 
@@ -144,6 +151,13 @@ impl Sum {
             State::Other(sum, _) => sum,
         }
     }
+}
+
+fn check_classes(sum: &Draft, next: &Draft) -> Result<()> {
+    if sum.class() == next.class() {
+        return Ok(());
+    }
+    Err(Error::mismatch(format!("a {} cannot be added to a {}", next.class(), sum.class())))
 }
 
 impl fmt::Debug for Sum {
