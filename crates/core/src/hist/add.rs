@@ -84,7 +84,7 @@ impl Histogram {
 
     /// Adds each bin to the one of the same number: [`add_bin`](Self::add_bin) for all, one array after the other.
     fn add_same_bins(&mut self, other: &Self) {
-        // What a histogram without an array of its own counts as: unweighted entries.
+        // A histogram without such an array has unweighted entries.
         add_values(&mut self.sumw2, &other.sumw2, |bin| other.cells.get(bin));
         add_values(&mut self.bin_entries, &other.bin_entries, |_| 0.0);
         add_values(&mut self.bin_sumw2, &other.bin_sumw2, |bin| other.bin_entries.get(bin).copied().unwrap_or(0.0));
@@ -98,7 +98,7 @@ impl Histogram {
     }
 }
 
-/// Adds numbers, those of `otherwise` where there are none.
+/// Adds numbers; beyond their end, those of `otherwise`.
 fn add_values(sums: &mut [f64], more: &[f64], otherwise: impl Fn(usize) -> f64) {
     let (with, without) = sums.split_at_mut(more.len().min(sums.len()));
     with.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,21 @@ class Bins:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    @property
+    @cached_property
     def centers(self) -> Array:
         """Where the values of a bin are taken to be; labels are nowhere. In a bin that ends at infinity it is the
         value nearest to its other edge, as in the engine: a mean would be infinite or NaN else."""
         if self.labels:
             return np.zeros(len(self))
         low, high = self.edges[:-1], self.edges[1:]
-        to_left, to_right = np.isneginf(low), np.isposinf(high)
-        inside = np.where(to_left, np.where(to_right, 0.0, np.nextafter(high, -np.inf)), low)
-        return np.where(to_left | to_right, inside, (np.where(to_left, 0.0, low) + high) / 2)
+        with np.errstate(invalid="ignore"):  # a bin from -inf to inf
+            found = (low + high) / 2
+        to_left = np.isneginf(low[0])
+        if to_left:
+            found[0] = np.nextafter(high[0], -np.inf)
+        if np.isposinf(high[-1]):
+            found[-1] = 0.0 if to_left and len(found) == 1 else low[-1]
+        return found
 
 
 def whole(values: Any, all_bins: Sequence[Bins], flow: bool, what: str) -> Array:
