@@ -137,7 +137,7 @@ fn main() -> Result<()> {
     let mut figures: BTreeMap<&str, f64> = BTreeMap::new();
     let mut cpu_seconds = 0.0;
     for Reading { tree, .. } in &trees {
-        let stats = PerfStats::of(tree);
+        let stats = PerfStats::of(tree)?;
         cpu_seconds = stats.cpu_time;
         *figures.entry("misses").or_default() += tree.cache().figures().misses as f64;
         for (name, value, _) in stats.figures() {

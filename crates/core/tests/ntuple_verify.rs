@@ -31,7 +31,7 @@ fn whole_files_are_whole() {
 #[test]
 fn a_layout_has_every_page_and_a_doctor_plans_by_it() {
     let file = open(whole("zstd:5")).unwrap();
-    let layout = Layout::of_ntuple(&file.ntuple("n").unwrap()).unwrap();
+    let layout = Layout::of(&file.ntuple("n").unwrap()).unwrap();
     assert_eq!((layout.entries, layout.clusters.len(), layout.branches.len()), (80, 2, 14));
     assert_eq!(layout.clusters[1].entries, 40..80);
     for (place, column) in layout.branches.iter().enumerate() {

@@ -92,7 +92,7 @@ fn check(bytes: &Bytes, branches: &[&str], entries: &[Range<u64>]) -> Layout {
             }
         }
     }
-    Layout::of(&tree)
+    Layout::of(&tree).expect("a layout")
 }
 
 /// Branch and first entry of each basket, in the order of the file.
@@ -132,7 +132,7 @@ fn new_baskets_are_ordered_by_cluster_or_by_branch() {
 fn baskets_that_are_kept_are_moved_as_they_are() {
     let old = source(clusters_of(70));
     let from = open(old.clone());
-    let before = Layout::of(&from.tree("t").unwrap());
+    let before = Layout::of(&from.tree("t").unwrap()).unwrap();
     let payloads = |bytes: &Bytes, layout: &Layout| -> HashMap<(usize, u64), Bytes> {
         let payload = |basket: &Extent| {
             let record = bytes.slice(basket.at as usize..(basket.at + basket.bytes) as usize);
@@ -176,6 +176,7 @@ fn each_basket_is_read_once_a_cluster_whatever_is_cut_out_of_it() {
     let store = Arc::new(Recorded::new(MemoryStore::new("old.root", source(clusters_of(100)))));
     let from = File::from_store(store.clone(), OpenOptions::default()).unwrap();
     let seeks: HashMap<u64, (usize, Range<u64>)> = Layout::of(&from.tree("t").unwrap())
+        .unwrap()
         .baskets
         .into_iter()
         .map(|basket| (basket.at, (basket.branch, basket.entries)))
@@ -221,7 +222,7 @@ fn entries_that_are_kept_have_to_rise() {
 #[test]
 fn a_basket_that_was_cut_short_is_named() {
     let old = source(clusters_of(100));
-    let seek = Layout::of(&open(old.clone()).tree("t").unwrap()).baskets[3].at as usize;
+    let seek = Layout::of(&open(old.clone()).tree("t").unwrap()).unwrap().baskets[3].at as usize;
     let mut broken = old.to_vec();
     broken[seek..seek + 4].copy_from_slice(&1_000_000_u32.to_be_bytes());
     let from = open(broken.into());

@@ -148,25 +148,25 @@ impl File {
     }
 
     /// The tree of a key, or the one in its record that the key is of.
-    fn tree(&self, py: Python<'_>, key: &Key) -> PyResult<Tree> {
+    fn tree(&self, py: Python<'_>, key: &Key) -> PyResult<Py<Tree>> {
         let tree = run(py, || {
             let Some(id) = key.inside else { return self.0.tree_at(&key.key) };
             let object = self.0.object_in(&key.key, &self.0.payload(&key.key)?)?;
             let found = sapwood::Object::of(object.table(), id);
             let lost = || sapwood::Error::not_found(format!("the record has no object {id}"));
             self.0.tree_within(&key.key, found.ok_or_else(lost)?)
-        });
-        tree.map(Tree)
+        })?;
+        Tree::new(py, tree)
     }
 
     /// The tree that an object in the record of a key is.
-    fn tree_within(&self, py: Python<'_>, key: &Key, object: &Object) -> PyResult<Tree> {
-        run(py, || self.0.tree_within(&key.key, object.object.clone())).map(Tree)
+    fn tree_within(&self, py: Python<'_>, key: &Key, object: &Object) -> PyResult<Py<Tree>> {
+        Tree::new(py, run(py, || self.0.tree_within(&key.key, object.object.clone()))?)
     }
 
     /// The RNTuple of a key.
-    fn ntuple(&self, py: Python<'_>, key: &Key) -> PyResult<NTuple> {
-        run(py, || self.0.ntuple_at(&key.key)).map(NTuple::new)
+    fn ntuple(&self, py: Python<'_>, key: &Key) -> PyResult<Py<NTuple>> {
+        NTuple::new(py, run(py, || self.0.ntuple_at(&key.key))?)
     }
 
     /// Infos of the classes that the file describes, and with `all` of those that are known besides: (name, version,

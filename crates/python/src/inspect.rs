@@ -21,12 +21,12 @@ use sapwood::io::{MemoryStore, Store};
 use sapwood::progress::telling;
 use sapwood_cli::reports::documents;
 
-use crate::dataset::Dataset;
 use crate::errors::run;
 use crate::file::File;
 use crate::network::{Network, Place};
 use crate::reading::watched;
 use crate::sessions;
+use crate::table::Table;
 use crate::tree::Tree;
 
 /// The content of a file, or where it is.
@@ -110,43 +110,24 @@ const BRANCHES: usize = 20;
 
 /// The layout of a tree or an RNTuple as JSON.
 #[pyfunction]
-pub(crate) fn layout(py: Python<'_>, of: Dataset<'_>) -> PyResult<String> {
-    let layout = match of {
-        Dataset::Tree(tree) => {
-            let tree = Arc::clone(&tree.0);
-            run(py, || Ok(Layout::of(&tree)))
-        }
-        Dataset::NTuple(ntuple) => {
-            let ntuple = Arc::clone(&ntuple.engine);
-            run(py, || Layout::of_ntuple(&ntuple))
-        }
-    };
-    Ok(documents::layout(&layout?).to_string())
+pub(crate) fn layout(py: Python<'_>, of: &Bound<'_, Table>) -> PyResult<String> {
+    let table = &of.get().engine;
+    let layout = run(py, || Layout::of(table))?;
+    Ok(documents::layout(&layout).to_string())
 }
 
 /// Records what is read of the file of a tree or an RNTuple from now on, or no more.
 #[pyfunction]
-pub(crate) fn record(of: Dataset<'_>, on: bool) {
-    let perf = match &of {
-        Dataset::Tree(tree) => tree.0.file().perf(),
-        Dataset::NTuple(ntuple) => ntuple.engine.file().perf(),
-    };
+pub(crate) fn record(of: &Bound<'_, Table>, on: bool) {
+    let perf = of.get().engine.file().perf();
     if on { perf.start() } else { perf.stop() }
 }
 
 /// What was recorded so far.
 #[pyfunction]
-pub(crate) fn perf(py: Python<'_>, of: Dataset<'_>) -> PyResult<PerfRun> {
-    match of {
-        Dataset::Tree(tree) => {
-            let tree = Arc::clone(&tree.0);
-            run(py, || Ok(PerfRun(PerfStats::of(&tree))))
-        }
-        Dataset::NTuple(ntuple) => {
-            let ntuple = Arc::clone(&ntuple.engine);
-            run(py, || Ok(PerfRun(PerfStats::of_ntuple(&ntuple)?)))
-        }
-    }
+pub(crate) fn perf(py: Python<'_>, of: &Bound<'_, Table>) -> PyResult<PerfRun> {
+    let table = &of.get().engine;
+    run(py, || PerfStats::of(table).map(PerfRun))
 }
 
 /// The run that was saved in a file.

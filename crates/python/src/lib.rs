@@ -3,12 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod branches;
 mod buffer;
 mod column;
 mod column_stream;
-mod dataset;
 mod draft;
 mod errors;
+mod fields;
 mod file;
 mod hist;
 mod inspect;
@@ -30,6 +31,7 @@ mod remote;
 mod scan;
 mod sessions;
 mod steps;
+mod table;
 mod target;
 mod tree;
 mod tree_writer;
@@ -86,6 +88,8 @@ mod _core {
     use super::scan::{ItemTable, item_lines, split_expressions};
     #[pymodule_export]
     use super::steps::Steps;
+    #[pymodule_export]
+    use super::table::Table;
     #[pymodule_export]
     use super::target::Target;
     #[pymodule_export]

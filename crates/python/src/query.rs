@@ -9,10 +9,9 @@ use crate::buffer::{Buffer, array_of_object};
 use crate::column::Column;
 use crate::errors::{raise, run};
 use crate::hist::{Axis, Histogram};
-use crate::ntuple::NTuple;
 use crate::reading::{Wanted, followed, watched};
 use crate::steps::Steps;
-use crate::tree::Tree;
+use crate::table::Table;
 
 /// A friend of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -86,10 +85,8 @@ pub(crate) fn in_lumi_mask(
 
 /// What expressions are about: a tree, an RNTuple, or numbers by their names, and friends.
 fn source(of: &Bound<'_, PyAny>, below: Option<usize>, friends: &[Py<Friend>]) -> PyResult<Source> {
-    let found = if let Ok(tree) = of.cast::<Tree>() {
-        Source::from(&tree.get().0)
-    } else if let Ok(ntuple) = of.cast::<NTuple>() {
-        Source::from(ntuple.get().engine())
+    let found = if let Ok(table) = of.cast::<Table>() {
+        Source::from(&table.get().engine)
     } else {
         let arrays: Vec<(String, PyBuffer<f64>)> = of.extract()?;
         let py = of.py();
@@ -109,8 +106,13 @@ fn source(of: &Bound<'_, PyAny>, below: Option<usize>, friends: &[Py<Friend>]) -
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Query {
     engine: query::Query,
-    /// The engine's numbers of fields by those that Python has; branches have the same in both.
-    named: Option<Vec<usize>>,
+    /// Its table, for the numbers that Python has for columns; none if it is about numbers by their names.
+    table: Option<Py<Table>>,
+}
+
+/// The engine's number of a column.
+fn id_in(table: Option<&Py<Table>>, id: usize) -> sapwood::Result<usize> {
+    table.map_or(Ok(id), |table| table.get().id(id))
 }
 
 /// Entries that passed, plain columns, and columns of values.
@@ -129,8 +131,8 @@ impl Query {
         friends: Vec<Py<Friend>>,
         condition: Option<String>,
     ) -> PyResult<Self> {
-        let named = of.cast::<NTuple>().ok().map(|ntuple| ntuple.get().named().to_vec());
-        let below = below.and_then(|id| named.as_ref().map_or(Some(id), |named| named.get(id).copied()));
+        let table = of.cast::<Table>().ok().map(|table| table.clone().unbind());
+        let below = below.map(|id| id_in(table.as_ref(), id)).transpose().map_err(raise)?;
         let source = source(of, below, &friends)?;
         let engine = run(of.py(), || {
             let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
@@ -146,16 +148,16 @@ impl Query {
                 None => Ok(query),
             }
         })?;
-        Ok(Self { engine, named })
+        Ok(Self { engine, table })
     }
 
     /// Numbers of the branches or fields that it needs.
     #[getter]
     fn needed(&self) -> Vec<usize> {
         let needed = self.engine.needed();
-        match &self.named {
+        match self.table.as_ref().and_then(|table| table.get().shown.as_ref()) {
             None => needed,
-            Some(named) => needed.iter().filter_map(|id| named.iter().position(|engine| engine == id)).collect(),
+            Some(shown) => needed.into_iter().filter_map(|id| shown.shown(id)).collect(),
         }
     }
 
@@ -202,8 +204,7 @@ impl Query {
             let wanted = wanted.selection()?;
             let mut query = self.engine.clone();
             for id in ids {
-                let engine = self.named.as_ref().map_or(Some(id), |named| named.get(id).copied());
-                query = query.column(engine.ok_or_else(|| sapwood::Error::not_found("no such field"))?);
+                query = query.column(id_in(self.table.as_ref(), id)?);
             }
             let answer = query.read_with(&wanted, watched(progress))?;
             let passed = (answer.entries != wanted).then(|| {

@@ -79,7 +79,7 @@ impl Index {
             if is_tree {
                 trees.extend(file.tree_at(&place.key));
             } else {
-                ntuples.extend(file.ntuple_at(&place.key).and_then(|ntuple| Layout::of_ntuple(&ntuple)));
+                ntuples.extend(file.ntuple_at(&place.key).and_then(|ntuple| Layout::of(&ntuple)));
             }
         }
         let of_trees = trees.iter().flat_map(|tree: &Arc<Tree>| tree.branches()).map(|branch| branch.baskets().len());

@@ -103,7 +103,7 @@ fn ntuple(scrap: &Scrap) -> Vec<u8> {
 fn pages_of_the_next_cluster_are_there_before_they_are_asked_for() {
     let scrap = Scrap::new("pages");
     let bytes = ntuple(&scrap);
-    let layout = Layout::of_ntuple(&File::open(scrap.0.join("ntuple.root")).unwrap().ntuple("n").unwrap()).unwrap();
+    let layout = Layout::of(&File::open(scrap.0.join("ntuple.root")).unwrap().ntuple("n").unwrap()).unwrap();
     assert_eq!((layout.clusters.len(), layout.branches.len()), (CLUSTERS, 4));
     // Pages of the field `y` and of the values of the lists.
     let pages = |cluster: usize| {

@@ -127,11 +127,11 @@ fn of_tree(named: &[String], tree: &Arc<Tree>, entries: Range<u64>) -> Outcome<P
         batch?;
     }
     perf.stop();
-    Ok(PerfStats::of(tree))
+    Ok(PerfStats::of(tree)?)
 }
 
 /// Fields are read cluster by cluster.
-fn of_ntuple(named: &[String], ntuple: &NTuple, entries: &Range<u64>) -> Outcome<PerfStats> {
+fn of_ntuple(named: &[String], ntuple: &Arc<NTuple>, entries: &Range<u64>) -> Outcome<PerfStats> {
     let ids = match named {
         [] => ntuple.top().iter().copied().filter(|&id| ntuple.kind(id).is_ok()).collect(),
         named => named.iter().map(|name| ntuple.field(name).map(|field| field.id)).collect::<Result<Vec<_>, _>>()?,
@@ -145,5 +145,5 @@ fn of_ntuple(named: &[String], ntuple: &NTuple, entries: &Range<u64>) -> Outcome
         }
     }
     perf.stop();
-    Ok(PerfStats::of_ntuple(ntuple)?)
+    Ok(PerfStats::of(ntuple)?)
 }

@@ -22,7 +22,7 @@ use crate::reports;
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// let file = sapwood::File::open(path)?;
-/// let layout = sapwood::inspect::layout::Layout::of(&*file.tree("t")?);
+/// let layout = sapwood::inspect::layout::Layout::of(file.table("t")?)?;
 /// println!("{}", sapwood_cli::reports::documents::layout(&layout)["clusters"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```

@@ -15,6 +15,7 @@ mod numbers;
 mod reader;
 mod root_classes;
 mod source;
+mod table;
 mod writer;
 
 use std::ops::Range;

@@ -119,7 +119,7 @@ fn unreadable(path: &str, error: &Error) -> Issue {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis {
-    let layout = Layout::of(tree);
+    let layout = Layout::of_tree(tree);
     let readings = readings(&layout, reader);
     let issues = rules::of_tree(tree, &layout, &readings, reader);
     let options = options(&issues, reader.window_bytes);

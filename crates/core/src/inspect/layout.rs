@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::ntuple::NTuple;
+use crate::table::Table;
 use crate::tree::{BasketBytes, BranchId, Tree};
 
 /// Baskets and clusters of a tree; pages and clusters of an RNTuple.
@@ -15,7 +16,7 @@ use crate::tree::{BasketBytes, BranchId, Tree};
 /// use sapwood::inspect::layout::Layout;
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// let file = sapwood::File::open(path)?;
-/// let layout = Layout::of(&*file.tree("t")?);
+/// let layout = Layout::of(file.table("t")?)?;
 /// assert_eq!(layout.clusters.len(), 3);
 /// assert_eq!(layout.branches.iter().map(|branch| branch.baskets).sum::<usize>(), layout.baskets.len());
 /// # Ok::<(), sapwood::Error>(())
@@ -23,7 +24,7 @@ use crate::tree::{BasketBytes, BranchId, Tree};
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
-/// let layout = sapwood::inspect::layout::Layout::of(&*sapwood::File::open(path)?.tree("t")?);
+/// let layout = sapwood::inspect::layout::Layout::of(sapwood::File::open(path)?.table("t")?)?;
 /// assert!(layout.zip_bytes() > 0 && layout.tot_bytes() > 0);
 /// assert_eq!(layout.baskets_of(0).len(), layout.branches[0].baskets);
 /// # Ok::<(), sapwood::Error>(())
@@ -141,8 +142,33 @@ pub struct Extent {
 }
 
 impl Layout {
+    /// The layout of a tree, or of an RNTuple, whose pages stand for baskets and whose columns stand for branches.
+    ///
+    /// Only of top-level fields it is known which entries a page has. Elsewhere the entries of a cluster are shared out
+    /// among a column's pages by their elements.
+    ///
+    /// # Errors
+    ///
+    /// What reading the page lists of an RNTuple reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::inspect::layout::Layout;
+    /// let layout = Layout::of(sapwood::File::open(path)?.table("Events")?)?;
+    /// assert!(layout.branches.iter().any(|branch| branch.path == "Jet_pt" && branch.baskets > 0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of(table: impl Into<Table>) -> Result<Self> {
+        match table.into() {
+            Table::Tree(tree) => Ok(Self::of_tree(&tree)),
+            Table::NTuple(ntuple) => Self::of_ntuple(&ntuple),
+        }
+    }
+
     /// The layout of a tree.
-    pub fn of(tree: &Tree) -> Self {
+    pub(super) fn of_tree(tree: &Tree) -> Self {
         let ranges = tree.clusters();
         let mut clusters: Vec<ClusterLayout> = ranges.into_iter().map(ClusterLayout::empty).collect();
         let (mut branches, mut baskets) = (Vec::new(), Vec::new());
@@ -200,35 +226,8 @@ impl Layout {
         }
     }
 
-    /// The layout of an RNTuple: its columns in place of branches, its pages in place of baskets.
-    ///
-    /// Only of top-level fields it is known which entries a page has. Elsewhere the entries of a cluster are shared out
-    /// among a column's pages by their elements.
-    ///
-    /// # Errors
-    ///
-    /// What reading the page lists reports.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::scratch("layout-of-ntuple.root");
-    /// # use sapwood::column::{Kind, Number};
-    /// # use sapwood::read::Column;
-    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
-    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
-    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
-    /// # ntuple.close()?;
-    /// # file.close()?;
-    /// use sapwood::inspect::layout::Layout;
-    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
-    /// let layout = Layout::of_ntuple(&ntuple)?;
-    /// assert_eq!((layout.branches[0].path.as_str(), layout.branches[0].baskets), ("x", 1));
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
+    /// The layout of an RNTuple.
+    pub(super) fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
         let mut clusters: Vec<ClusterLayout> = ntuple.clusters()?.into_iter().map(ClusterLayout::empty).collect();
         let (mut pages, _) = ntuple.listed_pages()?;
         pages.sort_by_key(|page| (page.column, page.cluster, page.number));

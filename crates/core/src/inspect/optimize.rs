@@ -209,7 +209,7 @@ pub fn root_choice_of(tree: &Tree, max_memory: u64, min_compression: f32) -> Vec
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn optimize_baskets(tree: &Tree, max_memory: u64, min_compression: f32) -> Optimization {
-    let layout = Layout::of(tree);
+    let layout = Layout::of_tree(tree);
     let chosen = root_choice_of(tree, max_memory, min_compression);
     let clusters: Vec<Range<u64>> = layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
     let spreads = simulate::spreads(&layout);

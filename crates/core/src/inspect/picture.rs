@@ -32,7 +32,7 @@ const BOTTOM: u32 = 40;
 /// use sapwood::inspect::picture::Picture;
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// let tree = sapwood::File::open(path)?.tree("t")?;
-/// let picture = Picture::of(&Layout::of(&tree));
+/// let picture = Picture::of(&Layout::of(&tree)?);
 /// assert!(picture.to_svg().starts_with("<svg "));
 /// assert!(picture.to_png()?.starts_with(b"\x89PNG"));
 /// # Ok::<(), sapwood::Error>(())
@@ -42,7 +42,7 @@ const BOTTOM: u32 = 40;
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// use sapwood::inspect::{layout::Layout, picture::Picture};
 /// let tree = sapwood::File::open(path)?.tree("t")?;
-/// assert!(Picture::of(&Layout::of(&tree)).marks() > 0);
+/// assert!(Picture::of(&Layout::of(&tree)?).marks() > 0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -134,7 +134,7 @@ impl Columns {
             return Ok(Vec::new());
         }
         match self {
-            Self::Table(table) => table.read(ids, entries, progress),
+            Self::Table(table) => table.read_with(ids, entries, progress),
             Self::Memory(columns) => {
                 let held = Selection::try_from(0..self.entries())?;
                 let narrowed = |id: &usize| match columns.get(*id) {

@@ -15,9 +15,9 @@ use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::ntuple::NTuple;
-use crate::read::{Column, Progress, Selection, declared};
+use crate::read::{Column, Progress, Reader, Selection, declared};
 use crate::schema::Target;
-use crate::tree::{Branch, ElementBranch, Stepping, Tree, element_kind};
+use crate::tree::{Branch, ElementBranch, Stepping, Tree, TreeCache, element_kind};
 
 /// A tree or an RNTuple of a file.
 ///
@@ -63,6 +63,12 @@ impl From<&Arc<NTuple>> for Table {
     }
 }
 
+impl From<&Self> for Table {
+    fn from(table: &Self) -> Self {
+        table.clone()
+    }
+}
+
 impl Table {
     /// The name of the tree or RNTuple.
     ///
@@ -77,6 +83,22 @@ impl Table {
         match self {
             Self::Tree(tree) => &tree.name,
             Self::NTuple(ntuple) => &ntuple.name,
+        }
+    }
+
+    /// The title of the tree, or the description of the RNTuple.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// assert_eq!(sapwood::File::open(path)?.table("Events")?.title(), "Events");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Tree(tree) => &tree.title,
+            Self::NTuple(ntuple) => &ntuple.description,
         }
     }
 
@@ -205,6 +227,40 @@ impl Table {
         }
     }
 
+    /// The path of a column; none if no column has this number.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// assert_eq!(table.path(table.find("Jet_pt")?), Some("Jet_pt"));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn path(&self, id: usize) -> Option<&str> {
+        match self {
+            Self::Tree(tree) => tree.branches().get(id).map(|branch| &*branch.path),
+            Self::NTuple(ntuple) => ntuple.fields().get(id).map(|field| &*field.path),
+        }
+    }
+
+    /// The entries of which a column has values: all, unless a branch has fewer than its tree.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// assert_eq!(table.entry_range(table.find("Jet_pt")?), Some(0..10));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn entry_range(&self, id: usize) -> Option<Range<u64>> {
+        match self {
+            Self::Tree(tree) => tree.branches().get(id).map(Branch::entry_range),
+            Self::NTuple(ntuple) => ntuple.fields().get(id).map(|_| 0..ntuple.entries),
+        }
+    }
+
     /// The type of a column in C++: `"float[]"` for `Jet_pt[nJet]/F`.
     ///
     /// # Errors
@@ -227,6 +283,149 @@ impl Table {
                 let field = ntuple.fields().get(id).ok_or_else(|| self.place(Error::not_found("no such field")))?;
                 Ok(field.type_name.to_string())
             }
+        }
+    }
+
+    /// The type of the values of a column as they are stored, with [pointers](Kind::Pointer) where objects stand behind
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// As [`kind`](Self::kind), and [`Mismatch`](crate::ErrorKind::Mismatch) for a branch without values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// assert!(!table.stored_kind(table.find("nJet")?)?.has_pointers());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn stored_kind(&self, id: usize) -> Result<Kind> {
+        match self {
+            Self::Tree(tree) => {
+                let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+                if !branch.has_data() {
+                    let words = "the branch holds no values itself: name one below it";
+                    return Err(tree.place(Error::mismatch(words)).in_object(&branch.path));
+                }
+                Ok(tree.interpretation(id)?.kind.clone())
+            }
+            Self::NTuple(ntuple) => ntuple.kind(id),
+        }
+    }
+
+    /// The cache of its baskets or pages.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// table.cache().set_budget(1 << 20);
+    /// assert_eq!(table.cache().budget(), 1 << 20);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn cache(&self) -> &TreeCache {
+        match self {
+            Self::Tree(tree) => tree.cache(),
+            Self::NTuple(ntuple) => ntuple.cache(),
+        }
+    }
+
+    /// Begins an iteration: as long as the result lives, reads keep baskets and pages that they cut for the next step.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// let (ids, _stepping) = ([table.find("nJet")?], table.stepping());
+    /// for step in [0..4, 4..10] {
+    ///     table.read(&ids, step)?;
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn stepping(&self) -> Stepping {
+        match self {
+            Self::Tree(tree) => tree.stepping(),
+            Self::NTuple(ntuple) => ntuple.stepping(),
+        }
+    }
+
+    /// Reads columns by their numbers, for the entries of a range or of a [`Selection`]. Only baskets and pages that
+    /// hold wanted entries are read, each once.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the table lacks some of the entries; what decoding reports
+    /// otherwise.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// let columns = table.read(&[table.find("nJet")?], 0..3)?;
+    /// assert_eq!(columns[0].as_slice::<u32>()?, [2, 3, 5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read(&self, ids: &[usize], entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Vec<Column>> {
+        self.read_with(ids, entries, |_| Ok(()))
+    }
+
+    /// [Reads](Self::read) columns, and calls `progress` with the bytes that are done and those of all. An error of
+    /// `progress` ends the read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), and errors of `progress`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// let mut bytes = 0;
+    /// table.read_with(&[table.find("nJet")?], 0..10, |now| Ok(bytes = now.done_bytes))?;
+    /// assert!(bytes > 0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read_with(
+        &self,
+        ids: &[usize],
+        entries: impl TryInto<Selection, Error: Into<Error>>,
+        progress: impl FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Column>> {
+        match self {
+            Self::Tree(tree) => crate::read::Plan::new(tree, ids, entries)?.columns_with(progress),
+            Self::NTuple(ntuple) => crate::ntuple::columns_with(ntuple, ids, entries, progress),
+        }
+    }
+
+    /// A reader of single entries, in an unknown order or in this one. It learns which columns to fetch ahead.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there, and what reading the page lists of an
+    /// RNTuple reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// let mut reader = table.reader(Some(vec![7, 2]))?;
+    /// reader.go_to(7)?;
+    /// assert_eq!(reader.number::<u32>("nJet")?, 4);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn reader(&self, order: Option<Vec<u64>>) -> Result<Reader> {
+        match (self, order) {
+            (Self::Tree(tree), None) => Ok(tree.reader()),
+            (Self::Tree(tree), Some(entries)) => tree.reader_along(entries),
+            (Self::NTuple(ntuple), None) => ntuple.reader(),
+            (Self::NTuple(ntuple), Some(entries)) => ntuple.reader_along(entries),
         }
     }
 
@@ -257,8 +456,16 @@ impl Table {
         }
     }
 
-    /// Expressions that a tree brings along, by their names.
-    pub(crate) fn aliases(&self) -> &[(String, String)] {
+    /// Expressions that are stored with a tree, by their names (`fAliases`).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// assert!(sapwood::File::open(path)?.table("Events")?.aliases().is_empty());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn aliases(&self) -> &[(String, String)] {
         match self {
             Self::Tree(tree) => &tree.aliases,
             Self::NTuple(_) => &[],
@@ -308,21 +515,6 @@ impl Table {
         }
     }
 
-    /// The type of a column with its pointers.
-    pub(crate) fn stored_kind(&self, id: usize) -> Result<Kind> {
-        match self {
-            Self::Tree(tree) => {
-                let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
-                if !branch.has_data() {
-                    let words = "the branch holds no values itself: name one below it";
-                    return Err(tree.place(Error::mismatch(words)).in_object(&branch.path));
-                }
-                Ok(tree.interpretation(id)?.kind.clone())
-            }
-            Self::NTuple(ntuple) => ntuple.kind(id),
-        }
-    }
-
     /// The type of the objects of a class, without those of classes derived from it.
     pub(crate) fn objects(&self, class: &Arc<str>) -> Result<Kind> {
         let target = Target::Members { class: Arc::clone(class), version: None, checksum: None };
@@ -354,27 +546,6 @@ impl Table {
                 let all = ids.iter().map(of).fold(0, u64::saturating_add);
                 all / ntuple.entries.max(1) + ids.len() as u64
             }
-        }
-    }
-
-    /// Begins an iteration.
-    pub(crate) fn stepping(&self) -> Stepping {
-        match self {
-            Self::Tree(tree) => tree.stepping(),
-            Self::NTuple(ntuple) => ntuple.stepping(),
-        }
-    }
-
-    /// Reads columns.
-    pub(crate) fn read(
-        &self,
-        ids: &[usize],
-        entries: &Selection,
-        progress: &mut dyn FnMut(Progress) -> Result<()>,
-    ) -> Result<Vec<Column>> {
-        match self {
-            Self::Tree(tree) => crate::read::Plan::new(tree, ids, entries)?.columns_with(progress),
-            Self::NTuple(ntuple) => crate::ntuple::columns_with(ntuple, ids, entries, progress),
         }
     }
 }

@@ -37,11 +37,7 @@ pub(super) fn draw(open_files: &OpenFiles, query: &PageQuery, work: &Work) -> Re
     let histogram = filled(&table, query, work)?;
     if query.flag("record") {
         table.file().perf().stop();
-        let run = match &table {
-            Table::Tree(tree) => PerfStats::of(tree),
-            Table::NTuple(ntuple) => PerfStats::of_ntuple(ntuple)?,
-        };
-        answer["run"] = layout_data::run_json(&run);
+        answer["run"] = layout_data::run_json(&PerfStats::of(&table)?);
     }
     answer["object"] = picture::histogram(&histogram)?;
     Ok(Done::Json(answer))

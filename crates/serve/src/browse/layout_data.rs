@@ -8,7 +8,6 @@ use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::{BranchLayout, Extent, Layout};
 use sapwood::inspect::perf::PerfStats;
 use sapwood::inspect::picture::Picture;
-use sapwood::table::Table;
 use sapwood::{Error, Result};
 use serde_json::{Value, json};
 
@@ -34,10 +33,7 @@ struct Window {
 
 /// The picture of a layout, as `sapwood layout --svg` has it.
 pub(super) fn picture(open_files: &OpenFiles, query: &PageQuery) -> Result<Done> {
-    let layout = match open_files.open(query.text("file"))?.table_of(query.text("path"))? {
-        Table::Tree(tree) => Layout::of(&tree),
-        Table::NTuple(ntuple) => Layout::of_ntuple(&ntuple)?,
-    };
+    let layout = Layout::of(open_files.open(query.text("file"))?.table_of(query.text("path"))?)?;
     Ok(Done::Bytes(Picture::of(&layout).to_svg().into(), "image/svg+xml"))
 }
 

@@ -194,7 +194,7 @@ impl Study {
         let mut study = Self {
             path,
             is_ntuple: false,
-            embedded: Layout::of(tree).branches.iter().map(|branch| branch.embedded).sum(),
+            embedded: Layout::of_tree(tree).branches.iter().map(|branch| branch.embedded).sum(),
             entries: tree.entries,
             sampled_entries: samples.first().map_or(0, |sample| sample.entries),
             settings: options.settings.clone(),

@@ -128,7 +128,7 @@ impl Sample {
 
     /// Baskets as they are in the file, of each branch about so many bytes before compression.
     pub(super) fn of_baskets(tree: &Tree, most_bytes: u64) -> Result<Self> {
-        let layout = Layout::of(tree);
+        let layout = Layout::of_tree(tree);
         let (mut branches, mut scratch) = (Vec::new(), Scratch::default());
         for (place, branch) in layout.branches.iter().enumerate() {
             let all = layout.baskets_of(place);

@@ -15,8 +15,8 @@ use super::layout::Layout;
 use crate::error::Result;
 use crate::file::File;
 use crate::io::ByteRange;
-use crate::ntuple::NTuple;
-use crate::tree::{Tree, TreeCache};
+use crate::table::Table;
+use crate::tree::TreeCache;
 pub use compared::{Compared, compare};
 pub use picture::PerfPicture;
 
@@ -31,7 +31,7 @@ pub use picture::PerfPicture;
 /// let tree = sapwood::File::open(path)?.tree("t")?;
 /// tree.file().perf().start();
 /// sapwood::read::columns(&tree, &[tree.branch("x")?.id], 0..tree.entries)?;
-/// let report = PerfStats::of(&tree);
+/// let report = PerfStats::of(&tree)?;
 /// assert_eq!((report.leaves, report.calls), (1, 1));
 /// println!("{report}");
 /// # Ok::<(), sapwood::Error>(())
@@ -41,7 +41,7 @@ pub use picture::PerfPicture;
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// use sapwood::inspect::perf::PerfStats;
 /// let tree = sapwood::File::open(path)?.tree("t")?;
-/// assert!(PerfStats::of(&tree).figures().iter().any(|(name, _, _)| *name == "ReadCalls"));
+/// assert!(PerfStats::of(&tree)?.figures().iter().any(|(name, _, _)| *name == "ReadCalls"));
 /// assert!(PerfStats::find(tree.file(), None)?.is_none(), "no run was saved in this file");
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -112,42 +112,29 @@ pub struct Read {
 }
 
 impl PerfStats {
-    /// The figures of what was recorded of a tree's file so far.
-    pub fn of(tree: &Tree) -> Self {
-        Self::of_layout(tree.file(), tree.cache(), &Layout::of(tree))
-    }
-
-    /// The figures of what was recorded of an RNTuple's file so far: pages in place of baskets, columns in place of
-    /// branches.
+    /// The figures of what was recorded so far of the file of a tree or an RNTuple, whose pages stand for baskets and
+    /// whose columns stand for branches.
     ///
     /// # Errors
     ///
-    /// What reading the page lists reports.
+    /// What reading the page lists of an RNTuple reports.
     ///
     /// # Example
     ///
     /// ```
-    /// # let path = sapwood_testkit::scratch("perf-of-ntuple.root");
-    /// # use sapwood::column::{Kind, Number};
-    /// # use sapwood::read::Column;
-    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
-    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
-    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
-    /// # ntuple.close()?;
-    /// # file.close()?;
+    /// # let path = sapwood_testkit::example("nano.root");
     /// use sapwood::inspect::perf::PerfStats;
-    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
-    /// ntuple.clusters()?; // reads the page lists
-    /// ntuple.file().perf().start();
-    /// sapwood::ntuple::columns(&ntuple, ntuple.top(), 0..3)?;
-    /// let report = PerfStats::of_ntuple(&ntuple)?;
-    /// assert_eq!((report.leaves, report.calls, report.unpacked_bytes), (1, 1, 12));
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// table.file().perf().start();
+    /// table.read(&[table.find("nJet")?], 0..table.entries())?;
+    /// let report = PerfStats::of(&table)?;
+    /// assert_eq!((report.leaves, report.calls), (1, 1));
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
-        Ok(Self::of_layout(ntuple.file(), ntuple.cache(), &Layout::of_ntuple(ntuple)?))
+    pub fn of(table: impl Into<Table>) -> Result<Self> {
+        let table = table.into();
+        let layout = Layout::of(&table)?;
+        Ok(Self::of_layout(table.file(), table.cache(), &layout))
     }
 
     fn of_layout(file: &File, cache: &TreeCache, layout: &Layout) -> Self {

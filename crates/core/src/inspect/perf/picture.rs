@@ -36,7 +36,7 @@ const PALE: f64 = 0.25;
 /// let tree = sapwood::File::open(path)?.tree("t")?;
 /// tree.file().perf().start();
 /// sapwood::read::columns(&tree, &[tree.branch("x")?.id], 0..tree.entries)?;
-/// let stats = PerfStats::of(&tree);
+/// let stats = PerfStats::of(&tree)?;
 /// let picture = PerfPicture::of(&[("before", &stats), ("after", &stats)]);
 /// assert!(picture.to_svg().starts_with("<svg "));
 /// assert!(picture.to_png()?.starts_with(b"\x89PNG"));
@@ -49,7 +49,7 @@ const PALE: f64 = 0.25;
 /// let tree = sapwood::File::open(path)?.tree("t")?;
 /// tree.file().perf().start();
 /// sapwood::read::columns(&tree, &[0], 0..tree.entries)?;
-/// assert!(PerfPicture::of(&[("run", &PerfStats::of(&tree))]).marks() > 0);
+/// assert!(PerfPicture::of(&[("run", &PerfStats::of(&tree)?)]).marks() > 0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Clone, Debug)]
