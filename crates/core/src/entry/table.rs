@@ -12,8 +12,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for an unknown path, [`Mismatch`](crate::ErrorKind::Mismatch) if what is
-    /// stored does not fit `T`.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for an unknown path, [`Mismatch`](crate::ErrorKind::Mismatch) if what
+    /// is stored does not fit `T`.
     ///
     /// # Example
     ///
