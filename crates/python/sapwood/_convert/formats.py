@@ -121,6 +121,8 @@ def refuse(format: str, name: str, kind: Any, words: str, others: Iterable[str])
     """The error about a column that a format has no place for."""
     is_date = str(kind).startswith(("timestamp", "date", "time", "duration"))
     numbers = f"write it as whole numbers (types=, --types {name}=int64), " if is_date else ""
+    if "binary" in str(kind) and format != "CSV":
+        numbers = f"write bytes that are UTF-8 as texts (types=, --types {name}=string), "
     return UnsupportedError(
         f"column {name!r} holds {kind}, and {format} {words}: {numbers}leave it out (columns, "
         "filter_name), or convert to "

@@ -1,5 +1,5 @@
-"""Types of columns: other types that a user asks for, and dates and times as the whole numbers that files of ROOT
-have in their place."""
+"""Types of columns: other types that a user asks for, and dates, times and bytes as the whole numbers that files of
+ROOT have in their place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sapwood._convert import octets
 from sapwood._read.libraries import need
 from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
@@ -43,19 +44,24 @@ def named(types: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def with_leaves(kind: Any, change: Callable[[str, Any], Any], path: str = "") -> Any:
+def with_leaves(
+    kind: Any, change: Callable[[str, Any], Any], path: str = "", lists_of_bytes: bool = False
+) -> Any:
     """A type with others in the lists and records of it: ``change`` takes the path of a value, whose parts have a
-    dot between them, and its type."""
+    dot between them, and its type. With ``lists_of_bytes``, it takes a list of numbers from 0 to 255 as a whole."""
     pa = arrow()
     types = pa.types
 
-    def item() -> Any:
-        return kind.value_field.with_type(with_leaves(kind.value_type, change, path))
+    def below(inner: Any, name: str = "") -> Any:
+        return with_leaves(inner, change, path + name, lists_of_bytes)
 
+    def item() -> Any:
+        return kind.value_field.with_type(below(kind.value_type))
+
+    if lists_of_bytes and octets.are_lists(kind):
+        return change(path, kind)
     if types.is_struct(kind):
-        return pa.struct(
-            [field.with_type(with_leaves(field.type, change, f"{path}.{field.name}")) for field in kind]
-        )
+        return pa.struct([field.with_type(below(field.type, f".{field.name}")) for field in kind])
     if types.is_fixed_size_list(kind):
         return pa.list_(item(), kind.list_size)
     if types.is_large_list(kind):
@@ -64,8 +70,10 @@ def with_leaves(kind: Any, change: Callable[[str, Any], Any], path: str = "") ->
 
 
 def cast(column: Any, kind: Any) -> Any:
-    """A column as another type. Arrow makes dates and times of 32 bits only of whole numbers of 32 bits."""
+    """A column as another type. Arrow makes dates and times of 32 bits only of whole numbers of 32 bits, and no
+    bytes of lists."""
     pa = arrow()
+    column = octets.exchanged(_plain(column), kind)
 
     def plain(_: str, leaf: Any) -> Any:
         return pa.int32() if pa.types.is_date32(leaf) or pa.types.is_time32(leaf) else leaf
@@ -75,7 +83,46 @@ def cast(column: Any, kind: Any) -> Any:
     try:
         return column.cast(kind)
     except pa.ArrowNotImplementedError:
+        if pa.types.is_temporal(column.type) and pa.types.is_temporal(kind):
+            raise  # a day is not a time of day, even if the numbers fit
         return column.cast(with_leaves(column.type, plain)).cast(with_leaves(kind, plain)).cast(kind)
+
+
+def _plain(column: Any) -> Any:
+    """A column of bytes without its dictionary, or the meaning that an extension of Arrow has for them."""
+    kind = _plain_type(column.type)
+    return column if kind is column.type or not octets.are_bytes(kind) else column.cast(kind)
+
+
+def _plain_type(kind: Any) -> Any:
+    pa = arrow()
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_type(kind.storage_type)
+    return _plain_type(kind.value_type) if pa.types.is_dictionary(kind) else kind
+
+
+def has_bytes(kind: Any) -> bool:
+    """Whether values of a type are bytes, or hold some."""
+    return any(octets.are_bytes(_plain_type(leaf)) for leaf in _leaves(kind))
+
+
+def are_numbers(kind: Any) -> bool:
+    """Whether values of a type are numbers, or lists and records of numbers alone."""
+    types = arrow().types
+    of_numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+    return all(any(is_one(leaf) for is_one in of_numbers) for leaf in _leaves(kind))
+
+
+def _leaves(kind: Any) -> list[Any]:
+    """The types of the values in lists and records, however deep."""
+    found: list[Any] = []
+
+    def note(_: str, leaf: Any) -> Any:
+        found.append(leaf)
+        return leaf
+
+    with_leaves(kind, note)
+    return found
 
 
 def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Iterator[Any]]:
@@ -89,7 +136,8 @@ def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Itera
         place = schema.get_field_index(name)
         field = schema.field(place)
         if not pa.types.is_nested(kind):
-            kind = with_leaves(field.type, lambda _, __, kind=kind: kind)  # type: ignore[misc]
+            are_bytes = octets.are_bytes(kind)
+            kind = with_leaves(field.type, lambda _, __, kind=kind: kind, "", are_bytes)  # type: ignore[misc]
         schema = schema.set(place, field.with_type(kind))
 
     def batches() -> Iterator[Any]:
@@ -140,26 +188,28 @@ def _refuse_any(values: Any, is_lost: Any, words: str) -> None:
 
 
 def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:
-    """The types of columns that files of ROOT hold in another type (dates and times, floats of 16 bits, bytes of one
-    length), and a title that remembers dates and times. The separator is between names of records and fields."""
+    """The types of columns that files of ROOT hold in another type (dates and times, bytes, floats of 16 bits), and a
+    title that remembers dates, times and bytes. The separator is between names of records and fields."""
     pa = arrow()
-    found, dates = {}, {}
+    found, stated = {}, {}
     for field in schema:
 
         def change(path: str, leaf: Any, name: str = field.name) -> Any:
+            place, plain = name + path.replace(".", separator), _plain_type(leaf)
             if pa.types.is_float16(leaf):
                 return pa.float32()
-            if pa.types.is_fixed_size_binary(leaf) and not pa.types.is_decimal(leaf):
-                return pa.binary()
+            if octets.are_bytes(plain):
+                stated[place] = octets.name_of(plain)
+                return octets.numbers_of(plain)
             if not pa.types.is_temporal(leaf) or pa.types.is_interval(leaf):
                 return leaf
-            dates[name + path.replace(".", separator)] = str(leaf)
+            stated[place] = str(leaf)
             return pa.int64()
 
         kind = with_leaves(field.type, change)
         if not kind.equals(field.type):
             found[field.name] = kind
-    return found, title_of(dates)
+    return found, title_of(stated)
 
 
 def for_json(schema: Any) -> dict[str, Any]:
@@ -188,22 +238,26 @@ def with_types(batch: Any, wanted: Mapping[str, Any]) -> Any:
 
 
 def remembered(title: str, schema: Any) -> dict[str, Any]:
-    """The types of columns of whole numbers that were dates and times, as the title of a tree has them.
+    """The types of columns of whole numbers that were dates and times, and of lists of them that were bytes, as the
+    title of a tree has them.
 
     >>> import pyarrow as pa
     >>> remembered('Types of columns: {"day": "date32[day]"}', pa.schema([("day", pa.int64())]))
     {'day': DataType(date32[day])}
     """
     pa = arrow()
-    dates = {path: _date(kind) for path, kind in stated(title).items()}
+    former = {path: octets.by_name(kind) or _date(kind) for path, kind in stated(title).items()}
     found = {}
     for field in schema:
 
         def change(path: str, leaf: Any, name: str = field.name) -> Any:
-            kind = dates.get(name + path)
-            return leaf if kind is None or not pa.types.is_int64(leaf) else kind
+            kind = former.get(name + path)
+            fits = kind is not None and (octets.are_lists if octets.are_bytes(kind) else pa.types.is_int64)(
+                leaf
+            )
+            return kind if fits else leaf
 
-        kind = with_leaves(field.type, change)
+        kind = with_leaves(field.type, change, "", True)
         if not kind.equals(field.type):
             found[field.name] = kind
     return found

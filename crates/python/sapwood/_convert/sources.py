@@ -167,6 +167,10 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     def batches() -> Iterator[Any]:
         try:
             yield from reader
+        except arrow().ArrowException as error:
+            words = " ".join(str(error).removeprefix("Schema error: ").split())
+            words = words.replace("leave it out of the stream", "leave it out (columns, filter_name)")
+            raise MismatchError(f"{words}{place(name_of(path), None)}") from error
         finally:
             chains.close(source, tree)
 
@@ -175,7 +179,13 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     rows = Rows(schema, batches(), total, str(tree.tree.name), left_out)
     types = kinds.named(wanted.types)
     _check_typed(types, schema, path)
-    return _as_types(rows, {**kinds.remembered(str(tree.tree.title), schema), **types}, path)
+    # A type of numbers is for the numbers in the file, any other one for the dates and bytes that they were.
+    former = {
+        name: kind
+        for name, kind in kinds.remembered(str(tree.tree.title), schema).items()
+        if name not in types or not kinds.are_numbers(types[name])
+    }
+    return _as_types(_as_types(rows, former, path), types, path)
 
 
 class _Branches:

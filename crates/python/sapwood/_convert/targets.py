@@ -73,7 +73,7 @@ class RootWriter:
             try:
                 rows = {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
             except UnsupportedError as error:
-                raise _with_a_way_out(error) from None
+                raise self._with_a_way_out(error) from None
             except MismatchError as error:
                 if "missing values" not in str(error):
                     raise
@@ -85,7 +85,7 @@ class RootWriter:
         try:
             self._add(rows)
         except UnsupportedError as error:
-            raise _with_a_way_out(error) from None
+            raise self._with_a_way_out(error) from None
         except MismatchError as error:
             counting = None if self._counters is None else self._counters.refuted(rows)
             if counting is None:
@@ -121,11 +121,15 @@ class RootWriter:
         except Exception:
             pass  # of what goes wrong, the first is told
 
-
-def _with_a_way_out(error: UnsupportedError) -> UnsupportedError:
-    """The error about a type of Arrow, with advice that the command can follow."""
-    way = "name another (types=, --types COLUMN=float64 or COLUMN=string), or leave it out (columns, -c)"
-    return UnsupportedError(str(error).removeprefix("unsupported: ").replace("cast it to another", way))
+    def _with_a_way_out(self, error: UnsupportedError) -> UnsupportedError:
+        """The error about a type, with advice that the command can follow."""
+        way = "name another (types=, --types COLUMN=float64 or COLUMN=string), or leave it out (columns, -c)"
+        words = str(error).removeprefix("unsupported: ").replace("cast it to another", way)
+        if self._format == "ttree" and words.endswith("cannot be written yet"):
+            words += (
+                " in trees: write an RNTuple (format='rntuple', --to rntuple), or leave it out (columns, -c)"
+            )
+        return UnsupportedError(words)
 
 
 class ParquetWriter:
@@ -225,9 +229,8 @@ class JsonWriter:
     ``NaN``, ``Infinity``, ``-Infinity``."""
 
     def __init__(self, path: str, schema: Any, setting: str | None) -> None:
-        pa = need("pyarrow", "sapwood.convert()")
         for field in schema:
-            if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+            if kinds.has_bytes(field.type):
                 raise formats.refuse(
                     "JSON", field.name, field.type, "has texts alone", ("Parquet", "Feather")
                 )

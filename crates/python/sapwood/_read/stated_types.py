@@ -1,12 +1,12 @@
-"""The types of columns that the title of a tree states: dates and times are whole numbers in files of ROOT, and
-``convert`` makes dates of them again."""
+"""The types of columns that the title of a tree states: dates, times and bytes are whole numbers in files of ROOT, and
+``convert`` makes dates and bytes of them again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
-#: The title of a tree with dates begins so. A mapping from branches to types follows, as JSON.
+#: The title of a tree with dates or bytes begins so. A mapping from branches to types follows, as JSON.
 TITLE = "Types of columns: "
 
 

@@ -67,7 +67,7 @@ def convert(
     2^63 are unsigned; such that 64 bits do not hold are an error unless ``types`` says ``"float64"``.
     ``NaN``, ``Infinity`` and ``-Infinity`` stand for themselves in JSON lines. Dates, times and durations are
     whole numbers in files of ROOT, with their types in the title of the tree, and dates again in other
-    formats.
+    formats. So are bytes, as lists of numbers.
 
     This needs pyarrow, Awkward Array to write files of ROOT, and h5py for HDF5.
 

@@ -160,16 +160,16 @@ def _branches_of(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _types(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
-    """The types of dates among the columns. Most trees have none, and need no look at each column."""
+    """The types of dates and bytes among the columns. Most trees have none, and need no look at each column."""
     title = source.tree.title
     return stated_types.of_columns(title, _branches_of(source, texts)) if stated_types.stated(title) else {}
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
-    """Raises for whole numbers that are dates in one file, and others in the next."""
+    """Raises for whole numbers that are dates, or bytes, in one file, and others in the next."""
     name = next(name for name in {**first, **types} if first.get(name) != types.get(name))
     raise MismatchError(
-        f"{name!r} has values of type {types.get(name, 'int64')} here, and of {first.get(name, 'int64')} in the files "
+        f"{name!r} has values of type {types.get(name, 'number')} here, and of {first.get(name, 'number')} in the files "
         f"before: convert them to one type first (file {source.tree.file_path})"
     )
 
