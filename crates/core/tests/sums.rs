@@ -177,3 +177,18 @@ fn squares_and_statistics_of_many_dimensions_fit_the_bins() {
         assert_eq!(sum.add(&bad).unwrap_err().kind(), ErrorKind::Malformed);
     }
 }
+
+#[test]
+fn profiles_without_sums_over_their_values_count_as_their_bins_say() {
+    let mut made = Histogram::new("TProfile", [Axis::regular(2, 0.0, 2.0).expect("an axis")]).expect("a profile");
+    made.fill_many(&[&[0.5, 1.5, 1.5], &[1.0, 2.0, 4.0]], None).expect("a fill");
+    // As ROOT 3 wrote them: version 3 of the class has no such members.
+    let old = made.to_draft().with("fTsumwy", 0.0).with("fTsumwy2", 0.0);
+    for (one, two) in [(&old, &made.to_draft()), (&made.to_draft(), &old)] {
+        let mut sum = Sum::new(one.clone()).expect("a sum");
+        sum.add(two).expect("a profile to add");
+        let sum = Histogram::from_draft(sum.finish()).expect("a profile");
+        let sums = sum.statistics().expect("sums");
+        assert_eq!((sums[0], sums[4], sums[5]), (6.0, 14.0, 42.0));
+    }
+}

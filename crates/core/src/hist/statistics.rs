@@ -1,6 +1,7 @@
 //! Sums over what was filled, and what follows from them: entries, means, standard deviations, integrals.
 //!
-//! Source: `TH1::GetStats`, `TH1::GetMean`, `TH1::GetStdDev`, `TH1::GetEffectiveEntries`, `TH1::Integral`.
+//! Source: `TH1::GetStats`, `TProfile::GetStats`, `TH1::GetMean`, `TH1::GetStdDev`, `TH1::GetEffectiveEntries`,
+//! `TH1::Integral`.
 
 use std::ops::RangeInclusive;
 
@@ -80,7 +81,20 @@ impl Histogram {
     fn sums_or_bins(&self) -> [f64; 13] {
         let ranged = self.axes().iter().any(Axis::has_range);
         let set = self.sums[0] == 0.0 && (self.profile || self.entries > 0.0);
-        if ranged || set { self.statistics_of_bins() } else { self.sums }
+        if ranged || set { self.statistics_of_bins() } else { self.with_value_sums() }
+    }
+
+    /// The stored sums. Profiles of one axis that ROOT 3 wrote have none over their values: those of the bins count.
+    fn with_value_sums(&self) -> [f64; 13] {
+        let mut sums = self.sums;
+        let (value, squares) = VALUE_SUMS[0];
+        if self.profile && self.dimension == 1 && sums[value] == 0.0 && sums[squares] == 0.0 {
+            for bin in 1..=self.axes[0].bins {
+                sums[value] += self.cells.get(bin);
+                sums[squares] += self.sumw2.get(bin).copied().unwrap_or(0.0);
+            }
+        }
+        sums
     }
 
     /// Replaces the sums that [`statistics`](Self::statistics) gives. Those that the class does not have are ignored.

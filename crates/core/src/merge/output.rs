@@ -10,6 +10,7 @@ use super::input::{Input, Place};
 use super::ntuples::NTuples;
 use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
+use super::sum::only_root_adds;
 use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
@@ -35,6 +36,8 @@ pub(super) struct Running {
     left_out: HashSet<String>,
     /// Those that were widened.
     widened: HashSet<String>,
+    /// Objects of which a notice says that they are not added.
+    kept_apart: HashSet<String>,
     /// Branches that get wider types than the first tree of their path has.
     wider: WiderBranches,
 }
@@ -113,6 +116,7 @@ impl Running {
             listed: HashSet::new(),
             left_out: HashSet::new(),
             widened: HashSet::new(),
+            kept_apart: HashSet::new(),
             wider,
         }
     }
@@ -255,6 +259,15 @@ impl Running {
         };
         self.ntuples.note(&input, added, merged);
         merged.notices.extend(empty);
+        for place in input.objects.iter().filter(|place| only_root_adds(&place.key.class)) {
+            let path = place.path();
+            if self.meanings.contains_key(&path) && self.kept_apart.insert(path.clone()) {
+                let class = &place.key.class;
+                merged
+                    .notices
+                    .push(format!("{path} is kept once for each input: only ROOT adds objects of class {class}"));
+            }
+        }
         for (path, found) in notes {
             for (branch, widening) in found.widened {
                 let branch = format!("{path}/{branch}");

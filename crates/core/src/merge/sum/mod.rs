@@ -50,6 +50,23 @@ pub fn can_add(class: &str) -> bool {
     adder(class).is_some()
 }
 
+/// Whether ROOT adds objects of a class that cannot be added here, so that a merged file has more of them than `hadd`'s.
+pub(super) fn only_root_adds(class: &str) -> bool {
+    const CLASSES: [&str; 10] = [
+        "TEntryList",
+        "TEventList",
+        "TH2Poly",
+        "TProfile2Poly",
+        "TClonesArray",
+        "TPolyLine",
+        "TPolyLine3D",
+        "TPolyMarker",
+        "TPolyMarker3D",
+        "TEntryListArray",
+    ];
+    CLASSES.contains(&class) && !can_add(class)
+}
+
 /// The sum of objects of one name, as far as it was added up. It holds one object, however many are added.
 ///
 /// What ROOT's `Merge` does with one object after the other is done here: bins, squared weights, statistics and entries

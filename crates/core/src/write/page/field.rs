@@ -283,7 +283,21 @@ impl Schema {
             }
             nodes.push(node);
         }
+        schema.check_names()?;
         Ok((schema, nodes))
+    }
+
+    /// No reader takes two members of one name in a record: those of a class whose bases share a name, for instance.
+    fn check_names(&self) -> Result<()> {
+        let mut names = std::collections::HashSet::with_capacity(self.descriptors.fields.len());
+        for (id, field) in self.descriptors.fields.iter().enumerate() {
+            if field.parent != id && !names.insert((field.parent, &*field.name)) {
+                let parent = self.descriptors.fields.get(field.parent).map_or("", |parent| &*parent.name);
+                let words = format!("there are two members {:?}: rename one, or leave it out", field.name);
+                return Err(Error::new(crate::ErrorKind::Exists, words).in_object(parent));
+            }
+        }
+        Ok(())
     }
 
     /// Adds a top-level field with the number of items of the lists of another.
