@@ -326,20 +326,75 @@ def test_skims_keep_dates_and_make_none(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize(
     ("values", "kind", "words"),
     [
-        ([1.5, 1e300], "float32", "1e.300 is too large"),
-        ([0, 5], "bool", "5 is neither 0 nor 1"),
-        ([0.5], "bool", "0.5 is neither 0 nor 1"),
+        ([1.5, 1e300], "float32", "1e.300 becomes inf"),
+        ([0, 5], "bool", "5 becomes True"),
+        ([0.5], "bool", "0.5 becomes True"),
+        ([100_000], "float16", "100000 becomes inf"),
+        ([2**53 + 1], "float64", ".*"),
+        (["1", "1e300"], "float32", "1e.300 becomes inf"),
+        ([2.555], pa.decimal128(10, 1), "2.555 becomes 2.6"),
+        ([decimal.Decimal(10) ** 45], "float32", "10* becomes inf"),
+        ([datetime.datetime(2024, 2, 29, 1, 2)], "time64[us]", "the date would be lost"),
         ([datetime.datetime(2024, 2, 29, 1, 2)], "date32", "2024-02-29 01:02:00.* has a time of day"),
     ],
 )
 def test_types_that_would_change_values_are_refused(
-    tmp_path: Path, values: list[Any], kind: str, words: str, nested: bool
+    tmp_path: Path, values: list[Any], kind: Any, words: str, nested: bool
 ) -> None:
     column = [[{"a": value} for value in values]] if nested else values
     pq.write_table(pa.table({"x": column}), tmp_path / "in.parquet")
     with pytest.raises(errors.MismatchError, match=f"'x' .* does not hold: {words}: types="):
         sapwood.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", types={"x": kind})
     assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "words"),
+    [
+        (pa.array([[2], [0]]), pa.large_list(pa.bool_()), "2 becomes True"),
+        (pa.array([[1e300]], pa.large_list(pa.float64())), pa.list_(pa.float32()), "1e.300 becomes inf"),
+        (pa.array([[2, 1]], pa.list_(pa.int64(), 2)), pa.list_(pa.bool_(), 2), "2 becomes True"),
+        (pa.array([1e300]).dictionary_encode(), pa.float32(), "1e.300 becomes inf"),
+        (pa.array([{"a": 1, "b": 2}]), pa.struct([("a", pa.int64())]), "records have the members"),
+        (pa.array([{"a": 1}]), pa.struct([("p", pa.int64())]), "records have the members"),
+        (pa.array([{"a": 1, "b": 2}]), pa.struct([("b", pa.bool_()), ("a", pa.int64())]), "2 becomes True"),
+        (
+            pa.array([[("k", 1e300)]], pa.map_(pa.string(), pa.float64())),
+            pa.map_(pa.string(), pa.float32()),
+            "1e.300 becomes inf",
+        ),
+    ],
+)
+def test_types_of_nested_columns_keep_their_values(
+    tmp_path: Path, column: Any, kind: Any, words: str
+) -> None:
+    pq.write_table(pa.table({"x": column}), tmp_path / "in.parquet")
+    with pytest.raises(errors.MismatchError, match=f"'x' .* does not hold: {words}"):
+        sapwood.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", types={"x": kind})
+
+
+def test_members_of_records_are_found_by_name(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": pa.array([{"f": 5.0, "b": 1}])}), tmp_path / "in.parquet")
+    kind = pa.struct([("b", pa.bool_()), ("f", pa.float32())])
+    sapwood.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", types={"x": kind})
+    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == [{"b": True, "f": 5.0}]
+
+
+def test_files_of_narrower_floats_do_not_change_later_ones(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": pa.array([1.0], pa.float16())}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"x": [100_000]}), tmp_path / "2.parquet")
+    files = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    with pytest.raises(errors.MismatchError, match="does not hold: 100000 becomes inf"):
+        sapwood.convert(files, tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("values", [[1, None, 3, None], [None, None], [None, 0.5], [1, 2]])
+def test_csv_of_one_column_keeps_rows_without_a_value(tmp_path: Path, values: list[Any]) -> None:
+    kind = pa.float64() if 0.5 in values else pa.int64()
+    pq.write_table(pa.table({"x": pa.array(values, kind)}), tmp_path / "in.parquet")
+    sapwood.convert(tmp_path / "in.parquet", tmp_path / "x.csv")
+    sapwood.convert(tmp_path / "x.csv", tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == values
 
 
 def test_types_that_hold_all_values_are_taken(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sapwood._convert import octets
+from sapwood._convert import kept, octets
 from sapwood._read.libraries import need
 from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
@@ -147,7 +147,7 @@ def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Itera
                 column = batch.column(field.name)
                 try:
                     columns.append(cast(column, field.type))
-                    _check_kept(column, columns[-1])
+                    kept.check(column, columns[-1])
                 except (pa.ArrowException, ValueError, TypeError) as error:
                     words = (
                         f"{path} has values of {field.name!r} ({column.type}) that {field.type} does not hold"
@@ -157,34 +157,6 @@ def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Itera
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return schema, batches()
-
-
-def _check_kept(before: Any, after: Any) -> None:
-    """Raises ``ValueError`` for values that Arrow changes without an error."""
-    pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
-    types = arrow().types
-    if types.is_nested(before.type) and before.type.id != after.type.id:
-        return
-    if types.is_struct(before.type):
-        for one, other in zip(before.flatten(), after.flatten()):
-            _check_kept(one, other)
-    elif types.is_nested(before.type) and hasattr(before, "flatten"):
-        _check_kept(before.flatten(), after.flatten())
-    elif types.is_floating(after.type) and types.is_floating(before.type):
-        if after.type.bit_width < before.type.bit_width:
-            is_infinite = pc.is_inf(after.cast(before.type))
-            _refuse_any(before, pc.and_(is_infinite, pc.is_finite(before)), "is too large")
-    elif types.is_boolean(after.type) and (types.is_integer(before.type) or types.is_floating(before.type)):
-        _refuse_any(before, pc.not_equal(after.cast(before.type), before), "is neither 0 nor 1")
-    elif types.is_date(after.type) and types.is_timestamp(before.type):
-        days = pc.floor_temporal(before, unit="day")
-        _refuse_any(before, pc.not_equal(days, before), "has a time of day")
-
-
-def _refuse_any(values: Any, is_lost: Any, words: str) -> None:
-    lost = values.filter(is_lost)
-    if len(lost):
-        raise ValueError(f"{lost[0]} {words}")
 
 
 def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from sapwood._convert import counters, hdf5, kinds, numpy_files, texts
+from sapwood._convert import counters, hdf5, kept, kinds, numpy_files, texts
 from sapwood._file import sizes
 from sapwood._notices import warn
 from sapwood._read.libraries import need
@@ -374,18 +372,6 @@ def _fits(kind: Any, wanted: Any) -> bool:
     return any(any(is_(kind) for is_ in same) and any(is_(wanted) for is_ in same) for same in families)
 
 
-def _same_numbers(column: Any, changed: Any) -> bool:
-    """Whether numbers are as they were: Arrow rounds those of too many digits, and says nothing."""
-    types = arrow().types
-    while types.is_list(column.type) or types.is_large_list(column.type):
-        column, changed = column.flatten(), changed.flatten()
-    if not types.is_floating(column.type):
-        return True
-    before = column.to_numpy(zero_copy_only=False)
-    after = changed.cast(column.type).to_numpy(zero_copy_only=False)
-    return bool(np.array_equal(before, after, equal_nan=True))
-
-
 def _like(batch: Any, schema: Any, path: str, first: str) -> Any:
     """A batch in the columns of a schema, whose types fit."""
     if batch.schema.equals(schema):
@@ -395,10 +381,8 @@ def _like(batch: Any, schema: Any, path: str, first: str) -> Any:
         column = batch.column(field.name)
         words = f"{path} has values of {field.name!r} that {field.type}, its type in {first}, does not hold"
         try:
-            changed = column.cast(field.type)
+            columns.append(column.cast(field.type))
+            kept.check(column, columns[-1], rounds=False)
         except (ValueError, TypeError) as error:
             raise MismatchError(f"{words}: {error}") from None
-        if not _same_numbers(column, changed):
-            raise MismatchError(words)
-        columns.append(changed)
     return arrow().RecordBatch.from_arrays(columns, schema=schema)

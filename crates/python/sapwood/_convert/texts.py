@@ -29,8 +29,14 @@ def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
         # Not a number is one, and not missing.
         nulls = ["", "NULL", "null", "NA", "N/A", "#N/A"]
         convert = csv.ConvertOptions(null_values=nulls, column_types=dict(column_types))
+        reading = csv.ReadOptions(block_size=block)
+        found = csv.open_csv(_bytes_of(path), read_options=reading, convert_options=convert)
+        if len(found.schema) > 1:
+            return found
+        # The only value of a row may be missing: its line is empty then.
+        parsing = csv.ParseOptions(ignore_empty_lines=False)
         return csv.open_csv(
-            _bytes_of(path), read_options=csv.ReadOptions(block_size=block), convert_options=convert
+            _bytes_of(path), read_options=reading, parse_options=parsing, convert_options=convert
         )
 
     with _Errors(path, pa):
