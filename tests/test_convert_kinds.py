@@ -296,7 +296,7 @@ def test_files_with_dates_of_other_units_are_not_joined_as_numbers(tmp_path: Pat
     )
     out = tmp_path / "out.root"
     for inputs in ([first, other], [first, plain], [plain, first]):
-        with pytest.raises(sapwood.errors.MismatchError, match="dates or times"):
+        with pytest.raises(sapwood.errors.MismatchError, match='"t" has values of type'):
             sapwood.merge(out, inputs)
         with pytest.raises(sapwood.errors.MismatchError, match="'t' has values of type"):
             sapwood.skim([f"{path}:E" for path in inputs], out)
@@ -320,6 +320,73 @@ def test_skims_keep_dates_and_make_none(tmp_path: Path, format: str) -> None:
     back = pq.read_table(tmp_path / "back.parquet")
     assert back["t"].to_pylist() == [7, 14]
     assert back["when"].type == pa.timestamp("ms") and back["when"].cast("int64").to_pylist() == [5, 2000]
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_files_with_the_same_dates_are_merged(tmp_path: Path, format: str) -> None:
+    def made(name: str, units: dict[str, str], rows: int = 2) -> Path:
+        columns = {name: pa.array([5, 7][:rows], pa.timestamp(unit)) for name, unit in units.items()}
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+        sapwood.convert(tmp_path / f"{name}.parquet", f"{tmp_path}/{name}.root:E", format=format)
+        return tmp_path / f"{name}.root"
+
+    first = made("a", {"t": "ms", "u": "us"})
+    other_order = made("b", {"u": "us", "t": "ms"})
+    fewer = tmp_path / "empty.root"
+    with sapwood.recreate(fewer) as file:
+        make = file.mktree if format == "ttree" else file.mkrntuple
+        make("E", {"t": "int64", "u": "int64"})
+    sapwood.merge(tmp_path / "out.root", [first, other_order, fewer])
+    sapwood.convert(f"{tmp_path}/out.root:E", tmp_path / "back.parquet")
+    back = pq.read_table(tmp_path / "back.parquet")
+    assert [back[name].type for name in ("t", "u")] == [pa.timestamp("ms"), pa.timestamp("us")]
+    assert back["t"].cast("int64").to_pylist() == back["u"].cast("int64").to_pylist() == [5, 7, 5, 7]
+
+    more = made("c", {"t": "ms", "u": "us", "late": "s"})
+    if format == "ttree":
+        sapwood.merge(tmp_path / "left.root", [first, more])
+        assert sapwood.open(tmp_path / "left.root")["E"].keys() == ["t", "u"]
+    else:
+        with pytest.raises(errors.MismatchError, match='"late" is a date, .* put this input first'):
+            sapwood.merge(tmp_path / "left.root", [first, more])
+
+
+@pytest.mark.parametrize("column", ["t", "E.t", "(t)", "alias"])
+def test_skims_join_no_dates_of_other_units(tmp_path: Path, column: str) -> None:
+    for unit in ("ms", "us"):
+        pq.write_table(pa.table({"t": pa.array([5, 2000], pa.timestamp(unit))}), tmp_path / "t.parquet")
+        sapwood.convert(tmp_path / "t.parquet", f"{tmp_path}/{unit}.root:E", overwrite=True)
+    files = [f"{tmp_path}/ms.root:E", f"{tmp_path}/us.root:E"]
+    words = "'q' has values of type .*us.* here, and of .*ms.* in the files before"
+    with pytest.raises(errors.MismatchError, match=words):
+        sapwood.skim(files, tmp_path / "out.root", {"q": column}, aliases={"alias": "t"})
+    assert sapwood.skim(files[:1], tmp_path / "out.root", {"q": column}, aliases={"alias": "t"}) == 2
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+@pytest.mark.parametrize("source", ["ttree", "rntuple"])
+def test_skims_of_records_keep_dates(tmp_path: Path, source: str, format: str) -> None:
+    of_dates = pa.struct([("d", pa.timestamp("ms")), ("k", pa.int32())])
+    rows = [[{"d": 5, "k": 1}, {"d": 7, "k": 2}], []]
+    records = [{"d": 9, "k": 3}, {"d": 11, "k": 4}]
+    table = pa.table({"r": pa.array(rows, pa.list_(of_dates)), "s": pa.array(records, of_dates)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    sapwood.convert(tmp_path / "in.parquet", f"{tmp_path}/in.root:E", format=source)
+    sapwood.skim(f"{tmp_path}/in.root:E", tmp_path / "out.root", format=format)
+    sapwood.convert(f"{tmp_path}/out.root:E", tmp_path / "out.parquet")
+    sapwood.convert(f"{tmp_path}/in.root:E", tmp_path / "same.parquet")
+    found, whole = (pq.read_table(tmp_path / name) for name in ("out.parquet", "same.parquet"))
+
+    def dates_of(table: Any) -> list[Any]:
+        found = []
+        for column in table.columns:
+            is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+            kind = column.type.value_type if is_list else column.type
+            fields = kind if pa.types.is_struct(kind) else [pa.field("", kind)]
+            found += [field.type for field in fields if pa.types.is_timestamp(field.type)]
+        return found
+
+    assert dates_of(found) == dates_of(whole) == [pa.timestamp("ms")] * 2
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -219,7 +219,7 @@ HEADERS = {
         ["Origin", "Child", "Row", "Items", "std::set<Child>", "std::map<Row,int>", "std::set<Items>", "Obj"],
         "#include <map>\n#include <set>\n"
         "struct Origin { int id = 0; };"
-        "struct Child : public Origin { bool operator<(const Child &o) const { return id < o.id; } };"
+        "struct Child : public Origin { int other = 0; bool operator<(const Child &o) const { return id < o.id; } };"
         "struct Row { int cells[2][2] = {};"
         " bool operator<(const Row &o) const { return cells[1][1] < o.cells[1][1]; } };"
         "struct Items { std::vector<int> all; bool operator<(const Items &o) const { return all < o.all; } };"

@@ -15,7 +15,13 @@ use crate::targets::Target;
 pub(crate) fn table(file: &File, name: Option<&str>) -> Outcome<Table> {
     Ok(match name {
         Some(name) => file.table(name)?,
-        None => file.only_table()?,
+        None => file.only_table().map_err(|error| match error.kind() {
+            ErrorKind::Mismatch => {
+                let words = format!("{}: name one, as FILE:TREE", error.message());
+                error.in_words(words)
+            }
+            _ => error,
+        })?,
     })
 }
 

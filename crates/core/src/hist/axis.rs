@@ -461,15 +461,18 @@ impl Axis {
         let mut axis = self.clone();
         let finite: Vec<f64> = axis.edges.iter().copied().filter(|edge| edge.is_finite()).collect();
         let width = |low: usize| finite.get(low..low + 2).map_or(1.0, |pair| pair[1] - pair[0]);
-        let first = finite.first().copied().unwrap_or(0.0);
-        let last = finite.last().copied().unwrap_or(0.0);
-        if let Some(edge) = axis.edges.first_mut().filter(|edge| edge.is_infinite()) {
-            *edge = first - width(0);
-            axis.min = *edge;
+        let (low_width, high_width) = (width(0), width(finite.len().saturating_sub(2)));
+        // Files have axes on which several edges are at infinity, which ROOT complains about and writes.
+        let mut next = finite.first().copied().unwrap_or(0.0);
+        let below = axis.edges.iter().take_while(|edge| **edge == f64::NEG_INFINITY).count();
+        for edge in axis.edges[..below].iter_mut().rev() {
+            next -= low_width;
+            (*edge, axis.min) = (next, next);
         }
-        if let Some(edge) = axis.edges.last_mut().filter(|edge| edge.is_infinite()) {
-            *edge = last + width(finite.len().saturating_sub(2));
-            axis.max = *edge;
+        let mut next = finite.last().copied().unwrap_or(0.0);
+        for edge in axis.edges.iter_mut().filter(|edge| **edge == f64::INFINITY) {
+            next += high_width;
+            (*edge, axis.max) = (next, next);
         }
         axis
     }

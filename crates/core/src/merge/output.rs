@@ -36,7 +36,7 @@ pub(super) struct Running {
     left_out: HashSet<String>,
     /// Those that were widened.
     widened: HashSet<String>,
-    /// Objects of which a notice says that they are not added.
+    /// Paths of objects for which there is a notice that they are not added.
     kept_apart: HashSet<String>,
     /// Branches that get wider types than the first tree of their path has.
     wider: WiderBranches,

@@ -107,14 +107,15 @@ fn comparisons(member: &Member) -> [String; 2] {
         let other = format!("static_cast<const {base}&>(other)");
         return [format!("{own} < {other}"), format!("{other} < {own}")];
     }
+    // A member may be called `other` itself.
     if member.element.extents.is_empty() {
-        return [format!("{name} < other.{name}"), format!("other.{name} < {name}")];
+        return [format!("this->{name} < other.{name}"), format!("other.{name} < this->{name}")];
     }
     let first = "[0]".repeat(member.element.extents.len());
     let len: u64 = member.element.extents.iter().map(|extent| u64::from(*extent)).product();
     let range = |of: &str| format!("&{of}{name}{first}, &{of}{name}{first} + {len}");
     let less = |one: &str, two: &str| format!("std::lexicographical_compare({}, {})", range(one), range(two));
-    [less("", "other."), less("other.", "")]
+    [less("this->", "other."), less("other.", "this->")]
 }
 
 /// Whether the standard library, or ROOT, has a hash of a type.

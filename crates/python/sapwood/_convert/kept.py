@@ -108,7 +108,7 @@ def _check_numbers(before: Any, after: Any, rounds: bool) -> None:
         is_finite = pc.is_finite(before) if types.is_floating(before.type) else pc.is_valid(before)
         is_lost = pc.and_(pc.is_inf(after), is_finite)
     else:
-        # Of a whole number as a float, and of all others: the way back leads to the same value.
+        # The way back must lead to the same value.
         try:
             back = after.cast(before.type, safe=False)
         except pa.ArrowInvalid:  # decimals of too many digits

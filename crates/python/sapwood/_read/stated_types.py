@@ -32,26 +32,34 @@ def title_of(types: Mapping[str, str]) -> str:
     return TITLE + json.dumps(dict(types), ensure_ascii=False) if types else ""
 
 
-def of_columns(title: str, columns: Mapping[str, str]) -> dict[str, str]:
-    """The types of some columns: new names, and the branches that they are.
+def of_columns(title: str, columns: Mapping[str, str], separator: str = ".") -> dict[str, str]:
+    """The types of some columns: new names, and the branches that they are. The separator is between the names of a
+    record and its members in the result.
 
     >>> of_columns('Types of columns: {"day": "date32[day]", "at": "time32[s]"}', {"when": "day"})
     {'when': 'date32[day]'}
     """
+    taken: dict[str, list[str]] = {}
+    for new, old in columns.items():
+        taken.setdefault(old, []).append(new)
     found = {}
     for path, kind in stated(title).items():
-        for new, old in columns.items():
-            if path == old or path.startswith(f"{old}."):
-                found[new + path.removeprefix(old)] = kind
+        # A name may have dots itself.
+        ends = [*(place for place, letter in enumerate(path) if letter == "."), len(path)]
+        for end in ends:
+            below = path[end:].replace(".", separator)
+            found.update({new + below: kind for new in taken.get(path[:end], ())})
     return found
 
 
-def kept(title: str, columns: Mapping[str, str]) -> str:
-    """The title of a tree with some columns of another one: new names, and the branches that they are.
+def kept(title: str, columns: Mapping[str, str], separator: str = ".") -> str:
+    """The title of a tree with some columns of another one, see :func:`of_columns`.
 
     >>> kept('Types of columns: {"day": "date32[day]", "at": "time32[s]"}', {"when": "day"})
     'Types of columns: {"when": "date32[day]"}'
     >>> kept("Events", {})
     'Events'
     """
-    return title_of(of_columns(title, columns)) if title.startswith(TITLE) else title
+    if not title.startswith(TITLE):
+        return title
+    return title_of(of_columns(title, columns, separator))

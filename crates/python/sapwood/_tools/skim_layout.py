@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood._tree.branch import Branch
+from sapwood._tree.ntuple import Field
 from sapwood._write import branch_schema, branch_types
 from sapwood.errors import MismatchError, UnsupportedError
 
@@ -48,8 +49,11 @@ class Layout:
         found = {}
         branches = {**self._branches, **self._counting}
         for name, branch in branches.items():
-            # Fields of RNTuples have descriptions.
             if not isinstance(branch, Branch) or not _takes_title(branch):
+                continue
+            if isinstance(branch, Field):
+                # Without a description the new branch has the title that branches have by default.
+                found.update({name: branch.title} if branch.title else {})
                 continue
             leaves = [leaf[0] for leaf in branch._row["leaves"]]
             default_titles = {branch.name, *(leaf[2] for leaf in branch._row["leaves"])}
@@ -131,7 +135,8 @@ def _takes_title(branch: Branch) -> bool:
     of which each member becomes a branch."""
     kind = branch.interpretation.kind
     if kind[0] == "record":
-        return _leaves(kind) is not None
+        # Records of RNTuples become a branch for each member.
+        return not isinstance(branch, Field) and _leaves(kind) is not None
     while kind[0] in ("list", "fixed"):
         kind = kind[-1]
     return kind[0] in ("number", "text") and branch.typename != "std::string"

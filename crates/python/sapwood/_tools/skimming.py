@@ -17,9 +17,10 @@ from sapwood._read.multi_file import concatenate, iterate
 from sapwood._remote import network, paths
 from sapwood._tools.skim_layout import Layout
 from sapwood._tree.branch import Branch
+from sapwood._tree.ntuple import NTuple
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
-from sapwood.errors import MismatchError, NotFoundError
+from sapwood.errors import MismatchError, NotFoundError, SapwoodError
 
 #: Options that choose among all branches.
 _FILTERS = ("filter_name", "filter_typename", "filter_branch")
@@ -106,7 +107,11 @@ def skim(
                 said = ", ".join(f"{name}={reprlib.repr(filter)}" for name, filter in filters.items())
                 raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
             name = tree or source.name
-            title = stated_types.kept(source.tree.title, _branches_of(source, texts))
+            # Members of records become branches of their own.
+            splits = isinstance(source.tree, NTuple) and format == "ttree"
+            title = stated_types.kept(
+                source.tree.title, _branches_of(source, texts), "_" if splits else "."
+            )
             if format == "rntuple":
                 return file.mkrntuple(name, values, title, compression=compression)
             blocks = "off" if random_access is None else random_access
@@ -126,7 +131,7 @@ def skim(
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             texts = _texts(report.source, step, named)
             values = {name: step[text] for name, text in texts.items()}
-            types = _types(report.source, texts)
+            types = _types(report.source, texts, about["aliases"])
             first_types = types if first_types is None else first_types
             if types != first_types:
                 _refuse_other_types(report.source, first_types, types)
@@ -159,17 +164,37 @@ def _branches_of(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if source._find(text) is not None}
 
 
-def _types(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
-    """The types of dates and bytes among the columns. Most trees have none, and need no look at each column."""
+def _types(source: Any, texts: Mapping[str, str], aliases: Mapping[str, str]) -> dict[str, str]:
+    """The types of dates and bytes among the columns, and those of the branches that others are computed of. Most trees
+    have none, and need no look at each column."""
     title = source.tree.title
-    return stated_types.of_columns(title, _branches_of(source, texts)) if stated_types.stated(title) else {}
+    if not stated_types.stated(title):
+        return {}
+    found = stated_types.of_columns(title, _branches_of(source, texts))
+    for name, text in texts.items():
+        if source._find(text) is None:
+            used = {path: path for path in _used(source, text, aliases)}
+            kinds = stated_types.of_columns(title, used)
+            if kinds:
+                found[name] = ", ".join(f"{kind} ({path})" for path, kind in sorted(kinds.items()))
+    return found
+
+
+def _used(source: Any, text: str, aliases: Mapping[str, str]) -> list[str]:
+    """The paths of the branches that an expression needs, those of friends left out."""
+    try:
+        ids = reading.Plan(source, [text], aliases=aliases).query([text], None).needed
+    except SapwoodError:  # it needs friends that are given to the skim
+        return []
+    core = source.tree._core
+    return [core.branch(id)["path"].replace("/", ".") for id in ids]
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
     """Raises for whole numbers that are dates, or bytes, in one file, and others in the next."""
     name = next(name for name in {**first, **types} if first.get(name) != types.get(name))
     raise MismatchError(
-        f"{name!r} has values of type {types.get(name, 'number')} here, and of {first.get(name, 'number')} in the files "
+        f"{name!r} has values of type {types.get(name, 'numbers')} here, and of {first.get(name, 'numbers')} in the files "
         f"before: convert them to one type first (file {source.tree.file_path})"
     )
 

@@ -50,7 +50,7 @@ pub fn can_add(class: &str) -> bool {
     adder(class).is_some()
 }
 
-/// Whether ROOT adds objects of a class that cannot be added here, so that a merged file has more of them than `hadd`'s.
+/// Whether ROOT adds objects of a class that is not added here: a merged file has more of them than one of `hadd`.
 pub(super) fn only_root_adds(class: &str) -> bool {
     const CLASSES: [&str; 10] = [
         "TEntryList",

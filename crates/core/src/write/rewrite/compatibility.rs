@@ -10,26 +10,8 @@ use crate::read::counters;
 use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::model::branch::plain_leaf;
+use crate::write::rewrite::stated_types;
 use crate::write::rewrite::widen::Widening;
-
-/// Begins the title of a tree, or description of an RNTuple, that lists which whole numbers are dates and times, as
-/// `sapwood convert` writes it.
-const STATED_TYPES: &str = "Types of columns: ";
-
-/// Checks that the titles of two trees, or descriptions of RNTuples, list the same dates.
-///
-/// # Errors
-///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) if values of one would be taken for those of the other.
-pub(crate) fn check_stated_types(first: &str, other: &str) -> Result<()> {
-    if first == other || ![first, other].iter().any(|title| title.starts_with(STATED_TYPES)) {
-        return Ok(());
-    }
-    Err(Error::mismatch(
-        "whole numbers are dates or times here and are not in the first input, or have other units there (the titles \
-         list them): convert them to one type first",
-    ))
-}
 
 /// The branches of a tree, as far as they are compared with those of other trees.
 #[derive(Debug)]
@@ -147,7 +129,11 @@ impl TreeSchema {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
     pub(crate) fn match_branches(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
-        check_stated_types(&self.title, &tree.title)?;
+        if tree.entries > 0 {
+            let ours = self.branches.iter().map(|branch| &*branch.path);
+            let theirs = tree.branches().iter().map(|branch| &*branch.path);
+            stated_types::check((&self.title, ours), (&tree.title, theirs))?;
+        }
         let mut found = vec![(0, None); self.branches.len()];
         self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
         Ok(found)

@@ -19,10 +19,10 @@ use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::options::MAX_KEY_BYTES;
 use crate::write::page::state::{CommittedCluster, NTupleState};
-use crate::write::rewrite::compatibility::check_stated_types;
 use crate::write::rewrite::late_fields::late_fields;
 use crate::write::rewrite::ntuple_schema::{ColumnMatches, Unmatched};
 use crate::write::rewrite::pages::MovedPages;
+use crate::write::rewrite::stated_types;
 use crate::write::rewrite::whole_file::Figures;
 use crate::write::writer::FileWriter;
 
@@ -186,12 +186,26 @@ impl GrowingNTuple {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the field that is missing or of another type.
     pub(crate) fn match_columns(&self, other: &NTuple, unmatched: &mut Unmatched) -> Result<ColumnMatches> {
-        check_stated_types(&self.first.description, &other.description).map_err(|error| other.place(error))?;
+        if other.entries > 0 {
+            let ours = self.first.fields().iter().map(|field| &*field.path);
+            let theirs = other.fields().iter().map(|field| &*field.path);
+            stated_types::check((&self.first.description, ours), (&other.description, theirs))
+                .map_err(|error| other.place(error))?;
+        }
         ColumnMatches::find(&self.first, other, unmatched)
     }
 
     /// Adds top-level fields of another RNTuple, of which the entries so far have zeros.
     pub(crate) fn add_fields(&mut self, other: &NTuple, fields: &[FieldId]) -> Result<()> {
+        for field in fields.iter().filter_map(|&id| other.fields().get(id)) {
+            if let Some(path) = stated_types::of_column(&other.description, &field.path) {
+                let words = format!(
+                    "{path:?} is a date, a time or bytes, which the description of the first input does not list: put \
+                     this input first"
+                );
+                return Err(other.place(Error::mismatch(words)));
+            }
+        }
         let late = late_fields(&self.first, other, fields, self.written.entries)?;
         let first = self.first.extended(&late)?;
         self.written.elements.resize(first.schema().columns.len(), 0);

@@ -19,6 +19,7 @@ pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
 pub(crate) mod retype;
+pub(crate) mod stated_types;
 pub(crate) mod stored_layout;
 pub(crate) mod to_ntuple;
 pub(crate) mod to_tree;
