@@ -19,6 +19,8 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 feather = pytest.importorskip("pyarrow.feather")
 
+from sapwood._convert import sources  # noqa: E402
+
 COUNTS = [e % 4 for e in range(100)]
 SHARED = {"Muon_pt": "nMuon", "Muon_q": "nMuon", "Muon_cov": "nMuon", "Jet_pt": "count", "x": "nx"}
 
@@ -139,7 +141,7 @@ def test_columns_of_the_parquet_file_are_chosen(path: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("step", [30, "64 MB"])
-def test_lists_that_no_longer_agree_have_their_own_counters(path: Path, tmp_path: Path, step: Any) -> None:
+def test_a_list_that_no_longer_agrees_has_its_own_counter(path: Path, tmp_path: Path, step: Any) -> None:
     quietly(f"{path}:events", tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
     charges = table["Muon_q"].to_pylist()
@@ -148,10 +150,9 @@ def test_lists_that_no_longer_agree_have_their_own_counters(path: Path, tmp_path
     with pytest.warns(UserWarning) as caught:
         sapwood.convert(tmp_path / "b.parquet", f"{tmp_path}/b.root:events", step_size=step)
     assert [str(one.message) for one in caught] == [
-        "'Muon_pt', 'Muon_q', 'Muon_cov' no longer share the counter 'nMuon', since lists that share one differ in length"
+        "'Muon_q' no longer shares the counter 'nMuon', since lists that share one differ in length"
     ]
-    own = {name: f"n{name}" for name in ("Muon_pt", "Muon_q", "Muon_cov")}
-    assert counted(tmp_path / "b.root", "events") == {**SHARED, **own}
+    assert counted(tmp_path / "b.root", "events") == {**SHARED, "Muon_q": "nMuon_q"}
     tree = sapwood.open(tmp_path / "b.root")["events"]
     assert tree["Muon_q"].array().tolist() == charges
     assert all(tree[name].array().tolist() == rows()[name].tolist() for name in rows() if name != "Muon_q")
@@ -224,22 +225,89 @@ def test_any_name_in_the_metadata_loses_no_value(tmp_path: Path, name: bytes) ->
     assert {one: tree[one].array().tolist() for one in values} == values
 
 
-def test_many_counters_that_fail_one_after_another_end(tmp_path: Path) -> None:
+def written(
+    lists: dict[str, Any], shared: dict[str, str], folder: Path
+) -> tuple[dict[str, str], list[str], int]:
+    """The counters in a tree of these columns, of which a step has one row; the warnings; and how often the rows
+    were read."""
+    fields = []
+    for name, column in lists.items():
+        kind = pa.list_(pa.int64()) if isinstance(column[0], list) else pa.int64()
+        metadata = {"sapwood:counter": shared[name]} if name in shared else None
+        fields.append(pa.field(name, kind, metadata=metadata))
+    feather.write_feather(pa.table(lists, schema=pa.schema(fields)), folder / "a.feather", chunksize=1)
+    opened: list[Any] = []
+    with warnings.catch_warnings(record=True) as caught, pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("always")
+        read = sources.open_rows
+        patch.setattr(sources, "open_rows", lambda *of: opened.append(of) or read(*of))
+        sapwood.convert(folder / "a.feather", f"{folder}/a.root:t", overwrite=True)
+    tree = sapwood.open(folder / "a.root")["t"]
+    assert {name: tree[name].array().tolist() for name in lists} == lists
+    return counted(folder / "a.root", "t"), [str(one.message) for one in caught], len(opened)
+
+
+def test_groups_that_disagree_in_different_steps_are_found_in_one_more_attempt(tmp_path: Path) -> None:
     groups, rows = range(8), 10
     lists = {
-        f"g{k}_{part}": [[1.5] * (2 if row == k and part == "b" else 1) for row in range(rows)]
+        f"g{k}_{part}": [[1] * (2 if row == k and part == "b" and k % 4 else 1) for row in range(rows)]
         for k in groups
         for part in "ab"
     }
-    fields = [
-        pa.field(name, pa.list_(pa.float64()), metadata={"sapwood:counter": f"n{name[:2]}"}) for name in lists
+    shared = {name: f"n{name[:2]}" for name in lists}
+    found, messages, reads = written(lists, shared, tmp_path)
+    assert found == {name: shared[name] if int(name[1]) % 4 == 0 else f"n{name}" for name in lists}
+    (message,), parts = messages, ["'g1_a', 'g1_b' no longer share the counter 'ng1'; 'g2_a', 'g2_b' no"]
+    assert all(part in message for part in [*parts, "'ng7', since lists that share one differ in length"])
+    assert reads == 2 and "g4" not in message
+
+
+def test_lists_that_agree_go_on_sharing(tmp_path: Path) -> None:
+    lists = {"a": [1, 2, 0], "b": [1, 2, 3], "c": [1, 2, 0], "d": [1, 0, 3], "e": [1, 2, 0]}
+    columns = {name: [[5] * n for n in lengths] for name, lengths in lists.items()}
+    found, messages, reads = written(columns, dict.fromkeys(lists, "nx"), tmp_path)
+    assert found == {"a": "nx", "b": "nb", "c": "nx", "d": "nd", "e": "nx"} and reads == 2
+    assert messages == [
+        "'b', 'd' no longer share the counter 'nx', since lists that share one differ in length"
     ]
-    feather.write_feather(pa.table(lists, schema=pa.schema(fields)), tmp_path / "a.feather", chunksize=1)
-    with pytest.warns(UserWarning, match="no longer share the counter"):
-        sapwood.convert(tmp_path / "a.feather", f"{tmp_path}/a.root:t")
-    assert counted(tmp_path / "a.root", "t") == {name: f"n{name}" for name in lists}
-    tree = sapwood.open(tmp_path / "a.root")["t"]
-    assert {name: tree[name].array().tolist() for name in lists} == lists
+    # The column decides which of them has it.
+    columns = {"nx": [1, 2, 3], **columns}
+    found, messages, reads = written(columns, dict.fromkeys(lists, "nx"), tmp_path)
+    assert found == {"a": "na", "b": "nx", "c": "nc", "d": "nd", "e": "ne"} and reads == 2
+    columns["nx"] = [1, 2, 9]
+    found, messages, reads = written(columns, dict.fromkeys(lists, "nx"), tmp_path)
+    assert found == {"a": "x_n", "b": "nb", "c": "x_n", "d": "nd", "e": "x_n"} and reads == 2
+    assert len(messages) == 1 and "branch 'x_n' counts the items of 'a', 'c', 'e', since" in messages[0]
+
+
+def test_a_name_that_a_list_gets_later_is_looked_at_from_the_first_row(tmp_path: Path) -> None:
+    # "b" loses "nx" in the last row, and "nb" was something else only in the first one.
+    columns = {"a": [[1], [1], [1]], "b": [[1], [1], []], "nb": [7, 1, 0]}
+    found, messages, reads = written(columns, {"a": "nx", "b": "nx"}, tmp_path)
+    assert found == {"a": "na", "b": "b_n"} and len(messages) == 1 and reads == 2
+    # The counter that "b" gets is that of other lists, of other lengths.
+    columns = {"a": [[1], [1]], "c": [[1], [1]], "b": [[1], []], "d": [[1], [1]], "e": [[], [1]]}
+    found, messages, reads = written(columns, dict.fromkeys("acb", "nx") | {"d": "nb", "e": "ne"}, tmp_path)
+    assert found == {"a": "nx", "c": "nx", "b": "nb", "d": "nd", "e": "ne"} and reads == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_disagreement_is_known_after_one_attempt(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, names = 6, [f"l{k}" for k in range(7)]
+    lengths = {name: rng.integers(0, 3, rows) * rng.integers(0, 2) + 1 for name in names[:3]}
+    for name in names[3:]:  # as another one, mostly in all rows
+        lengths[name] = lengths[str(rng.choice(names[:3]))].copy()
+        lengths[name][rng.integers(rows)] += rng.integers(0, 2)
+    columns: dict[str, Any] = {name: [[3] * n for n in of] for name, of in lengths.items()}
+    for name in rng.choice(["nl0", "nl3", "nl5", "ng"], 2, replace=False):
+        columns[str(name)] = lengths[str(rng.choice(names))].tolist()
+    counters = ["ng", "nh", "nl0", "nl3", "nl6"]
+    shared = {name: str(rng.choice(counters)) for name in names if rng.random() < 0.8}
+    found, messages, reads = written(columns, shared, tmp_path)
+    assert reads <= 2 and len(messages) <= 1
+    for name, one in lengths.items():
+        assert all(found[name] != found[other] or (one == lengths[other]).all() for other in names)
 
 
 def test_several_files_share_the_counters_of_the_first(path: Path, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@ that they get in a new tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +52,12 @@ def remembered(schema: Any) -> dict[str, str]:
 
 
 class Counting(NamedTuple):
-    """Facts about counters that earlier attempts to write the rows found."""
+    """Facts about counters that an earlier attempt to write the rows found."""
 
     columns: frozenset[str] = frozenset()
     """Columns with the name of a counter that hold other numbers."""
     apart: frozenset[str] = frozenset()
-    """Counters that lists cannot share, since their lengths differ."""
-    is_final: bool = False
-    """Whether no list shares a counter, and no column is one."""
+    """Lists that do not share the counter that they shared before, since their lengths differ."""
 
 
 class CountersCollideError(MismatchError):
@@ -87,20 +86,45 @@ class Counters:
                     counted[spec.counter.removesuffix("\x1f")] = column, part
         self._places = counted
         self._names = {spec.name for spec in schema.specs}
+        self._remembered = remembered
         self._counting = counting
-        self._lists: dict[str, list[str]] = {}
-        self._former: dict[str, list[str]] = {}
-        for name in counted:
-            shared = remembered.get(name)
-            if shared is not None and (counting.is_final or shared in counting.apart):
-                self._former.setdefault(shared, []).append(name)
-                shared = None
-            self._lists.setdefault(shared or counter_name(name), []).append(name)
+        self._lists = self._grouped(counting.apart)
         self._kept = self._lists.keys() & set(remembered.values())
         self._chosen = self._choose()
         self._by_list = {
             name: self._chosen[wanted] for wanted, lists in self._lists.items() for name in lists
         }
+        own = {counter_name(name) for name in self._shared()}
+        self._watches = bool(own & (self._names | self._lists.keys()))
+        self._alike = Alike(self._classes())
+
+    def _shared(self) -> list[str]:
+        """The lists with a counter that is not their own."""
+        return [
+            name for wanted, lists in self._lists.items() for name in lists if counter_name(name) != wanted
+        ]
+
+    def _grouped(self, apart: Collection[str]) -> dict[str, list[str]]:
+        """The counters, each with the lists that it counts."""
+        groups: dict[str, list[str]] = {}
+        for name in self._places:
+            shared = None if name in apart else self._remembered.get(name)
+            groups.setdefault(shared or counter_name(name), []).append(name)
+        return groups
+
+    def _classes(self) -> list[list[Member]]:
+        """Lists that have the same lengths before any row is compared, and columns that hold them. If a list that may
+        lose its counter could get another one that exists, all of them."""
+        classes: list[list[Member]] = []
+        for wanted, lists in self._lists.items():
+            classes.append([Member(name, False) for name in lists])
+            if wanted in self._names and self._chosen[wanted] == wanted:
+                classes[-1].append(Member(wanted, True))
+        if not self._watches:
+            return classes
+        columns = self._names & {counter_name(name) for name in self._places}
+        others = {Member(name, True) for name in columns}.difference(*classes)
+        return [[member for one in classes for member in one] + sorted(others)]
 
     def _choose(self) -> dict[str, str]:
         """The name that each counter gets."""
@@ -108,7 +132,7 @@ class Counters:
         chosen: dict[str, str] = {}
         for wanted in self._lists:
             name = wanted
-            if wanted in self._names and (self._counting.is_final or wanted in self._counting.columns):
+            if wanted in self._names and wanted in self._counting.columns:
                 name = f"{wanted.removeprefix('n') or wanted}_n"
                 while name in taken:
                     name += "_"
@@ -133,30 +157,67 @@ class Counters:
         return found
 
     def tell(self) -> None:
-        """Warns of counters that are not those that one would expect."""
-        for wanted, lists in self._former.items():
-            if len(lists) > 1:
-                words = f"no longer share the counter {wanted!r}, since lists that share one differ in length"
-                warn(f"{_shown(lists)} {words}", stacklevel=2)
+        """Warns once of all counters that are not those that one would expect."""
+        former: dict[str, list[str]] = {}
+        for name in self._places:
+            if name in self._counting.apart and name in self._remembered:
+                former.setdefault(self._remembered[name], []).append(name)
+        parts = []
+        for wanted, lists in former.items():
+            verb = "no longer shares" if len(lists) == 1 else "no longer share"
+            parts.append(f"{_shown(lists)} {verb} the counter {wanted!r}")
+        words = [f"{'; '.join(parts)}, since lists that share one differ in length"] if parts else []
         for wanted, lists in self._lists.items():
             chosen = self._chosen[wanted]
             if chosen != wanted:
                 other = f"since {wanted!r} is another column"
-                warn(f"branch {chosen!r} counts the items of {_shown(lists)}, {other}", stacklevel=2)
+                words.append(f"branch {chosen!r} counts the items of {_shown(lists)}, {other}")
+        if words:
+            warn("; ".join(words), stacklevel=2)
 
-    def refuted(self, columns: Mapping[str, Any]) -> Counting | None:
-        """Facts that these rows add, against the choice; nothing if they agree with it."""
-        apart, others = set(self._counting.apart), set(self._counting.columns)
-        for wanted, lists in self._lists.items():
-            lengths = [self._lengths(name, columns) for name in lists]
-            if any(not np.array_equal(lengths[0], one) for one in lengths[1:]):
-                apart.add(wanted)
-            if wanted in self._names and self._chosen[wanted] == wanted:
-                numbers = _numbers(columns[wanted]) if wanted in columns else None
-                if numbers is None or not np.array_equal(numbers, lengths[0]):
-                    others.add(wanted)
-        found = Counting(frozenset(others), frozenset(apart))
-        return None if self._counting.is_final or found == self._counting else found
+    def watch(self, columns: Mapping[str, Any]) -> None:
+        """Looks at rows that were written, if they may matter for lists that lose their counter later."""
+        if self._watches:
+            self.compare(columns)
+
+    def compare(self, columns: Mapping[str, Any]) -> None:
+        """Looks at the lengths of lists in these rows."""
+        self._alike.split(lambda member: self._key(member, columns))
+
+    def compared(self) -> set[str]:
+        """The columns whose rows :meth:`compare` looks at."""
+        members = self._alike.members()
+        return {one.name if one.is_column else self._places[one.name][0] for one in members}
+
+    def found(self) -> Counting:
+        """All facts about the rows that were compared. Lists of the same lengths go on sharing a counter."""
+        place = self._alike.places()
+        apart, grows = set(self._counting.apart), True
+        while grows:
+            groups = self._grouped(apart)
+            leaving = {name for of in groups.items() for name in _leaving(*of, place)}
+            grows = bool(leaving)
+            apart |= leaving
+        others = {
+            wanted
+            for wanted, lists in groups.items()
+            if wanted in self._names and place.get(Member(wanted, True)) != place[Member(lists[0], False)]
+        }
+        return Counting(self._counting.columns | others, frozenset(apart))
+
+    def are_refuted(self, columns: Mapping[str, Any]) -> bool:
+        """Whether these rows are against the choice of counters."""
+        self.compare(columns)
+        return self.found() != self._counting
+
+    def _key(self, member: Member, columns: Mapping[str, Any]) -> Any:
+        """Lengths of lists, or numbers of a column, which are equal if and only if the keys are."""
+        if not member.is_column:
+            lengths = self._lengths(member.name, columns)
+        else:
+            lengths = _numbers(columns[member.name]) if member.name in columns else None
+        # What is not a column of whole numbers is like nothing else.
+        return member if lengths is None else lengths.astype("i8").tobytes()
 
     def _lengths(self, name: str, columns: Mapping[str, Any]) -> Any:
         ak = lossless.awkward()
@@ -165,6 +226,60 @@ class Counters:
         for inner in part.split(".") if part else ():
             array = array[inner] if array.fields else array
         return np.asarray(ak.num(array, axis=1))
+
+
+class Member(NamedTuple):
+    """A list, by its lengths, or a column that may count lists, by its numbers."""
+
+    name: str
+    is_column: bool
+
+
+class Alike:
+    """Lists and columns in classes that were equal in all rows so far.
+
+    >>> alike = Alike([[Member(name, False) for name in "abc"]])
+    >>> alike.split(lambda member: member.name == "b")
+    >>> [member.name for member in alike.members()]
+    ['a', 'c']
+    """
+
+    def __init__(self, classes: list[list[Member]]) -> None:
+        self._classes = classes
+
+    def split(self, key: Callable[[Member], Any]) -> None:
+        """Keeps those together that have the same key."""
+        parts: list[list[Member]] = []
+        for one in self._classes:
+            if len(one) == 1:
+                parts.append(one)
+                continue
+            found: dict[Any, list[Member]] = {}
+            for member in one:
+                found.setdefault(key(member), []).append(member)
+            parts += found.values()
+        self._classes = parts
+
+    def members(self) -> list[Member]:
+        """All that are not alone."""
+        return [member for one in self._classes if len(one) > 1 for member in one]
+
+    def places(self) -> dict[Member, int]:
+        """The number of each one's class."""
+        return {member: number for number, one in enumerate(self._classes) for member in one}
+
+
+def _leaving(wanted: str, lists: list[str], place: Mapping[Member, int]) -> list[str]:
+    """The lists that cannot share a counter with the others, and get their own."""
+    classes = Counter(place[Member(name, False)] for name in lists)
+    if len(classes) == 1:
+        return []
+    own = next((name for name in lists if counter_name(name) == wanted), None)
+    stays = place.get(Member(wanted, True)) if own is None else place[Member(own, False)]
+    if stays not in classes:
+        stays, size = classes.most_common(1)[0]
+        stays = stays if size > 1 else None
+    return [name for name in lists if place[Member(name, False)] != stays]
 
 
 def _numbers(column: Any) -> Any:
@@ -179,5 +294,5 @@ def _numbers(column: Any) -> Any:
 
 def _shown(names: list[str]) -> str:
     """Some names, in words."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(map(repr, names[:3])) + more
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return ", ".join(map(repr, names[:20])) + more

@@ -33,7 +33,9 @@ class InRoot(NamedTuple):
     nullable: bool
     """Whether fields of an RNTuple may have missing values."""
     counting: counters.Counting
-    """Facts about counters of lists that earlier attempts found."""
+    """Facts about counters of lists that an earlier attempt found."""
+    is_only_attempt: bool
+    """Whether the rows cannot be read again."""
 
 
 def writer(path: str, format: str, schema: Any, setting: str | None, in_root: InRoot) -> Writer:
@@ -60,37 +62,50 @@ class RootWriter:
         self._kinds, self._title = kinds.numbers(schema, "_" if format == "ttree" else ".")
         self._tree: Any = None
         self._counters: counters.Counters | None = None
+        self._collision: MismatchError | None = None
+        """The first error about rows that do not fit the counters: later rows are only compared, not written."""
 
     def write(self, batch: Any) -> None:
         """Adds rows.
 
         Raises :class:`~sapwood._convert.counters.CountersCollideError` if they do not fit the counters of
-        lists.
+        lists and cannot be read again. If they can, :meth:`close` raises it, when all of them were compared.
         """
-        pa = need("pyarrow", "sapwood.convert()")
-        rows: Any = kinds.with_types(pa.Table.from_batches([batch]), self._kinds)
-        if not self._in_root.nullable:
-            try:
-                rows = {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
-            except UnsupportedError as error:
-                raise self._with_a_way_out(error) from None
-            except MismatchError as error:
-                if "missing values" not in str(error):
-                    raise
-                if self._format == "ttree":
-                    way = "keep them in an RNTuple (format='rntuple', nullable=True; --to rntuple --nullable)"
-                    raise MismatchError(f"{error}; or {way}") from None
-                words = str(error).replace("no branch", "no plain field")
-                raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
+        if self._collision is not None and self._counters is not None:
+            names = self._counters.compared()
+            self._counters.compare(self._columns(batch.select([n for n in batch.schema.names if n in names])))
+            return
+        rows = self._columns(batch)
         try:
             self._add(rows)
         except UnsupportedError as error:
             raise self._with_a_way_out(error) from None
         except MismatchError as error:
-            counting = None if self._counters is None else self._counters.refuted(rows)
-            if counting is None:
+            if self._counters is None or not self._counters.are_refuted(rows):
                 raise
-            raise counters.CountersCollideError(str(error), counting) from error
+            if self._in_root.is_only_attempt:
+                raise counters.CountersCollideError(str(error), self._counters.found()) from error
+            self._collision = error
+
+    def _columns(self, batch: Any) -> Any:
+        """Rows as the tree takes them."""
+        pa = need("pyarrow", "sapwood.convert()")
+        types = {name: kind for name, kind in self._kinds.items() if name in batch.schema.names}
+        rows: Any = kinds.with_types(pa.Table.from_batches([batch]), types)
+        if self._in_root.nullable:
+            return rows
+        try:
+            return {name: tables.as_column(name, rows.column(name)) for name in rows.column_names}
+        except UnsupportedError as error:
+            raise self._with_a_way_out(error) from None
+        except MismatchError as error:
+            if "missing values" not in str(error):
+                raise
+            if self._format == "ttree":
+                way = "keep them in an RNTuple (format='rntuple', nullable=True; --to rntuple --nullable)"
+                raise MismatchError(f"{error}; or {way}") from None
+            words = str(error).replace("no branch", "no plain field")
+            raise MismatchError(f"{words}; or keep them (nullable=True, --nullable)") from None
 
     def _add(self, rows: Any) -> None:
         if self._tree is not None:
@@ -103,16 +118,21 @@ class RootWriter:
             types = self._counters.types(rows)
             counter_name = self._counters.of
             self._tree = self._file.mktree(self._in_root.name, types, self._title, counter_name=counter_name)
-            self._counters.tell()
             self._tree.extend(rows)
+        if self._counters is not None:
+            self._counters.watch(rows)
 
     def close(self) -> None:
         """Completes the file."""
         if self._tree is None:
             pa = need("pyarrow", "sapwood.convert()")
             self.write(pa.RecordBatch.from_pylist([], schema=self._schema))
+        if self._collision is not None and self._counters is not None:
+            raise counters.CountersCollideError(str(self._collision), self._counters.found())
         self._tree.close()
         self._file.close()
+        if self._counters is not None:
+            self._counters.tell()
 
     def abort(self) -> None:
         """Ends without completing it."""

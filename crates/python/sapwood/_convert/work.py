@@ -21,9 +21,6 @@ from sapwood._tree import iteration
 from sapwood._write.staged import staged
 from sapwood.errors import ExistsError, MismatchError, UnsupportedError
 
-#: After this attempt no list shares a counter, and no column is one.
-_MAX_ATTEMPTS = 4
-
 
 class Task(NamedTuple):
     """One file that is written."""
@@ -225,15 +222,12 @@ def convert(
     stop: _core.Stop | None = None,
 ) -> Done:
     """Writes one file under another name, which it loses when it is complete."""
-    counting = counters.Counting()
-    for attempt in itertools.count(1):
-        try:
-            return _convert(task, wanted, nullable, show, stop, counting)
-        except counters.CountersCollideError as error:
-            _check_twice(task, str(error))
-            # Only all rows show which columns count, and which lists have the same lengths.
-            counting = error.counting._replace(is_final=attempt == _MAX_ATTEMPTS)
-    raise AssertionError("the last attempt chooses counters that always fit")
+    try:
+        return _convert(task, wanted, nullable, show, stop, counters.Counting())
+    except counters.CountersCollideError as error:
+        # Only all rows show which columns count, and which lists have the same lengths.
+        _check_twice(task, str(error))
+        return _convert(task, wanted, nullable, show, stop, error.counting)
 
 
 def _check_twice(task: Task, words: str) -> None:
@@ -261,7 +255,7 @@ def _convert(
     if not urls.is_url(task.place):
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
-        in_root = targets.InRoot(task.tree or rows.name, nullable, counting)
+        in_root = targets.InRoot(task.tree or rows.name, nullable, counting, bool(_pipes(task)))
         writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
         batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
         try:
