@@ -497,7 +497,7 @@ def test_arguments_that_do_not_fit(files: dict[str, Path], tmp_path: Path) -> No
     with pytest.raises(errors.MismatchError, match="arrays have different lengths"):
         convert(bad, tmp_path / "z.root")
     np.savez(bad, x=np.array([{}, {}], object))
-    with pytest.raises(errors.MismatchError, match="x is of type object"):
+    with pytest.raises(errors.UnsupportedError, match="'x' holds objects of Python"):
         convert(bad, tmp_path / "z.root")
 
 
@@ -543,7 +543,7 @@ def test_files_that_other_packages_cannot_read_are_named(tmp_path: Path) -> None
     for name in ("n.npy", "n.npz"):
         (tmp_path / name).write_bytes(b"")
     for name, words in (
-        ("o.npy", "the array holds objects of Python, and no numbers or texts"),
+        ("o.npy", "the array 'values' holds objects of Python (object), for which"),
         ("p.parquet", "the file cannot be read as parquet: "),
         ("a.feather", "the file cannot be read as feather: "),
         ("n.npy", "the file cannot be read as npy: "),

@@ -73,6 +73,7 @@ def _column(pa: Any, h5py: Any, name: str, dataset: Any, start: int, stop: int, 
         values = dataset.asstr(errors="surrogateescape")[start:stop]
         return pa.array(values.reshape(-1).tolist() if values.size else [], pa.large_string())
     items = h5py.check_vlen_dtype(kind)
+    numpy_files.check_dtype(kind if items is None else items, name, path, True)
     if items is not None:
         rows = dataset[start:stop]
         offsets = np.cumsum([0, *(len(row) for row in rows)], dtype="int64")
@@ -157,8 +158,11 @@ class Hdf5Writer:
     def _make(self, group: Any, name: str, kind: Any) -> None:
         """An empty dataset for a type, or a group for a record."""
         h5py, pa = _h5py(), need("pyarrow", "sapwood.convert()")
-        if "/" in name or name == ".":
-            raise MismatchError(f"HDF5 has no column of the name {name!r}: it separates groups by slashes")
+        if "/" in name or name in ("", "."):
+            words = (
+                "a name is not empty, and slashes separate groups: rename it, or leave it out (columns, -c)"
+            )
+            raise MismatchError(f"HDF5 has no column of the name {name!r}: {words}")
         if pa.types.is_struct(kind):
             below = group.create_group(name)
             for place in range(kind.num_fields):

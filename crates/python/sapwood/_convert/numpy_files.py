@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood._convert import formats
 from sapwood._read.libraries import need
-from sapwood.errors import MismatchError, place
+from sapwood.errors import MismatchError, UnsupportedError, place
 
 _BLOCK = 1 << 20
 
@@ -24,7 +24,7 @@ def read_npz(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[An
     streams, found = {}, {}
     for name, info in members.items():
         streams[name] = archive.open(info)
-        found[name] = _header(streams[name], f"{path}: {name}")
+        found[name] = _header(streams[name], name, path)
     lengths = {name: shape[0] if shape else None for name, (_, shape) in found.items()}
     if len(set(lengths.values())) != 1 or None in lengths.values():
         raise MismatchError(f"the arrays have different lengths, or none: {lengths}{place(path, None)}")
@@ -48,15 +48,17 @@ def read_npz(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[An
 def read_npy(path: str, rows_in: Callable[[Any], int]) -> tuple[Any, Iterator[Any], int]:
     """The same of a ``.npy`` file: the fields of a structured array are columns, or one of the name
     ``values``."""
+    with open(path, "rb") as file:
+        np.lib.format.read_magic(file)  # NumPy takes any other file for objects of Python
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         if "bject" not in str(error):
             raise
-        raise MismatchError(
-            f"the array holds objects of Python, and no numbers or texts: write it with a type of its own, "
-            f"as in array.astype('f8'){place(path, None)}"
-        ) from None
+        check_dtype(np.dtype(object), "values", path)
+        raise
+    for name, of in (array.dtype.fields or {"values": (array.dtype,)}).items():
+        check_dtype(of[0], name, path)
     if not array.ndim:
         raise MismatchError(f"one value is no column{place(path, None)}")
     schema = _table(_fields(array[:0])).schema
@@ -74,14 +76,48 @@ def _fields(array: Any) -> dict[str, Any]:
     return {name: array[name] for name in array.dtype.names} if array.dtype.names else {"values": array}
 
 
-def _header(stream: Any, what: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def check_dtype(dtype: np.dtype[Any], name: str, path: str, with_records: bool = False) -> None:
+    """Checks that columns of Arrow, and branches, have a type for the values of an array.
+
+    >>> check_dtype(np.dtype("c16"), "z", "a.npz")
+    Traceback (most recent call last):
+    sapwood.errors.UnsupportedError: the array 'z' holds complex numbers (complex128), for which trees and tables have \
+no place: save their parts as two arrays, like z.real and z.imag (file a.npz)
+    """
+    base = dtype.base
+    if base.names and with_records:
+        for field in base.names:
+            check_dtype(base[field], f"{name}.{field}", path, True)
+        return
+    pa = need("pyarrow", "sapwood.convert()")
+    if base.kind == "c":
+        what, way = "complex numbers", f"save their parts as two arrays, like {name}.real and {name}.imag"
+    elif base.names:
+        what, way = "records", "save each field as an array"
+    elif base.hasobject:
+        what, way = "objects of Python", f"save it with another type, as in {name}.astype('f8')"
+    else:
+        try:
+            pa.from_numpy_dtype(base.newbyteorder("="))
+        except (pa.ArrowException, NotImplementedError):
+            other = {"M": "M8[s]", "m": "m8[s]", "V": "V"}.get(base.kind, "f8")
+            view = f"view(('u1', {base.itemsize}))" if other == "V" else f"astype({other!r})"
+            what, way = "values of another type", f"save it with another type, as in {name}.{view}"
+        else:
+            return
+    words = f"the array {name!r} holds {what} ({base}), for which trees and tables have no place: {way}"
+    raise UnsupportedError(f"{words}{place(path, None)}")
+
+
+def _header(stream: Any, name: str, path: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Type and shape of an array; its values follow."""
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, is_fortran, dtype = read(stream)
-    if dtype.hasobject or dtype.names or (is_fortran and len(shape) > 1):
-        words = "is stored by columns" if is_fortran else f"is of type {dtype}"
-        raise MismatchError(f"{what} {words}, and no column of numbers or texts")
+    check_dtype(dtype, name, path)
+    if is_fortran and len(shape) > 1:
+        words = f"the array {name!r} is stored by columns, and rows are read one after another"
+        raise UnsupportedError(f"{words}: save numpy.ascontiguousarray({name}){place(path, None)}")
     return dtype, shape
 
 
