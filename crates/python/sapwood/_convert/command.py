@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import warnings
@@ -11,6 +12,9 @@ from collections.abc import Sequence
 from sapwood._convert import formats
 from sapwood._tools.converting import convert
 from sapwood.errors import MismatchError
+
+#: A type has an equals sign itself if it has a time zone.
+_WITH_ZONE = re.compile(r"(.*)=(timestamp\[\w+, *tz=.*)", re.DOTALL)
 
 
 def convert_parser() -> argparse.ArgumentParser:
@@ -41,7 +45,7 @@ def convert_parser() -> argparse.ArgumentParser:
         "--compression", metavar="CODEC[:LEVEL]", help="of the target, like zstd:5; none for none"
     )
     parser.add_argument("--step-size", default="64 MB", help="rows, or bytes, that are in memory")
-    parser.add_argument("-j", "--jobs", type=int, help="files at a time; all cores by default")
+    parser.add_argument("-j", "--jobs", type=int, help="files at a time; as many as cores by default")
     parser.add_argument(
         "--nullable", action="store_true", help="RNTuples with optional fields, for missing values"
     )
@@ -73,7 +77,7 @@ def convert_command(arguments: Sequence[str]) -> int:
             cut=options.cut,
             filter_name=options.filter_name,
             compression=options.compression,
-            step_size=int(size) if size.isdigit() else size,
+            step_size=int(size) if size.isdecimal() else size,
             jobs=options.jobs,
             nullable=options.nullable,
             types=_types(options.types),
@@ -92,7 +96,17 @@ def convert_command(arguments: Sequence[str]) -> int:
 
 def _types(listed: Sequence[str] | None) -> dict[str, str] | None:
     """Types by columns, of ``COLUMN=TYPE``."""
-    for one in listed or ():
-        if "=" not in one:
+    if listed is None:
+        return None
+    found: dict[str, str] = {}
+    for one in listed:
+        zoned = _WITH_ZONE.fullmatch(one)
+        name, kind = zoned.groups() if zoned else one.rpartition("=")[::2]
+        if not name or not kind:
             raise MismatchError(f"--types {one}: it is a column and its type, like id=uint64")
-    return None if listed is None else {one.rpartition("=")[0]: one.rpartition("=")[2] for one in listed}
+        if name in found:
+            raise MismatchError(
+                f"--types {one}: column {name!r} has the type {found[name]} already: leave one out"
+            )
+        found[name] = kind
+    return found

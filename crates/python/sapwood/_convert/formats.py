@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,6 +50,9 @@ CODECS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "csv": (None, ("none", *PACKED.values())),
     "jsonl": (None, ("none", *PACKED.values())),
 }
+#: The lowest and the highest level of each codec that has some.
+LEVELS = {"zstd": (-131072, 22), "gzip": (0, 9), "brotli": (0, 11), "lz4": (0, 12), "zip": (0, 9)}
+_LEVEL = re.compile(r"-?[0-9]{1,9}")
 
 
 def format_of(path: str, named: str | None) -> str:
@@ -108,13 +112,21 @@ def codec(format: str, setting: str | None) -> tuple[str | None, int | None]:
     Raises :class:`~sapwood.errors.MismatchError` for what the format does not have.
     """
     default, known = CODECS[format]
-    name, _, level = (setting or default or "none").lower().partition(":")
-    if name not in known or (level and not level.lstrip("-").isdigit()):
+    words = default or "none" if setting is None else setting
+    name, colon, level = words.lower().partition(":")
+    if name not in known or (colon and not _LEVEL.fullmatch(level)):
         raise MismatchError(
             f"{format} has no compression {setting!r}: it is one of {', '.join(known)}, "
             "and a level after a colon"
         )
-    return None if name == "none" else name, int(level) if level else None
+    if colon and name not in LEVELS:
+        raise MismatchError(f"{format} has no compression {setting!r}: {name} has no levels")
+    if colon and not LEVELS[name][0] <= int(level) <= LEVELS[name][1]:
+        first, last = LEVELS[name]
+        raise MismatchError(
+            f"{format} has no compression {setting!r}: the levels of {name} go from {first} to {last}"
+        )
+    return None if name == "none" else name, int(level) if colon else None
 
 
 def refuse(format: str, name: str, kind: Any, words: str, others: Iterable[str]) -> UnsupportedError:

@@ -12,7 +12,7 @@ from sapwood._read.libraries import need
 from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
 
-_STAMP = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
+_STAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=(.+)\]")
 
 
 def arrow() -> Any:
@@ -32,11 +32,13 @@ def named(types: Mapping[str, Any] | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, kind in (types or {}).items():
         try:
-            found[name] = pa.type_for_alias(kind) if isinstance(kind, str) else kind
+            found[name] = _by_name(kind) if isinstance(kind, str) else kind
         except ValueError:
             words = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-            words += ["float32", "float64", "double", "bool", "string"]
-            raise MismatchError(f"column {name!r}: unknown type {kind!r}{near(kind, words)}") from None
+            words += ["float32", "float64", "double", "bool", "string", "binary", "date32", "timestamp[us]"]
+            raise MismatchError(
+                f"column {name!r}: unknown type {kind!r}{near(kind, words, len(words))}"
+            ) from None
         if not isinstance(found[name], pa.DataType):
             raise MismatchError(
                 f"column {name!r}: a type is a name, like 'uint64', or one of pyarrow, not {kind!r}"
@@ -85,7 +87,23 @@ def cast(column: Any, kind: Any) -> Any:
     except pa.ArrowNotImplementedError:
         if pa.types.is_temporal(column.type) and pa.types.is_temporal(kind):
             raise  # a day is not a time of day, even if the numbers fit
+        if pa.types.is_time(kind) and (
+            pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        ):
+            return _times_of(column, kind)
         return column.cast(with_leaves(column.type, plain)).cast(with_leaves(kind, plain)).cast(kind)
+
+
+def _times_of(texts: Any, kind: Any) -> Any:
+    """Times of day of texts, which Arrow reads as a part of a date alone."""
+    pa = arrow()
+    pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
+    day = pa.scalar("1970-01-01T", texts.type)
+    stamps = pc.binary_join_element_wise(day, texts, pa.scalar("", texts.type))
+    try:
+        return stamps.cast(pa.timestamp(kind.unit)).cast(kind)
+    except pa.ArrowInvalid as error:
+        raise ValueError(str(error).replace("1970-01-01T", "")) from None
 
 
 def _plain(column: Any) -> Any:
@@ -103,17 +121,17 @@ def _plain_type(kind: Any) -> Any:
 
 def has_bytes(kind: Any) -> bool:
     """Whether values of a type are bytes, or hold some."""
-    return any(octets.are_bytes(_plain_type(leaf)) for leaf in _leaves(kind))
+    return any(octets.are_bytes(_plain_type(leaf)) for leaf in leaves(kind))
 
 
 def are_numbers(kind: Any) -> bool:
     """Whether values of a type are numbers, or lists and records of numbers alone."""
     types = arrow().types
     of_numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
-    return all(any(is_one(leaf) for is_one in of_numbers) for leaf in _leaves(kind))
+    return all(any(is_one(leaf) for is_one in of_numbers) for leaf in leaves(kind))
 
 
-def _leaves(kind: Any) -> list[Any]:
+def leaves(kind: Any) -> list[Any]:
     """The types of the values in lists and records, however deep."""
     found: list[Any] = []
 
@@ -184,6 +202,18 @@ def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:
     return found, title_of(stated)
 
 
+def unknown_zone(kind: Any) -> str | None:
+    """A time zone of values of a type that this machine does not know, if there is one."""
+    pa = arrow()
+    for leaf in leaves(kind):
+        if pa.types.is_timestamp(leaf) and leaf.tz is not None:
+            try:
+                pa.array([0], leaf).cast(pa.string())
+            except pa.ArrowException:
+                return str(leaf.tz)
+    return None
+
+
 def for_json(schema: Any) -> dict[str, Any]:
     """The types of columns whose values would lose digits as objects of Python: times in nanoseconds are texts, and
     durations are whole numbers, as in CSV."""
@@ -238,9 +268,19 @@ def remembered(title: str, schema: Any) -> dict[str, Any]:
 def _date(words: str) -> Any:
     """A type of dates or times by its name; nothing for other names."""
     pa = arrow()
-    stamp = _STAMP.fullmatch(words)
     try:
-        kind = pa.timestamp(stamp[1], stamp[2]) if stamp else pa.type_for_alias(words)
+        kind = _by_name(words)
     except ValueError:
         return None
     return kind if pa.types.is_temporal(kind) else None
+
+
+def _by_name(words: str) -> Any:
+    """A type of Arrow by its name.
+
+    Raises ``ValueError`` for a name that it does not know.
+    """
+    pa, stamp = arrow(), _STAMP.fullmatch(words)
+    if stamp:
+        return pa.timestamp(stamp[1], stamp[2])
+    return octets.by_name(words) or pa.type_for_alias(words)

@@ -12,6 +12,9 @@ from sapwood._notices import warn
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, near, not_found, place
 
+#: Rows of a batch, which Arrow counts in 64 bits.
+_MAX_ROWS = 1 << 62
+
 
 class Rows(NamedTuple):
     """The rows of a file, or of several as one."""
@@ -66,7 +69,7 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         rows = _READERS[format](path, wanted)
     texts.check_once(rows.schema.names, path)
     rows = rows._replace(batches=_told(rows.batches, path, format))
-    types = {} if format in ("csv", "jsonl") else kinds.named(wanted.types)
+    types = texts.unparsed(kinds.named(wanted.types), format)
     _check_typed(types, rows.schema, path)
     if wanted.columns is None:
         return _as_types(rows, types, path)
@@ -146,6 +149,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     tree = chains.open_tree(source, wanted.options)
     left_out: Sequence[str] = ()
     if wanted.columns is None:
+        _check_filter(tree, wanted.filter_name, path)
         ids, names, left_out = stream.branches_and_left_out(tree, wanted.filter_name)
     else:
         is_pattern = any(map(reading.is_pattern, wanted.columns))
@@ -186,6 +190,13 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
     return _as_types(_as_types(rows, former, path), types, path)
 
 
+def _check_filter(tree: Any, filter: Any, path: Any) -> None:
+    """Refuses a filter that no branch passes."""
+    if filter is not None and not any(True for _ in tree.itervalues(filter_name=filter)):
+        words = f"no branch passes filter_name={filter!r} (--filter-name){near(str(filter), tree.keys())}"
+        raise not_found(words, name_of(path))
+
+
 class _Branches:
     """Some branches of a tree, read in steps."""
 
@@ -206,11 +217,11 @@ class _Branches:
 def rows_in(schema: Any, wanted: Wanted) -> int:
     """How many rows a batch has, of columns of these types."""
     if not isinstance(wanted.step_size, str):
-        return wanted.step_size
+        return min(wanted.step_size, _MAX_ROWS)
     width = sum(
         max(getattr(field.type, "bit_width", 0) if _is_fixed(field.type) else 0, 128) // 8 for field in schema
     )
-    return max(1024, sizes.as_bytes(wanted.step_size) // max(width, 1))
+    return min(max(1024, sizes.as_bytes(wanted.step_size) // max(width, 1)), _MAX_ROWS)
 
 
 def _is_fixed(kind: Any) -> bool:

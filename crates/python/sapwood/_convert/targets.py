@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from sapwood._convert import counters, formats, kinds
@@ -10,7 +13,7 @@ from sapwood._convert.hdf5 import Hdf5Writer
 from sapwood._convert.numpy_files import NpyWriter, NpzWriter
 from sapwood._read.libraries import need
 from sapwood._write import tables
-from sapwood.errors import MismatchError, UnsupportedError
+from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, place
 
 
 class Writer(Protocol):
@@ -81,6 +84,9 @@ class RootWriter:
         except UnsupportedError as error:
             raise self._with_a_way_out(error) from None
         except MismatchError as error:
+            if "cannot be named" in str(error):
+                way = "rename the column, leave it out (columns, -c), or write a tree (--to ttree)"
+                raise MismatchError(f"{str(error).removeprefix('mismatch: ')}: {way}") from None
             if self._counters is None or not self._counters.are_refuted(rows):
                 raise
             if self._in_root.is_only_attempt:
@@ -284,6 +290,52 @@ _WRITERS: dict[str, Any] = {
     "npy": NpyWriter,
     "hdf5": Hdf5Writer,
 }
+
+
+@contextlib.contextmanager
+def explained(path: str, format: str, schema: Any, batch: Any = None) -> Iterator[None]:
+    """Errors of pyarrow about rows that a format does not hold, with the column, the file and what to do.
+
+    Raises :class:`~sapwood.errors.MismatchError` for them.
+    """
+    pa = need("pyarrow", "sapwood.convert()")
+    try:
+        yield
+    except (pa.ArrowException, OverflowError) as error:
+        if isinstance(error, SapwoodError) or getattr(error, "errno", None) is not None:
+            raise
+        name = _culprit(format, schema, batch)
+        zone = None if name is None else kinds.unknown_zone(schema.field(name).type)
+        said = " ".join(str(error).split())
+        if name is None:
+            words = f"{format} cannot hold these rows: {said}"
+        elif zone is not None:
+            words = (
+                f"column {name!r} has times of the zone {zone!r}, which is not known here: take UTC (types=, --types "
+                f"{name}=timestamp[us]) or whole numbers (--types {name}=int64)"
+            )
+        else:
+            words = (
+                f"column {name!r} ({schema.field(name).type}) has values that {format} does not hold: {said}: name "
+                f"another type (types=, --types {name}=TYPE), or leave it out (columns, -c)"
+            )
+        raise MismatchError(f"{words}{place(path, None)}") from error
+
+
+def _culprit(format: str, schema: Any, batch: Any) -> str | None:
+    """The first column that a format does not hold, if one alone is the reason."""
+    pa = need("pyarrow", "sapwood.convert()")
+    for field in schema if format in ("parquet", "feather", "arrows", "csv", "jsonl") else ():
+        try:
+            trial = _WRITERS[format](os.devnull, pa.schema([field]), None)
+            try:
+                if batch is not None:
+                    trial.write(batch.select([field.name]))
+            finally:
+                trial.close()
+        except (pa.ArrowException, OverflowError):
+            return str(field.name)
+    return None
 
 
 def check_setting(path: str, format: str, setting: str | None) -> str | None:

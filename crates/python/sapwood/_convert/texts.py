@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -16,30 +18,72 @@ from sapwood.errors import MismatchError, near, not_found, place
 #: A schema and its batches.
 Found = tuple[Any, Iterator[Any]]
 _SIGNED, _UNSIGNED = 1 << 63, 1 << 64
+_CHANGED = re.compile(r"Column\(/(.+?)\) changed from (\w+) to (\w+)")
+_NUMBERED = re.compile(r"In CSV column #(\d+): ")
 _BLANK = re.compile(r"\s*")
+
+
+def unparsed(types: Mapping[str, Any], format: str) -> dict[str, Any]:
+    """The types that Arrow does not make of texts of a format: they are made of the types that it finds. All types
+    if the format is not text.
+
+    >>> import pyarrow as pa
+    >>> unparsed({"day": pa.date32(), "n": pa.int8()}, "jsonl")
+    {'day': DataType(date32[day])}
+    """
+    of = arrow_types()
+    if format not in ("csv", "jsonl"):
+        return dict(types)
+    only_csv = (of.is_date, of.is_time, of.is_duration, of.is_fixed_size_binary) if format == "csv" else ()
+
+    def is_parsed(kind: Any) -> bool:
+        is_number = of.is_integer(kind) or of.is_boolean(kind) or of.is_float32(kind) or of.is_float64(kind)
+        others = (
+            of.is_string,
+            of.is_large_string,
+            of.is_timestamp,
+            of.is_decimal,
+            of.is_binary,
+            of.is_dictionary,
+        )
+        return is_number or any(is_one(kind) for is_one in (*others, *only_csv))
+
+    return {name: kind for name, kind in types.items() if not all(map(is_parsed, kinds.leaves(kind)))}
+
+
+def arrow_types() -> Any:
+    """Arrow's questions about types."""
+    return need("pyarrow", "sapwood.convert()").types
+
+
+def _parsed_types(types: Mapping[str, Any] | None, format: str) -> dict[str, Any]:
+    """The types that Arrow makes of texts."""
+    found = kinds.named(types)
+    later = unparsed(found, format)
+    return {name: kind for name, kind in found.items() if name not in later}
 
 
 def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     """Schema and batches of comma separated values below a line of names."""
-    csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
+    arrow_csv = need("pyarrow.csv", "sapwood.convert()", "pyarrow")
     pa = need("pyarrow", "sapwood.convert()")
-    said = kinds.named(types)
+    said = _parsed_types(types, "csv")
 
     def start(column_types: Mapping[str, Any]) -> Any:
         # Not a number is one, and not missing.
         nulls = ["", "NULL", "null", "NA", "N/A", "#N/A"]
-        convert = csv.ConvertOptions(null_values=nulls, column_types=dict(column_types))
-        reading = csv.ReadOptions(block_size=block)
-        found = csv.open_csv(_bytes_of(path), read_options=reading, convert_options=convert)
+        convert = arrow_csv.ConvertOptions(null_values=nulls, column_types=dict(column_types))
+        reading = arrow_csv.ReadOptions(block_size=block)
+        found = arrow_csv.open_csv(_bytes_of(path), read_options=reading, convert_options=convert)
         if len(found.schema) > 1:
             return found
         # The only value of a row may be missing: its line is empty then.
-        parsing = csv.ParseOptions(ignore_empty_lines=False)
-        return csv.open_csv(
+        parsing = arrow_csv.ParseOptions(ignore_empty_lines=False)
+        return arrow_csv.open_csv(
             _bytes_of(path), read_options=reading, parse_options=parsing, convert_options=convert
         )
 
-    with _Errors(path, pa):
+    with _Errors(path, pa, said):
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
         large = [field.name for field in schema if field.name not in said and _is_large(first, field)]
@@ -51,25 +95,25 @@ def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
                 whole = [value for value in map(_whole, written.column(name).to_pylist()) if value != ""]
                 said[name] = _type_of(pa, whole, name, path)
             schema, first, rest = _begun(start(said))
-    return schema, _batches(path, pa, first, rest)
+    return schema, _batches(path, pa, said, first, rest)
 
 
 def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     """Schema and batches of JSON, an object on each line."""
     pjson = need("pyarrow.json", "sapwood.convert()", "pyarrow")
     pa = need("pyarrow", "sapwood.convert()")
-    said = kinds.named(types)
+    said, everything = _parsed_types(types, "jsonl"), kinds.named(types)
     if not os.path.isfile(path):
-        return _read_pipe(path, block, said)
+        return _read_pipe(path, block, said, everything)
 
     def start(column_types: Mapping[str, Any]) -> Any:
         options = pjson.ReadOptions(block_size=block)
         return pjson.open_json(_bytes_of(path), read_options=options, parse_options=_parsing(column_types))
 
-    with _Errors(path, pa):
+    with _Errors(path, pa, said):
         check_depth(_opened(path), path)
-        if said and _is_empty(path):
-            return pa.schema(list(said.items())), iter(())
+        if everything and _is_empty(path):
+            return pa.schema(list(everything.items())), iter(())
         names = _names(pa, lambda: start({})) if said else []
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
@@ -79,22 +123,22 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
             said = _with_large(first, said, text, path)
             names = names or schema.names
             schema, first, rest = _begun(start(said))
-    return _ordered(pa, names, schema, _batches(path, pa, first, rest))
+    return _ordered(pa, names, schema, _batches(path, pa, said, first, rest))
 
 
-def _read_pipe(path: str, block: int, said: dict[str, Any]) -> Found:
+def _read_pipe(path: str, block: int, said: dict[str, Any], everything: dict[str, Any]) -> Found:
     """Schema and batches of JSON that can be read only once. Arrow parses what was read: a thread of Arrow that
     called Python would end the process if Python ended at that time."""
     pa = need("pyarrow", "sapwood.convert()")
     source = pieces(_opened(path), path, block)
     parts = (part for part in source if part.strip())
     try:
-        with _Errors(path, pa):
+        with _Errors(path, pa, said):
             text = next(parts, None)
             if text is None:
-                if not said:
+                if not everything:
                     raise pa.ArrowInvalid("Empty JSON file")
-                return pa.schema(list(said.items())), iter(())
+                return pa.schema(list(everything.items())), iter(())
             names = _names(pa, lambda: _parsed(text, {})) if said else []
             first = _parsed(text, said)
             _check_names(said, first.schema, path)
@@ -108,7 +152,7 @@ def _read_pipe(path: str, block: int, said: dict[str, Any]) -> Found:
 
     def batches() -> Iterator[Any]:
         try:
-            with _Errors(path, pa):
+            with _Errors(path, pa, said):
                 yield first
                 for part in parts:
                     yield _parsed(part, known, "error").select(first.schema.names)
@@ -199,8 +243,8 @@ def _begun(reader: Any) -> tuple[Any, Any, Iterator[Any]]:
     return reader.schema, next(rest, None), rest
 
 
-def _batches(path: str, pa: Any, first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    with _Errors(path, pa):
+def _batches(path: str, pa: Any, said: Mapping[str, Any], first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    with _Errors(path, pa, said):
         if first is not None:
             yield first
         yield from rest
@@ -209,8 +253,8 @@ def _batches(path: str, pa: Any, first: Any, rest: Iterator[Any]) -> Iterator[An
 class _Errors:
     """What the text has that cannot be read, told with its file and what to do."""
 
-    def __init__(self, path: str, pa: Any) -> None:
-        self._path, self._pa = path, pa
+    def __init__(self, path: str, pa: Any, types: Mapping[str, Any]) -> None:
+        self._path, self._pa, self._types = path, pa, types
 
     def __enter__(self) -> None:
         pass
@@ -223,6 +267,16 @@ class _Errors:
             raise MismatchError(
                 f"the file is empty, and nothing says which columns it has{place(self._path, None)}"
             ) from None
+        changed = _CHANGED.search(said)
+        if changed and changed[1] in self._types:
+            name, article = changed[1], "an" if changed[3] in ("array", "object") else "a"
+            raise MismatchError(
+                f"column {name!r} has {article} {changed[3]}, which {self._types[name]} does not hold: types= (--types "
+                f"{name}=TYPE) names another type{place(self._path, None)}"
+            ) from None
+        column = _NUMBERED.match(said)
+        if column:
+            said = f"column {_header(self._path, int(column[1]))}: {said[column.end() :]}"
         if any(word in said for word in ("onver", "changed from", "unexpected field")):
             said += (
                 ". The first block says which columns there are, and of which types, unless types= "
@@ -243,6 +297,16 @@ def _opened(path: str) -> Any:
     """A text as bytes, without its compression."""
     codec, file = formats.packing(path), open(path, "rb")
     return file if codec is None else need("pyarrow", "sapwood.convert()").CompressedInputStream(file, codec)
+
+
+def _header(path: str, number: int) -> str:
+    """A column of CSV by its number, in words: its name, if the line of names has one."""
+    try:
+        with _opened(path) as file:
+            text = bytes(file.read(1 << 20)).decode("utf-8-sig", "replace")
+        return repr(next(csv.reader(io.StringIO(text, newline="")))[number])
+    except (OSError, IndexError, StopIteration, csv.Error):
+        return str(number + 1)
 
 
 def _is_empty(path: str) -> bool:

@@ -19,7 +19,7 @@ from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import network, paths, urls
 from sapwood._tree import iteration
 from sapwood._write.staged import staged
-from sapwood.errors import ExistsError, MismatchError, UnsupportedError
+from sapwood.errors import ExistsError, MismatchError, UnsupportedError, WrongTypeError
 
 
 class Task(NamedTuple):
@@ -56,7 +56,14 @@ def wanted_of(
     over = network.take_options(others)
     ignore(others, "convert", stacklevel=4)
     sources.arrow()
-    iteration.step_entries(step_size)
+    try:
+        iteration.step_entries(step_size)
+    except (TypeError, ValueError):
+        words = f"step_size (--step-size) cannot be {step_size!r}"
+        words += ": it is a number of rows, or of bytes like '64 MB'"
+        raise WrongTypeError(words) from None
+    if not isinstance(types, Mapping | None):
+        raise WrongTypeError(f"types are a mapping of columns, like {{'id': 'uint64'}}, not {types!r}")
     opening = {**files_module.check_options(threads), "network": over}
     names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
     return sources.Wanted(names, cut, filter_name, aliases, step_size, opening, types)
@@ -88,6 +95,10 @@ def run(
     made: Sequence[Task], wanted: sources.Wanted, nullable: bool, jobs: int | None, progress: bool | None
 ) -> list[Done]:
     """Writes files, several at a time."""
+    if jobs is not None and jobs < 0:
+        raise MismatchError(
+            f"jobs (-j, --jobs) cannot be {jobs}: it is a number of files at a time, 0 for all cores"
+        )
     one_thread = any(_is_one_thread(task) for task in made)
     workers = 1 if one_thread else max(1, min(len(made), jobs or os.cpu_count() or 1))
     work = partial(convert, wanted=wanted, nullable=nullable)
@@ -256,7 +267,13 @@ def _convert(
         os.makedirs(os.path.dirname(os.path.abspath(task.place)), exist_ok=True)
     with staged(task.place, wanted.options["network"], task.overwrite) as made:
         in_root = targets.InRoot(task.tree or rows.name, nullable, counting, bool(_pipes(task)))
-        writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
+        try:
+            _check_names(task, rows.schema.names)
+            with targets.explained(task.place, task.format, rows.schema):
+                writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
+        except BaseException:
+            _close(rows.batches)
+            raise
         batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
         try:
             shown = progress_bar.each(
@@ -266,7 +283,8 @@ def _convert(
                 if stop is not None and stop.is_set():
                     raise CancelledError
                 try:
-                    writer.write(batch)
+                    with targets.explained(task.place, task.format, rows.schema, batch):
+                        writer.write(batch)
                 except MismatchError as error:
                     if count and not isinstance(error, counters.CountersCollideError):
                         raise MismatchError(f"{error} (the step begins with row {count})") from None
@@ -275,10 +293,24 @@ def _convert(
             writer.close()
         except BaseException:
             writer.abort()
-            # One who writes into a pipe waits until it is closed.
-            getattr(batches, "close", lambda: None)()
+            _close(batches)
             raise
     return Done(count, _left_out(task, rows.left_out))
+
+
+def _check_names(task: Task, names: Sequence[str]) -> None:
+    """Refuses columns without a name, which only tables have."""
+    if "" in names and task.format in ("ttree", "rntuple", "npy", "hdf5"):
+        which = f"column {names.index('') + 1} of {sources.name_of(task.parts[0][0])} has no name"
+        way = "name it there, or choose other columns (columns, -c)"
+        raise MismatchError(f"{which}, and in {task.format} each one has a name: {way}")
+
+
+def _close(batches: Iterator[Any]) -> None:
+    """Ends reading: one who writes into a pipe waits until it is closed."""
+    close = getattr(batches, "close", None)
+    if close is not None:
+        close()
 
 
 def _left_out(task: Task, names: Sequence[str]) -> str | None:
@@ -297,6 +329,4 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
         yield from itertools.takewhile(lambda batch: batch is not None, found)
     finally:
         found.close()
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()
+        _close(batches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -16,7 +17,7 @@ def as_bytes(size: Any) -> int:
     """
     if isinstance(size, str):
         found = _SIZE.match(size)
-        if found is not None:
+        if found is not None and math.isfinite(float(found.group(1))):
             power = " kmgtpezy".index(found.group(2).lower() or " ")
             return int(float(found.group(1)) * (1024 if found.group(3) else 1000) ** power)
     elif isinstance(size, int) and not isinstance(size, bool):

@@ -16,6 +16,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from sapwood.errors import MismatchError
+
 Filter = str | Callable[[str], bool] | Iterable[Any] | None
 Match = Callable[[str], bool]
 
@@ -38,7 +40,8 @@ def _is_name(filter: str) -> bool:
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 
-    Raises ``TypeError`` for what is no filter, ``ValueError`` for a regular expression that is none.
+    Raises ``TypeError`` for what is no filter, :class:`~sapwood.errors.MismatchError` for a
+    regular expression that is none.
     """
     if filter is None:
         return None
@@ -53,7 +56,7 @@ def as_match(filter: Filter) -> Match | None:
             try:
                 pattern = re.compile(found.group(1), flags)
             except (re.error, ValueError) as error:
-                raise ValueError(f"the filter {filter!r} is no regular expression: {error}") from None
+                raise MismatchError(f"the filter {filter!r} is no regular expression: {error}") from None
             return lambda name: pattern.match(name) is not None
         wanted = filter
         if _is_name(wanted):
