@@ -139,6 +139,40 @@ def test_json_lines_with_types_that_arrow_does_not_make_of_texts(folder: Path, i
     assert set(feather.read_table(folder / "none.feather").schema.types) == set(found.schema.types)
 
 
+def test_types_of_columns_that_have_their_first_value_in_a_later_block(tmp_path: Path) -> None:
+    rows = 120_000
+    (tmp_path / "a.jsonl").write_text('{"x":1,"day":null}\n' * rows + '{"x":2,"day":"2024-02-29"}\n')
+    sapwood.convert(tmp_path / "a.jsonl", tmp_path / "a.feather", types={"day": "date32"}, step_size="1 MB")
+    found = feather.read_table(tmp_path / "a.feather")
+    assert found.schema.types == [pa.int64(), pa.date32()] and found["day"].null_count == rows
+    assert found["day"].to_pylist()[-1] == datetime.date(2024, 2, 29)
+    command = [sys.executable, "-m", "sapwood", "convert", "/dev/stdin", tmp_path / "b.feather"]
+    options = ["--from", "jsonl", "--types", "day=date32", "--step-size", "1 MB"]
+    text = (tmp_path / "a.jsonl").read_bytes()
+    subprocess.run([*map(str, command), *options], input=text, timeout=120, check=True)
+    assert feather.read_table(tmp_path / "b.feather").equals(found)
+
+
+def test_missing_numbers_of_csv_with_a_type_that_arrow_does_not_make(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,h\n" + "1,\n" * 400_000 + "2,1.5\n")
+    sapwood.convert(tmp_path / "a.csv", tmp_path / "a.feather", types={"h": "float16"}, step_size="1 MB")
+    found = feather.read_table(tmp_path / "a.feather")["h"]
+    assert found.type == pa.float16() and found[-1].as_py() == 1.5 and found.null_count == 400_000
+
+
+@pytest.mark.parametrize("kind", ["large_binary", "binary", "large_string", "string_view", "binary_view"])
+@pytest.mark.parametrize("ends", ["csv", "jsonl"])
+def test_texts_of_any_type_are_not_numbers(tmp_path: Path, ends: str, kind: str) -> None:
+    if not hasattr(pa, kind):
+        pytest.skip("an older pyarrow")
+    (tmp_path / "a.csv").write_text("code\n001\n")
+    (tmp_path / "a.jsonl").write_text('{"code":"2024-02-29"}\n')
+    sapwood.convert(tmp_path / f"a.{ends}", tmp_path / "a.feather", types={"code": kind})
+    found = feather.read_table(tmp_path / "a.feather")["code"]
+    assert found.type == pa.type_for_alias(kind)
+    assert found.cast(pa.large_string()).to_pylist() == ["001" if ends == "csv" else "2024-02-29"]
+
+
 @pytest.mark.parametrize(
     ("source", "types", "words"),
     [

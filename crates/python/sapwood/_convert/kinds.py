@@ -131,6 +131,13 @@ def are_numbers(kind: Any) -> bool:
     return all(any(is_one(leaf) for is_one in of_numbers) for leaf in leaves(kind))
 
 
+def are_texts(kind: Any) -> bool:
+    """Whether values of a type are texts or bytes."""
+    types = arrow().types
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(is_text) or octets.are_bytes(kind)
+
+
 def leaves(kind: Any) -> list[Any]:
     """The types of the values in lists and records, however deep."""
     found: list[Any] = []

@@ -308,7 +308,7 @@ def explained(path: str, format: str, schema: Any, batch: Any = None) -> Iterato
         zone = None if name is None else kinds.unknown_zone(schema.field(name).type)
         said = " ".join(str(error).split())
         if name is None:
-            words = f"{format} cannot hold these rows: {said}"
+            words = f"{format} cannot hold these rows: {said}: name other types (types=, --types COLUMN=TYPE)"
         elif zone is not None:
             words = (
                 f"column {name!r} has times of the zone {zone!r}, which is not known here: take UTC (types=, --types "

@@ -57,10 +57,20 @@ def arrow_types() -> Any:
 
 
 def _parsed_types(types: Mapping[str, Any] | None, format: str) -> dict[str, Any]:
-    """The types that Arrow makes of texts."""
-    found = kinds.named(types)
+    """The types that Arrow makes of texts. Other types of texts are made of these, and not of numbers that Arrow finds
+    in them: ``001`` is not 1."""
+    pa, found = need("pyarrow", "sapwood.convert()"), kinds.named(types)
     later = unparsed(found, format)
-    return {name: kind for name, kind in found.items() if name not in later}
+    texts = {name: pa.string() for name, kind in later.items() if kinds.are_texts(kind)}
+    return {name: kind for name, kind in found.items() if name not in later} | texts
+
+
+def _all_missing(schema: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Types of columns that have no value in the first block, if their type is made of what is found: numbers for
+    numbers, and texts for all else."""
+    pa = need("pyarrow", "sapwood.convert()")
+    names = [field.name for field in schema if field.name in types and pa.types.is_null(field.type)]
+    return {name: pa.float64() if kinds.are_numbers(types[name]) else pa.string() for name in names}
 
 
 def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
@@ -86,6 +96,10 @@ def read_csv(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
     with _Errors(path, pa, said):
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
+        missing = _all_missing(schema, unparsed(kinds.named(types), "csv"))
+        if missing:
+            said |= missing
+            schema, first, rest = _begun(start(said))
         large = [field.name for field in schema if field.name not in said and _is_large(first, field)]
         if large:
             _check_file(path, large)
@@ -117,6 +131,11 @@ def read_jsonl(path: str, block: int, types: Mapping[str, Any] | None) -> Found:
         names = _names(pa, lambda: start({})) if said else []
         schema, first, rest = _begun(start(said))
         _check_names(said, schema, path)
+        missing = _all_missing(schema, everything)
+        if missing:
+            said |= missing
+            names = names or schema.names
+            schema, first, rest = _begun(start(said))
         if first is not None and any(_is_large(first, field) for field in schema if field.name not in said):
             with _opened(path) as file:
                 text = bytes(file.read(block))
@@ -142,6 +161,11 @@ def _read_pipe(path: str, block: int, said: dict[str, Any], everything: dict[str
             names = _names(pa, lambda: _parsed(text, {})) if said else []
             first = _parsed(text, said)
             _check_names(said, first.schema, path)
+            missing = _all_missing(first.schema, everything)
+            if missing:
+                said |= missing
+                names = names or first.schema.names
+                first = _parsed(text, said)
             if any(_is_large(first, field) for field in first.schema if field.name not in said):
                 names = names or first.schema.names
                 first = _parsed(text, _with_large(first, said, text, path))
