@@ -455,6 +455,14 @@ def test_files_of_narrower_floats_do_not_change_later_ones(tmp_path: Path) -> No
         sapwood.convert(files, tmp_path / "out.parquet")
 
 
+def test_missing_records_are_missing_in_parquet(tmp_path: Path) -> None:
+    members = pa.struct([pa.field("a", pa.int32(), nullable=False)])
+    rows = pa.array([[{"a": 1}, None], []], pa.list_(members))
+    feather.write_feather(pa.table({"x": rows}), tmp_path / "in.feather")
+    sapwood.convert(tmp_path / "in.feather", tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == rows.to_pylist()
+
+
 @pytest.mark.parametrize("values", [[1, None, 3, None], [None, None], [None, 0.5], [1, 2]])
 def test_csv_of_one_column_keeps_rows_without_a_value(tmp_path: Path, values: list[Any]) -> None:
     kind = pa.float64() if 0.5 in values else pa.int64()

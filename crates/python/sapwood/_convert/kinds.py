@@ -221,6 +221,28 @@ def unknown_zone(kind: Any) -> str | None:
     return None
 
 
+def with_missing_members(field: Any) -> Any:
+    """A column whose records may be missing, with members that may be missing, too.
+
+    >>> import pyarrow as pa
+    >>> member = pa.field("x", pa.int32(), nullable=False)
+    >>> with_missing_members(pa.field("r", pa.struct([member]))).type.field("x").nullable
+    True
+    """
+    pa = arrow()
+    kind = field.type
+    if pa.types.is_struct(kind):
+        members = [one.with_nullable(one.nullable or field.nullable) for one in kind]
+        return field.with_type(pa.struct([with_missing_members(one) for one in members]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(with_missing_members(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(with_missing_members(kind.value_field)))
+    if pa.types.is_fixed_size_list(kind):
+        return field.with_type(pa.list_(with_missing_members(kind.value_field), kind.list_size))
+    return field
+
+
 def for_json(schema: Any) -> dict[str, Any]:
     """The types of columns whose values would lose digits as objects of Python: times in nanoseconds are texts, and
     durations are whole numbers, as in CSV."""

@@ -170,13 +170,19 @@ class ParquetWriter:
                 raise formats.refuse(
                     "Parquet", field.name, field.type, "has no type for values of several types", ("Feather",)
                 )
+        #: Parquet has no values in a record that is missing, whose members Arrow keeps.
+        self._schema = pa.schema([kinds.with_missing_members(field) for field in schema], schema.metadata)
+        self._is_same = self._schema.equals(schema)
         self._writer = parquet.ParquetWriter(
-            path, schema, compression=codec or "none", compression_level=level
+            path, self._schema, compression=codec or "none", compression_level=level
         )
 
     def write(self, batch: Any) -> None:
         """Adds rows."""
-        self._writer.write_batch(batch)
+        if self._is_same:
+            return self._writer.write_batch(batch)
+        pa = need("pyarrow", "sapwood.convert()")
+        self._writer.write_table(pa.Table.from_batches([batch]).cast(self._schema))
 
     def close(self) -> None:
         """Completes the file."""
