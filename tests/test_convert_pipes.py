@@ -170,3 +170,18 @@ def test_other_formats_are_read_from_files(tmp_path: Path, name: str) -> None:
         errors.UnsupportedError, match=f"{name} is a pipe or a device, and .* write it to a file first"
     ):
         sapwood.convert(tmp_path / name, tmp_path / "a.root")
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("a.csv", {}),  # has no place for lists
+        ("a.root", {"types": {"y": "date32"}}),
+        ("a.root", {"columns": ["y"]}),
+        ("a.parquet", {"types": {"x": "month_day_nano_interval"}}),
+    ],
+)
+def test_a_pipe_is_closed_if_its_rows_are_refused(tmp_path: Path, target: str, options: Any) -> None:
+    rows = [{"x": [k]} for k in range(MANY * 3)]
+    with pytest.raises((errors.UnsupportedError, errors.MismatchError, errors.NotFoundError)):
+        through_a_pipe(tmp_path, "a.jsonl", lines(rows), tmp_path / target, step_size="1 MB", **options)

@@ -67,6 +67,22 @@ def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:
         raise UnsupportedError(f"{words} (only JSON lines come through pipes)")
     with _Unreadable(path, format):
         rows = _READERS[format](path, wanted)
+    try:
+        return _chosen(rows, path, format, wanted)
+    except BaseException:
+        close(rows.batches)
+        raise
+
+
+def close(batches: Iterator[Any]) -> None:
+    """Ends reading: one who writes into a pipe waits until it is closed."""
+    end = getattr(batches, "close", None)
+    if end is not None:
+        end()
+
+
+def _chosen(rows: Rows, path: str, format: str, wanted: Wanted) -> Rows:
+    """The columns that are wanted, with their types."""
     texts.check_once(rows.schema.names, path)
     rows = rows._replace(batches=_told(rows.batches, path, format))
     types = texts.unparsed(kinds.named(wanted.types), format)

@@ -272,7 +272,7 @@ def _convert(
             with targets.explained(task.place, task.format, rows.schema):
                 writer = targets.writer(made, task.format, rows.schema, task.setting, in_root)
         except BaseException:
-            _close(rows.batches)
+            sources.close(rows.batches)
             raise
         batches = rows.batches if _is_one_thread(task) else _ahead(rows.batches)
         try:
@@ -293,7 +293,7 @@ def _convert(
             writer.close()
         except BaseException:
             writer.abort()
-            _close(batches)
+            sources.close(batches)
             raise
     return Done(count, _left_out(task, rows.left_out))
 
@@ -304,13 +304,6 @@ def _check_names(task: Task, names: Sequence[str]) -> None:
         which = f"column {names.index('') + 1} of {sources.name_of(task.parts[0][0])} has no name"
         way = "name it there, or choose other columns (columns, -c)"
         raise MismatchError(f"{which}, and in {task.format} each one has a name: {way}")
-
-
-def _close(batches: Iterator[Any]) -> None:
-    """Ends reading: one who writes into a pipe waits until it is closed."""
-    close = getattr(batches, "close", None)
-    if close is not None:
-        close()
 
 
 def _left_out(task: Task, names: Sequence[str]) -> str | None:
@@ -329,4 +322,4 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
         yield from itertools.takewhile(lambda batch: batch is not None, found)
     finally:
         found.close()
-        _close(batches)
+        sources.close(batches)
