@@ -44,7 +44,7 @@ def ends(folder: Path, *arguments: Any) -> str:
         ("a.csv o.root --types n=", "--types n=: it is a column and its type"),
         ("a.csv o.root --types n=int8 --types n=int16", "'n' has the type int8 already"),
         ("a.csv o.root --jobs -1", "jobs (-j, --jobs) cannot be -1"),
-        ("a.root:t o.csv --filter-name /[/", "the filter '/[/' is no regular expression"),
+        ("a.root:t o.csv --filter-name /[/", "the filter '/[/' is not a regular expression"),
         ("a.csv o.parquet --compression snappy:5", "snappy has no levels"),
     ],
 )

@@ -42,7 +42,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, 1, &arguments.remote)?;
     let table = table(&file, name)?;
-    let (layout, is_ntuple) = (Layout::of(&table)?, matches!(table, Table::NTuple(_)));
+    let layout = Layout::of(&table)?;
+    let is_ntuple = matches!(table, Table::NTuple(_));
     if arguments.svg.is_some() || arguments.png.is_some() {
         let picture = Picture::of(&layout);
         if let Some(path) = &arguments.svg {

@@ -461,7 +461,8 @@ impl Axis {
         let mut axis = self.clone();
         let finite: Vec<f64> = axis.edges.iter().copied().filter(|edge| edge.is_finite()).collect();
         let width = |low: usize| finite.get(low..low + 2).map_or(1.0, |pair| pair[1] - pair[0]);
-        let (low_width, high_width) = (width(0), width(finite.len().saturating_sub(2)));
+        let low_width = width(0);
+        let high_width = width(finite.len().saturating_sub(2));
         // Files have axes on which several edges are at infinity, which ROOT complains about and writes.
         let mut next = finite.first().copied().unwrap_or(0.0);
         let below = axis.edges.iter().take_while(|edge| **edge == f64::NEG_INFINITY).count();

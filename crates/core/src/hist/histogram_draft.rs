@@ -45,7 +45,8 @@ impl Histogram {
         let letter = VALUES[shape.dimension - 1];
         let (min, max) = (float(&draft, &format!("f{letter}min"))?, float(&draft, &format!("f{letter}max"))?);
         let cells = cells.ok_or_else(|| unfit(&draft, "fArray"))?;
-        let (bin_entries, bin_sumw2) = (floats(&draft, "fBinEntries")?, floats(&draft, "fBinSumw2")?);
+        let bin_entries = floats(&draft, "fBinEntries")?;
+        let bin_sumw2 = floats(&draft, "fBinSumw2")?;
         // `into_draft` puts them back: a histogram of many bins is held once.
         for name in CELLS.iter().chain(&["fSumw2", "fBuffer", "fBinEntries", "fBinSumw2"]) {
             if let Some(Datum::Numbers(_, bytes)) = draft.member_mut(name) {

@@ -45,7 +45,7 @@ def convert_parser() -> argparse.ArgumentParser:
         "--compression", metavar="CODEC[:LEVEL]", help="of the target, like zstd:5; none for none"
     )
     parser.add_argument("--step-size", default="64 MB", help="rows, or bytes, that are in memory")
-    parser.add_argument("-j", "--jobs", type=int, help="files at a time; as many as cores by default")
+    parser.add_argument("-j", "--jobs", type=int, help="files at a time; one for each core by default")
     parser.add_argument(
         "--nullable", action="store_true", help="RNTuples with optional fields, for missing values"
     )

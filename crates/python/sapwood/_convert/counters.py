@@ -216,7 +216,7 @@ class Counters:
             lengths = self._lengths(member.name, columns)
         else:
             lengths = _numbers(columns[member.name]) if member.name in columns else None
-        # What is not a column of whole numbers is like nothing else.
+        # A column of other values is like nothing else.
         return member if lengths is None else lengths.astype("i8").tobytes()
 
     def _lengths(self, name: str, columns: Mapping[str, Any]) -> Any:

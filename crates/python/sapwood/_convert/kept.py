@@ -38,7 +38,7 @@ def check(before: Any, after: Any, rounds: bool = True) -> None:
     elif _is_number(one) and _is_number(other):
         _check_numbers(before, after, rounds)
     elif types.is_floating(other) and _is_text(one):
-        # A text may say infinity itself; what is finite with 64 bits is no infinity.
+        # A text may say infinity itself; a number that is finite with 64 bits must stay finite.
         _check_numbers(before.cast(pa.float64()), after, True)
 
 

@@ -64,7 +64,7 @@ def by_name(name: str) -> Any:
 
 
 def exchanged(column: Any, kind: Any) -> Any:
-    """A column with bytes in place of lists of numbers where ``kind`` has bytes, and with lists where it has
+    """A column with bytes in place of lists of numbers if ``kind`` has bytes, and with lists if it has
     lists, within lists and records too. All else stays as it is.
 
     >>> import pyarrow as pa

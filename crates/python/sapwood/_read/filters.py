@@ -40,7 +40,7 @@ def _is_name(filter: str) -> bool:
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 
-    Raises ``TypeError`` for what is no filter, :class:`~sapwood.errors.MismatchError` for a
+    Raises ``TypeError`` for what is not a filter, :class:`~sapwood.errors.MismatchError` for a
     regular expression that is none.
     """
     if filter is None:
@@ -56,7 +56,7 @@ def as_match(filter: Filter) -> Match | None:
             try:
                 pattern = re.compile(found.group(1), flags)
             except (re.error, ValueError) as error:
-                raise MismatchError(f"the filter {filter!r} is no regular expression: {error}") from None
+                raise MismatchError(f"the filter {filter!r} is not a regular expression: {error}") from None
             return lambda name: pattern.match(name) is not None
         wanted = filter
         if _is_name(wanted):

@@ -107,7 +107,7 @@ def skim(
                 said = ", ".join(f"{name}={reprlib.repr(filter)}" for name, filter in filters.items())
                 raise NotFoundError(f"no branch passes {said} (object {source.object_path})")
             name = tree or source.name
-            # Members of records become branches of their own.
+            # Each member of a record becomes a branch.
             splits = isinstance(source.tree, NTuple) and format == "ttree"
             title = stated_types.kept(
                 source.tree.title, _branches_of(source, texts), "_" if splits else "."

@@ -20,10 +20,13 @@ pub(crate) fn check<'p>(
     if first == other || ![first, other].iter().any(|title| title.starts_with(PREFIX)) {
         return Ok(());
     }
-    let (of_first, of_other) = (listed(first), listed(other));
-    let (first_has, other_has): (HashSet<&str>, HashSet<&str>) = (first_paths.collect(), other_paths.collect());
+    let of_first = listed(first);
+    let of_other = listed(other);
+    let first_has: HashSet<&str> = first_paths.collect();
+    let other_has: HashSet<&str> = other_paths.collect();
     for path in of_first.keys().chain(of_other.keys()) {
-        let (one, two) = (of_first.get(path), of_other.get(path));
+        let one = of_first.get(path);
+        let two = of_other.get(path);
         if one != two && has(path, &first_has) && has(path, &other_has) {
             let kind = |kind: Option<&String>| kind.map_or("whole numbers", String::as_str).to_owned();
             let words = format!(
@@ -84,7 +87,8 @@ mod tests {
     #[test]
     fn types_are_compared_by_column() {
         let all = || ["t", "u"].into_iter();
-        let (ms, us) = (r#"Types of columns: {"t": "ms", "u": "us"}"#, r#"Types of columns: {"u": "us", "t": "ms"}"#);
+        let ms = r#"Types of columns: {"t": "ms", "u": "us"}"#;
+        let us = r#"Types of columns: {"u": "us", "t": "ms"}"#;
         check((ms, all()), (us, all())).expect("another order is the same");
         let other = r#"Types of columns: {"t": "us", "u": "us"}"#;
         let error = check((ms, all()), (other, all())).expect_err("another unit");
