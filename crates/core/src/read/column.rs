@@ -302,7 +302,7 @@ impl Column {
     }
 
     /// The numbers of one row.
-    pub(super) fn row_numbers<T: Native>(&self, row: usize) -> Result<Vec<T>> {
+    pub(crate) fn row_numbers<T: Native>(&self, row: usize) -> Result<Vec<T>> {
         let (mut kind, mut rows) = (&self.kind, row..row + 1);
         loop {
             match kind {
@@ -326,7 +326,7 @@ impl Column {
     }
 
     /// The string of one row.
-    pub(super) fn row_text(&self, row: usize) -> Result<String> {
+    pub(crate) fn row_text(&self, row: usize) -> Result<String> {
         let Kind::Text { offsets, bytes } = &self.kind else {
             return Err(Error::mismatch(format!("the column holds {}, not strings", self.kind)));
         };

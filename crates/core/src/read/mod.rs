@@ -6,7 +6,6 @@
 
 pub mod arrow;
 mod basket_search;
-mod batch;
 mod cell;
 mod column;
 mod declared;
@@ -37,7 +36,6 @@ mod workspaces;
 use crate::error::{Error, Result};
 pub use crate::progress::Progress;
 use crate::tree::{BranchId, Tree};
-pub use batch::{Batch, Batches, Row, Rows};
 pub use cell::{Cell, Cells};
 pub use column::Column;
 pub use declared::declared;
@@ -48,6 +46,7 @@ pub(crate) use joined::Joined;
 pub use plan::Plan;
 pub use raw_basket::RawBasket;
 pub use reader::Reader;
+pub(crate) use reader::needed;
 pub(crate) use row_source::{RowSource, Spot};
 pub use selection::Selection;
 pub use steps::Steps;

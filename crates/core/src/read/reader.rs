@@ -422,7 +422,7 @@ impl Tree {
 }
 
 /// The baskets of a branch with any of these entries, each once, as requests to the cache.
-pub(super) fn needed(tree: &Tree, branch: BranchId, entries: &Selection) -> Vec<Needed> {
+pub(crate) fn needed(tree: &Tree, branch: BranchId, entries: &Selection) -> Vec<Needed> {
     let mut needed: Vec<Needed> = entries.ranges().flat_map(|range| needed_of(tree, branch, &range)).collect();
     needed.dedup();
     needed

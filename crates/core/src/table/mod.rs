@@ -3,12 +3,14 @@
 //! Branches of a tree and fields of an RNTuple are its columns, with numbers: those of
 //! [`Tree::branches`] and of [`NTuple::fields`].
 
+mod batches;
 mod find;
 mod open;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use batches::{Batch, Batches, Row, Rows};
 pub(crate) use find::Found;
 
 use crate::column::Kind;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
-use super::reader::needed;
-use super::{Column, Selection, columns, is_ahead};
 use crate::column::Native;
 use crate::error::{Error, Result};
+use crate::read::{Column, Selection, columns, is_ahead, needed};
 use crate::tree::{BranchId, Needed, Stepping, Tree};
 
 /// Default inflated bytes of a step.
