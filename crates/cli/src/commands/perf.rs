@@ -1,14 +1,10 @@
 //! `sapwood perf`: what reading a tree or an RNTuple costs.
 
 use std::io::Write;
-use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
-use sapwood::ntuple::NTuple;
 use sapwood::table::Table;
-use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
 use crate::output::{self, Outcome};
@@ -107,43 +103,22 @@ fn measured(arguments: &Arguments, table: &Table) -> Outcome<PerfStats> {
         let start = arguments.start.min(all);
         start..arguments.entries.map_or(all, |entries| start.saturating_add(entries).min(all))
     };
-    match table {
-        Table::Tree(tree) => of_tree(&arguments.branches, tree, range(tree.entries)),
-        Table::NTuple(ntuple) => of_ntuple(&arguments.branches, ntuple, &range(ntuple.entries)),
-    }
-}
-
-fn of_tree(named: &[String], tree: &Arc<Tree>, entries: Range<u64>) -> Outcome<PerfStats> {
-    let readable = |branch: &&Branch| {
-        branch.has_data() && branch.entry_range().end >= tree.entries && tree.interpretation(branch.id).is_ok()
+    let all = || {
+        let columns = table.columns().into_iter();
+        columns.filter(|column| {
+            let has_all = table.entry_range(column.id).is_some_and(|range| range.end >= table.entries());
+            has_all && table.kind(column.id).is_ok()
+        })
     };
-    let names: Vec<&str> = match named {
-        [] => tree.branches().iter().filter(readable).map(|branch| &*branch.path).collect(),
+    let names: Vec<&str> = match &arguments.branches[..] {
+        [] => all().map(|column| column.name).collect(),
         named => named.iter().map(String::as_str).collect(),
     };
-    let perf = tree.file().perf();
+    let perf = table.file().perf();
     perf.start();
-    for batch in tree.scan(&names)?.entries(entries)? {
+    for batch in table.scan(&names)?.entries(range(table.entries()))? {
         batch?;
     }
     perf.stop();
-    Ok(PerfStats::of(tree)?)
-}
-
-/// Fields are read cluster by cluster.
-fn of_ntuple(named: &[String], ntuple: &Arc<NTuple>, entries: &Range<u64>) -> Outcome<PerfStats> {
-    let ids = match named {
-        [] => ntuple.top().iter().copied().filter(|&id| ntuple.kind(id).is_ok()).collect(),
-        named => named.iter().map(|name| ntuple.field(name).map(|field| field.id)).collect::<Result<Vec<_>, _>>()?,
-    };
-    let perf = ntuple.file().perf();
-    perf.start();
-    for cluster in ntuple.clusters()? {
-        let wanted = cluster.start.max(entries.start)..cluster.end.min(entries.end);
-        if wanted.start < wanted.end {
-            sapwood::ntuple::columns(ntuple, &ids, wanted)?;
-        }
-    }
-    perf.stop();
-    Ok(PerfStats::of(ntuple)?)
+    Ok(PerfStats::of(table)?)
 }

@@ -1,14 +1,16 @@
-//! Columns of a tree in steps, and rows.
+//! Columns of a table in steps, and rows.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
+use super::Table;
 use crate::column::Native;
 use crate::error::{Error, Result};
-use crate::read::{Column, Selection, columns, is_ahead, needed};
-use crate::tree::{BranchId, Needed, Stepping, Tree};
+use crate::ntuple::NTuple;
+use crate::read::{Column, Selection, is_ahead, needed};
+use crate::tree::{Needed, Stepping, Tree};
 
 /// Default inflated bytes of a step.
 const STEP_BYTES: u64 = 100_000_000;
@@ -29,13 +31,13 @@ const STEP_BYTES: u64 = 100_000_000;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The tree's entries that it holds, a row each.
+    /// The table's entries that it holds, a row each.
     pub entries: Selection,
     names: Arc<[Arc<str>]>,
     columns: Vec<Column>,
 }
 
-/// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Created by [`Tree::scan`].
+/// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Created by [`Table::scan`].
 ///
 /// # Example
 ///
@@ -59,9 +61,9 @@ pub struct Batch {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Batches {
-    tree: Arc<Tree>,
+    table: Table,
     names: Arc<[Arc<str>]>,
-    ids: Vec<BranchId>,
+    ids: Vec<usize>,
     entries: Selection,
     /// Rows of them that were read.
     done: u64,
@@ -105,13 +107,78 @@ pub struct Row {
     entry: u64,
 }
 
-impl Tree {
-    /// Reads branches by name, step by step.
+impl Table {
+    /// Reads columns by name, step by step.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for unknown branch names, and what
-    /// [`interpretation`](Self::interpretation) reports for branches that cannot be decoded.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for unknown names, and what [`kind`](Self::kind) reports for columns
+    /// that cannot be decoded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let table = sapwood::File::open(path)?.table("Events")?;
+    /// for batch in table.scan(&["nJet", "Jet_pt"])?.step_bytes(10 << 20) {
+    ///     let batch = batch?;
+    ///     println!("{:?}: {} jets", batch.entries, batch.column("Jet_pt")?.as_slice::<f32>()?.len());
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn scan(&self, names: &[&str]) -> Result<Batches> {
+        let ids = names.iter().map(|name| self.find(name)).collect::<Result<Vec<_>>>()?;
+        ids.iter().try_for_each(|&id| self.stored_kind(id).map(drop))?;
+        Ok(Batches {
+            table: self.clone(),
+            names: names.iter().map(|&name| name.into()).collect(),
+            ids,
+            entries: Selection::try_from(0..self.entries())?,
+            done: 0,
+            step_bytes: STEP_BYTES,
+            borders: self.clusters()?.iter().map(|cluster| cluster.end).collect(),
+            _stepping: Arc::new(self.stepping()),
+        })
+    }
+}
+
+impl NTuple {
+    /// Reads fields by name, step by step: [`Table::scan`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::scan`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("scan-of-ntuple.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
+    /// let rows = ntuple.scan(&["x"])?.entries(1..3)?.step_bytes(1).rows();
+    /// let found = rows.map(|row| row?.number::<i32>("x")).collect::<sapwood::Result<Vec<_>>>()?;
+    /// assert_eq!(found, [2, 3]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn scan(self: &Arc<Self>, names: &[&str]) -> Result<Batches> {
+        Table::from(self).scan(names)
+    }
+}
+
+impl Tree {
+    /// Reads branches by name, step by step: [`Table::scan`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::scan`].
     ///
     /// # Example
     ///
@@ -131,18 +198,7 @@ impl Tree {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn scan(self: &Arc<Self>, names: &[&str]) -> Result<Batches> {
-        let ids = names.iter().map(|name| self.branch(name).map(|branch| branch.id)).collect::<Result<Vec<_>>>()?;
-        ids.iter().try_for_each(|&id| self.interpretation(id).map(drop))?;
-        Ok(Batches {
-            tree: Arc::clone(self),
-            names: names.iter().map(|&name| name.into()).collect(),
-            ids,
-            entries: Selection::try_from(0..self.entries)?,
-            done: 0,
-            step_bytes: STEP_BYTES,
-            borders: self.clusters().iter().map(|cluster| cluster.end).collect(),
-            _stepping: Arc::new(self.stepping()),
-        })
+        Table::from(self).scan(names)
     }
 }
 
@@ -184,19 +240,21 @@ impl Batches {
         Rows { batches: self, batch: None, next: 0 }
     }
 
-    /// Prefetches the beginning of the next step while this one is used, up to half of the cache's budget.
+    /// Prefetches the beginning of the next step while this one is used, up to half of the cache's budget. Reads of
+    /// RNTuples do not look into the cache.
     fn ask(&self) {
-        let (file, cache) = (self.tree.file(), self.tree.cache());
+        let Table::Tree(tree) = &self.table else { return };
+        let (file, cache) = (tree.file(), tree.cache());
         let next = self.entries.part(self.done..self.step_end());
         if next.is_empty() {
             // Release what no later step uses.
             return cache.turn_to(&[], &[], file.store(), file.options().session.fetcher());
         }
-        if !is_ahead(self.tree.file(), self.tree.cache()) {
+        if !is_ahead(file, cache) {
             return;
         }
-        let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();
-        coming.retain(|basket| !self.tree.carried().holds((basket.seek, 0)));
+        let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(tree, id, &next)).collect();
+        coming.retain(|basket| !tree.carried().holds((basket.seek, 0)));
         coming.sort_by_key(|basket| basket.entries.start);
         let mut left = cache.budget() / 2;
         let fits = coming.iter().take_while(|basket| {
@@ -212,12 +270,7 @@ impl Batches {
 
     /// One past the last row of the step that begins with the next one.
     fn step_end(&self) -> u64 {
-        let entry_bytes: u64 = self
-            .ids
-            .iter()
-            .filter_map(|&id| self.tree.branches().get(id))
-            .map(|branch| branch.tot_bytes / branch.entries.max(1) + 1)
-            .sum();
+        let entry_bytes = self.table.entry_bytes(&self.ids);
         let rows = self.entries.len();
         let end = self.done.saturating_add((self.step_bytes / entry_bytes.max(1)).max(1));
         let Some(entry) = self.entries.entry(end) else { return rows };
@@ -238,7 +291,7 @@ impl Iterator for Batches {
         let end = self.step_end();
         let step = self.entries.part(self.done..end);
         self.done = end;
-        let read = columns(&self.tree, &self.ids, &step);
+        let read = self.table.read(&self.ids, &step);
         match read {
             Ok(_) => self.ask(),
             Err(_) => self.done = self.entries.len(),
@@ -308,7 +361,7 @@ impl Iterator for Rows {
 }
 
 impl Row {
-    /// The tree's entry.
+    /// The table's entry.
     pub fn entry(&self) -> u64 {
         self.entry
     }
