@@ -173,7 +173,7 @@ def changed(rows: Any, wanted: Mapping[str, Any], path: str) -> tuple[Any, Itera
                 try:
                     columns.append(cast(column, field.type))
                     kept.check(column, columns[-1])
-                except (pa.ArrowException, ValueError, TypeError) as error:
+                except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
                     words = (
                         f"{path} has values of {field.name!r} ({column.type}) that {field.type} does not hold"
                     )

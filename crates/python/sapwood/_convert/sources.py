@@ -410,6 +410,6 @@ def _like(batch: Any, schema: Any, path: str, first: str) -> Any:
         try:
             columns.append(column.cast(field.type))
             kept.check(column, columns[-1], rounds=False)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise MismatchError(f"{words}: {error}") from None
     return arrow().RecordBatch.from_arrays(columns, schema=schema)

@@ -131,7 +131,8 @@ def skim(
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             texts = _texts(report.source, step, named)
             values = {name: step[text] for name, text in texts.items()}
-            types = _types(report.source, texts, about["aliases"])
+            compared = texts if cut is None else {**texts, _CUT: cut}
+            types = _types(report.source, compared, about["aliases"])
             first_types = types if first_types is None else first_types
             if types != first_types:
                 _refuse_other_types(report.source, first_types, types)
@@ -164,6 +165,10 @@ def _branches_of(source: Any, texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if source._find(text) is not None}
 
 
+#: Stands for the cut among the columns; no column has such a name.
+_CUT = "\0cut"
+
+
 def _types(source: Any, texts: Mapping[str, str], aliases: Mapping[str, str]) -> dict[str, str]:
     """The types of dates and bytes among the columns, and those of the branches that others are computed of. Most trees
     have none, and need no look at each column."""
@@ -193,8 +198,9 @@ def _used(source: Any, text: str, aliases: Mapping[str, str]) -> list[str]:
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
     """Raises for whole numbers that are dates, or bytes, in one file, and others in the next."""
     name = next(name for name in {**first, **types} if first.get(name) != types.get(name))
+    what = "the cut" if name == _CUT else repr(name)
     raise MismatchError(
-        f"{name!r} has values of type {types.get(name, 'numbers')} here, and of {first.get(name, 'numbers')} in the files "
+        f"{what} has values of type {types.get(name, 'numbers')} here, and of {first.get(name, 'numbers')} in the files "
         f"before: convert them to one type first (file {source.tree.file_path})"
     )
 

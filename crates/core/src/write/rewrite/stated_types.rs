@@ -63,7 +63,7 @@ fn listed(title: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The texts of JSON in their order. Of escapes only those of quotes and backslashes stand in names.
+/// The texts of JSON in their order.
 fn texts(json: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<String> = None;
@@ -72,12 +72,29 @@ fn texts(json: &str) -> Vec<String> {
         match (&mut current, letter) {
             (None, '"') => current = Some(String::new()),
             (Some(_), '"') => found.extend(current.take()),
-            (Some(text), '\\') => text.extend(letters.next()),
+            (Some(text), '\\') => text.extend(escaped(&mut letters)),
             (Some(text), letter) => text.push(letter),
             (None, _) => {}
         }
     }
     found
+}
+
+/// The letter that an escape of JSON stands for.
+fn escaped(letters: &mut std::str::Chars<'_>) -> Option<char> {
+    Some(match letters.next()? {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'u' => {
+            let digits: String = letters.take(4).collect();
+            // Letters beyond 16 bits are written as they are, and not as two halves.
+            char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?
+        }
+        letter => letter,
+    })
 }
 
 #[cfg(test)]
@@ -105,6 +122,8 @@ mod tests {
         assert_eq!(of_column(title, "r").as_deref(), Some("r.d"));
         assert_eq!(of_column(title, "r.d").as_deref(), Some("r.d"));
         assert_eq!(of_column(title, "d"), None);
+        let odd = r#"Types of columns: {"a\tb\u0007": "ms", "c": "us"}"#;
+        assert_eq!(listed(odd).into_keys().collect::<Vec<_>>(), ["a\tb\u{7}", "c"]);
         let columns = HashSet::from(["r"]);
         assert!(has("r.d", &columns) && !has("rd", &columns));
     }
