@@ -7,8 +7,7 @@ use sapwood::ntuple::{NTuple, Role};
 use crate::branches::BasketRow;
 use crate::errors::{raise, run};
 
-/// The fields of an RNTuple as users see them, depth first: those without a name of their own are left out. Late ones
-/// stand last in the schema.
+/// The fields of an RNTuple that users see, depth first: those that have a name. Late ones are last in the schema.
 pub(crate) struct Shown {
     /// Their numbers in the engine.
     ids: Vec<usize>,

@@ -220,8 +220,8 @@ impl Table {
         arrow::schema_capsule(py, &arrow::plain(&self.engine, &ids), &names)
     }
 
-    /// Stream of branches or fields under names, for Arrow: a batch for each step. `by_python` says that Python reads
-    /// the file.
+    /// Branches or fields as a stream of Arrow, with these names and a batch for each step. If Python reads the file,
+    /// `by_python` is set.
     fn arrow_stream<'py>(
         &self,
         py: Python<'py>,

@@ -39,7 +39,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of [`read_entries`](Self::read_entries); what is wrong with values comes when they are read.
+    /// As [`read_entries`](Self::read_entries); the iterator returns errors of values as it reads them.
     ///
     /// # Example
     ///
@@ -60,7 +60,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of [`iter_entries`](Self::iter_entries).
+    /// As [`iter_entries`](Self::iter_entries).
     ///
     /// # Example
     ///

@@ -149,7 +149,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// What reading the page lists of an RNTuple reports.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a broken page list of an RNTuple, and failed reads of it.
     ///
     /// # Example
     ///

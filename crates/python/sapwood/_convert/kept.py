@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sapwood._convert.octets import arrow
 from sapwood._read.libraries import need
 
 
@@ -19,7 +20,7 @@ def check(before: Any, after: Any, rounds: bool = True) -> None:
     ...
     ValueError: 2 becomes True
     """
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     types = pa.types
     before, after = _plain(before), _plain(after)
     one, other = before.type, after.type
@@ -45,7 +46,7 @@ def check(before: Any, after: Any, rounds: bool = True) -> None:
 
 def _plain(column: Any) -> Any:
     """A column without its dictionary, or the meaning that an extension of Arrow has for it."""
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column.type, pa.BaseExtensionType):
@@ -54,24 +55,24 @@ def _plain(column: Any) -> Any:
 
 
 def _is_list(kind: Any) -> bool:
-    types = need("pyarrow", "sapwood.convert()").types
+    types = arrow().types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _is_text(kind: Any) -> bool:
-    types = need("pyarrow", "sapwood.convert()").types
+    types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _is_number(kind: Any) -> bool:
-    types = need("pyarrow", "sapwood.convert()").types
+    types = arrow().types
     of_numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
     return any(is_one(kind) for is_one in of_numbers)
 
 
 def _entries(column: Any) -> Any:
     """The pairs of maps as records."""
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     pairs = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
     return column.cast(pa.list_(pairs)).flatten()
 
@@ -98,7 +99,7 @@ def _check_days(before: Any) -> None:
 
 def _check_texts(before: Any, after: Any) -> None:
     """A text may say infinity itself."""
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
     wide = after.cast(pa.float32()) if pa.types.is_float16(after.type) else after
     place = pc.is_inf(wide).fill_null(False)
@@ -109,7 +110,7 @@ def _check_texts(before: Any, after: Any) -> None:
 
 
 def _check_numbers(before: Any, after: Any, rounds: bool) -> None:
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
     types = pa.types
     if types.is_float16(before.type):
@@ -142,6 +143,6 @@ def _words(column: Any, place: int) -> str:
 
 
 def _is_nan(column: Any) -> Any:
-    pa = need("pyarrow", "sapwood.convert()")
+    pa = arrow()
     pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
     return pc.is_nan(column) if pa.types.is_floating(column.type) else pa.array([False] * len(column))

@@ -40,8 +40,8 @@ def _is_name(filter: str) -> bool:
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 
-    Raises ``TypeError`` for what is not a filter, :class:`~sapwood.errors.MismatchError` for a
-    regular expression that is none.
+    Raises ``TypeError`` for what is not a filter, :class:`~sapwood.errors.MismatchError` for a broken
+    regular expression.
     """
     if filter is None:
         return None
