@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sapwood._convert.octets import arrow
+from sapwood._convert.arrow_types import arrow, is_list, is_number, is_text
 from sapwood._read.libraries import need
 
 
@@ -30,7 +30,7 @@ def check(before: Any, after: Any, rounds: bool = True) -> None:
         check(_entries(before), _entries(after), rounds)
     elif types.is_struct(one) and types.is_struct(other):
         _check_records(before, after, rounds)
-    elif _is_list(one) and _is_list(other):
+    elif is_list(one) and is_list(other):
         check(before.flatten(), after.flatten(), rounds)
     elif types.is_timestamp(one) and types.is_time(other):
         raise ValueError("the date would be lost")
@@ -38,9 +38,9 @@ def check(before: Any, after: Any, rounds: bool = True) -> None:
         _check_days(before)
     elif types.is_decimal(one) and (types.is_integer(other) or types.is_decimal(other)):
         return  # Arrow refuses what does not fit
-    elif _is_number(one) and _is_number(other):
+    elif is_number(one) and is_number(other):
         _check_numbers(before, after, rounds)
-    elif types.is_floating(other) and _is_text(one):
+    elif types.is_floating(other) and is_text(one):
         _check_texts(before, after)
 
 
@@ -52,22 +52,6 @@ def _plain(column: Any) -> Any:
     if isinstance(column.type, pa.BaseExtensionType):
         return _plain(column.storage)
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _is_list(kind: Any) -> bool:
-    types = arrow().types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    types = arrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    types = arrow().types
-    of_numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
-    return any(is_one(kind) for is_one in of_numbers)
 
 
 def _entries(column: Any) -> Any:

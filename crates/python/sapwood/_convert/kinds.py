@@ -8,16 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import kept, octets
+from sapwood._convert.arrow_types import arrow, is_number, is_text
 from sapwood._read.libraries import need
 from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
 
 _STAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=(.+)\]")
-
-
-def arrow() -> Any:
-    """The package of Arrow."""
-    return need("pyarrow", "sapwood.convert()")
 
 
 def named(types: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -126,16 +122,12 @@ def has_bytes(kind: Any) -> bool:
 
 def are_numbers(kind: Any) -> bool:
     """Whether values of a type are numbers, or lists and records of numbers alone."""
-    types = arrow().types
-    of_numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
-    return all(any(is_one(leaf) for is_one in of_numbers) for leaf in leaves(kind))
+    return all(map(is_number, leaves(kind)))
 
 
 def are_texts(kind: Any) -> bool:
     """Whether values of a type are texts or bytes."""
-    types = arrow().types
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    return bool(is_text) or octets.are_bytes(kind)
+    return is_text(kind) or octets.are_bytes(kind)
 
 
 def leaves(kind: Any) -> list[Any]:

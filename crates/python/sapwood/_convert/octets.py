@@ -6,14 +6,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sapwood._read.libraries import need
+from sapwood._convert.arrow_types import arrow, is_list
 
 _OF_ONE_LENGTH = re.compile(r"fixed_size_binary\[(\d{1,9})\]")
-
-
-def arrow() -> Any:
-    """The package of Arrow."""
-    return need("pyarrow", "sapwood.convert()")
 
 
 def are_bytes(kind: Any) -> bool:
@@ -25,9 +20,7 @@ def are_bytes(kind: Any) -> bool:
 
 def are_lists(kind: Any) -> bool:
     """Whether values of a type are lists of numbers from 0 to 255."""
-    types = arrow().types
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(is_list and types.is_uint8(kind.value_type))
+    return bool(is_list(kind) and arrow().types.is_uint8(kind.value_type))
 
 
 def numbers_of(kind: Any) -> Any:

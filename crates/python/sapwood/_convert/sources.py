@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sapwood._convert import counters, hdf5, kept, kinds, numpy_files, texts
+from sapwood._convert.arrow_types import arrow
 from sapwood._file import sizes
 from sapwood._notices import warn
 from sapwood._read.libraries import need
@@ -43,11 +44,6 @@ class Wanted(NamedTuple):
     """How files of ROOT are opened."""
     types: Mapping[str, Any] | None = None
     """Types of columns."""
-
-
-def arrow() -> Any:
-    """The package of Arrow."""
-    return need("pyarrow", "sapwood.convert()")
 
 
 def open_rows(path: Any, format: str, wanted: Wanted) -> Rows:

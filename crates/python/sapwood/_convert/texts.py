@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sapwood._convert import formats, kinds
+from sapwood._convert.arrow_types import arrow
 from sapwood._convert.json_depth import check_depth, pieces
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, near, not_found, place
@@ -31,7 +32,7 @@ def unparsed(types: Mapping[str, Any], format: str) -> dict[str, Any]:
     >>> unparsed({"day": pa.date32(), "n": pa.int8()}, "jsonl")
     {'day': DataType(date32[day])}
     """
-    of = arrow_types()
+    of = arrow().types
     if format not in ("csv", "jsonl"):
         return dict(types)
     only_csv = (of.is_date, of.is_time, of.is_duration, of.is_fixed_size_binary) if format == "csv" else ()
@@ -50,11 +51,6 @@ def unparsed(types: Mapping[str, Any], format: str) -> dict[str, Any]:
         return is_number or any(is_one(kind) for is_one in (*others, *only_csv))
 
     return {name: kind for name, kind in types.items() if not all(map(is_parsed, kinds.leaves(kind)))}
-
-
-def arrow_types() -> Any:
-    """Arrow's questions about types."""
-    return need("pyarrow", "sapwood.convert()").types
 
 
 def _parsed_types(types: Mapping[str, Any] | None, format: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sapwood import _core
-from sapwood._convert import counters, formats, sources, targets
+from sapwood._convert import arrow_types, counters, formats, sources, targets
 from sapwood._file import file as files_module
 from sapwood._read import chain as chains
 from sapwood._read import progress as progress_bar
@@ -55,7 +55,7 @@ def wanted_of(
     """What is wanted of each file; ``others`` are the arguments that say how files are opened."""
     over = network.take_options(others)
     ignore(others, "convert", stacklevel=4)
-    sources.arrow()
+    arrow_types.arrow()
     try:
         iteration.step_entries(step_size)
     except (TypeError, ValueError):
