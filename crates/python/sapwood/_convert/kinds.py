@@ -9,10 +9,12 @@ from typing import Any
 
 from sapwood._convert import kept, octets
 from sapwood._convert.arrow_types import arrow, is_number, is_text
+from sapwood._convert.visible import visible
 from sapwood._read.libraries import need
 from sapwood._read.stated_types import stated, title_of
 from sapwood.errors import MismatchError, near
 
+_TIME = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 _STAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=(.+)\]")
 
 
@@ -71,7 +73,18 @@ def cast(column: Any, kind: Any) -> Any:
     """A column as another type. Arrow makes dates and times of 32 bits only of whole numbers of 32 bits, and no
     bytes of lists."""
     pa = arrow()
-    column = octets.exchanged(_plain(column), kind)
+    column = _plain(column, kind)
+    try:
+        return _cast(column, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if not pa.types.is_nested(column.type):
+            raise
+        return _cast(visible(column), kind)
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    pa = arrow()
+    column = octets.exchanged(column, kind)
 
     def plain(_: str, leaf: Any) -> Any:
         return pa.int32() if pa.types.is_date32(leaf) or pa.types.is_time32(leaf) else leaf
@@ -83,9 +96,7 @@ def cast(column: Any, kind: Any) -> Any:
     except pa.ArrowNotImplementedError:
         if pa.types.is_temporal(column.type) and pa.types.is_temporal(kind):
             raise  # a day is not a time of day, even if the numbers fit
-        if pa.types.is_time(kind) and (
-            pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        ):
+        if pa.types.is_time(kind) and is_text(column.type):
             return _times_of(column, kind)
         return column.cast(with_leaves(column.type, plain)).cast(with_leaves(kind, plain)).cast(kind)
 
@@ -94,6 +105,11 @@ def _times_of(texts: Any, kind: Any) -> Any:
     """Times of day of texts, which Arrow reads as a part of a date alone."""
     pa = arrow()
     pc = need("pyarrow.compute", "sapwood.convert()", "pyarrow")
+    texts = texts.cast(pa.large_string()) if pa.types.is_string_view(texts.type) else texts
+    # Arrow takes "10" for an hour.
+    is_time = pc.match_substring_regex(texts, _TIME).fill_null(True)
+    if not pc.all(is_time).as_py():
+        raise ValueError(f"{texts.filter(pc.invert(is_time))[0]} is no time of day, like 12:30:00")
     day = pa.scalar("1970-01-01T", texts.type)
     stamps = pc.binary_join_element_wise(day, texts, pa.scalar("", texts.type))
     try:
@@ -102,10 +118,13 @@ def _times_of(texts: Any, kind: Any) -> Any:
         raise ValueError(str(error).replace("1970-01-01T", "")) from None
 
 
-def _plain(column: Any) -> Any:
-    """A column of bytes without its dictionary, or the meaning that an extension of Arrow has for them."""
-    kind = _plain_type(column.type)
-    return column if kind is column.type or not octets.are_bytes(kind) else column.cast(kind)
+def _plain(column: Any, kind: Any) -> Any:
+    """A column without its dictionary, or the meaning that an extension of Arrow has for it, unless the other type
+    has them, too."""
+    pa = arrow()
+    is_kept = isinstance(kind, pa.BaseExtensionType) or pa.types.is_dictionary(kind)
+    plain = _plain_type(column.type)
+    return column if is_kept or plain is column.type else column.cast(plain)
 
 
 def _plain_type(kind: Any) -> Any:
@@ -190,9 +209,9 @@ def numbers(schema: Any, separator: str) -> tuple[dict[str, Any], str]:
             if octets.are_bytes(plain):
                 stated[place] = octets.name_of(plain)
                 return octets.numbers_of(plain)
-            if not pa.types.is_temporal(leaf) or pa.types.is_interval(leaf):
+            if not pa.types.is_temporal(plain) or pa.types.is_interval(plain):
                 return leaf
-            stated[place] = str(leaf)
+            stated[place] = str(plain)
             return pa.int64()
 
         kind = with_leaves(field.type, change)

@@ -10,6 +10,7 @@ from sapwood._convert import counters, hdf5, kept, kinds, numpy_files, texts
 from sapwood._convert.arrow_types import arrow
 from sapwood._file import sizes
 from sapwood._notices import warn
+from sapwood._read import stated_types
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError, SapwoodError, UnsupportedError, near, not_found, place
 
@@ -30,6 +31,8 @@ class Rows(NamedTuple):
     """What a tree of them is called, unless that is said."""
     left_out: Sequence[str] = ()
     """Branches of the first file that are no columns of Arrow."""
+    computed: Mapping[str, str] = {}
+    """Types of dates that the cut and expressions compute with, in words."""
 
 
 class Wanted(NamedTuple):
@@ -190,7 +193,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
 
     total = tree.tree.num_entries if wanted.cut is None else None
     schema = counters.remember(reader.schema, read_from)
-    rows = Rows(schema, batches(), total, str(tree.tree.name), left_out)
+    rows = Rows(schema, batches(), total, str(tree.tree.name), left_out, _computed(tree, names, wanted))
     types = kinds.named(wanted.types)
     _check_typed(types, schema, path)
     # A type of numbers is for the numbers in the file, any other one for the dates and bytes that they were.
@@ -200,6 +203,17 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
         if name not in types or not kinds.are_numbers(types[name])
     }
     return _as_types(_as_types(rows, former, path), types, path)
+
+
+def _computed(tree: Any, names: list[str], wanted: Wanted) -> dict[str, str]:
+    """The types of dates that the cut and columns compute with, where there are some."""
+    texts = {f"column {name!r}": name for name in names if tree._find(name) is None}
+    if wanted.cut is not None:
+        texts["the cut"] = wanted.cut
+    found = {
+        what: stated_types.of_expression(tree, text, wanted.aliases or {}) for what, text in texts.items()
+    }
+    return {what: words for what, words in found.items() if words}
 
 
 def _check_filter(tree: Any, filter: Any, path: Any) -> None:
@@ -326,6 +340,7 @@ def one_after_another(parts: list[tuple[Any, Callable[[], Rows]]]) -> Rows:
         yield from first.batches
         for path, make in parts[1:]:
             rows = make()
+            _check_computed(rows.computed, first.computed, name_of(path), name_of(first_path))
             _check_columns(rows.schema, first.schema, name_of(path), name_of(first_path))
             for batch in rows.batches:
                 yield _like(batch, first.schema, name_of(path), name_of(first_path))
@@ -369,6 +384,16 @@ def _check_columns(found: Any, schema: Any, path: str, first: str) -> None:
         others = f" and {len(more) - 5} more" if len(more) > 5 else ""
         words = f"{path}: left out, since {first} has no such columns: {', '.join(more[:5])}{others}"
         warn(words, stacklevel=2)
+
+
+def _check_computed(found: Mapping[str, str], wanted: Mapping[str, str], path: str, first: str) -> None:
+    """Refuses expressions that compute with whole numbers which are dates of one type in one file, and of another type
+    in the next."""
+    for what in {**wanted, **found}:
+        kinds = [types.get(what, "numbers") for types in (found, wanted)]
+        if kinds[0] != kinds[1]:
+            words = f"{what} computes with {kinds[0]} in {path}, and with {kinds[1]} in {first}"
+            raise MismatchError(f"{words}: convert them one by one first, with types= (--types) for one of them")
 
 
 def _fits(kind: Any, wanted: Any) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
+
+from sapwood.errors import SapwoodError
 
 #: The title of a tree with dates or bytes begins so. A mapping from branches to types follows, as JSON.
 TITLE = "Types of columns: "
@@ -63,3 +66,26 @@ def kept(title: str, columns: Mapping[str, str], separator: str = ".") -> str:
     if not title.startswith(TITLE):
         return title
     return title_of(of_columns(title, columns, separator))
+
+
+def of_expression(tree: Any, text: str, aliases: Mapping[str, str]) -> str:
+    """The types of the branches that an expression is computed of, in words; empty if none has one. Branches of
+    friends are left out."""
+    title = tree.tree.title
+    # Most trees have none, and need no look at their branches.
+    if not stated(title):
+        return ""
+    kinds = of_columns(title, {path: path for path in _used(tree, text, aliases)})
+    return ", ".join(f"{kind} ({path})" for path, kind in sorted(kinds.items()))
+
+
+def _used(tree: Any, text: str, aliases: Mapping[str, str]) -> list[str]:
+    """The paths of the branches that an expression needs."""
+    from sapwood._read import reading
+
+    try:
+        ids = reading.Plan(tree, [text], aliases=aliases).query([text], None).needed
+    except SapwoodError:  # it needs friends that are given apart
+        return []
+    core = tree.tree._core
+    return [core.branch(id)["path"].replace("/", ".") for id in ids]

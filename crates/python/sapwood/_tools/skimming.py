@@ -20,7 +20,7 @@ from sapwood._tree.branch import Branch
 from sapwood._tree.ntuple import NTuple
 from sapwood._write.staged import staged
 from sapwood.compression import by_name
-from sapwood.errors import MismatchError, NotFoundError, SapwoodError
+from sapwood.errors import MismatchError, NotFoundError
 
 #: Options that choose among all branches.
 _FILTERS = ("filter_name", "filter_typename", "filter_branch")
@@ -178,21 +178,10 @@ def _types(source: Any, texts: Mapping[str, str], aliases: Mapping[str, str]) ->
     found = stated_types.of_columns(title, _branches_of(source, texts))
     for name, text in texts.items():
         if source._find(text) is None:
-            used = {path: path for path in _used(source, text, aliases)}
-            kinds = stated_types.of_columns(title, used)
+            kinds = stated_types.of_expression(source, text, aliases)
             if kinds:
-                found[name] = ", ".join(f"{kind} ({path})" for path, kind in sorted(kinds.items()))
+                found[name] = kinds
     return found
-
-
-def _used(source: Any, text: str, aliases: Mapping[str, str]) -> list[str]:
-    """The paths of the branches that an expression needs, those of friends left out."""
-    try:
-        ids = reading.Plan(source, [text], aliases=aliases).query([text], None).needed
-    except SapwoodError:  # it needs friends that are given to the skim
-        return []
-    core = source.tree._core
-    return [core.branch(id)["path"].replace("/", ".") for id in ids]
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
