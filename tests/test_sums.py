@@ -116,3 +116,24 @@ answer(refused)
     assert said.keys() == set(refused), said
     found = root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")["differences"]
     assert [text for text in found if re.split("[: ]", text)[0] not in said] == []
+
+
+def test_weights_that_cancel_out_as_hadd(tmp_path: Path) -> None:
+    """After two of four files the total weight is zero: ROOT then takes means from the centres of the bins."""
+    make = """
+for number, (x, weight) in enumerate([(0.2, 5.0), (0.7, -5.0), (1.1, 3.0), (1.9, 2.0)]):
+    file = ROOT.TFile(f"{sys.argv[1]}/w{number}.root", "recreate")
+    one = ROOT.TH1D("one", "", 2, 0, 2)
+    two = ROOT.TH2F("two", "", 2, 0, 2, 3, 0, 2)
+    one.Fill(x, weight)
+    two.Fill(x, x, weight)
+    file.Write()
+    file.Close()
+answer(True)
+"""
+    assert root(make, tmp_path)
+    files = [tmp_path / f"w{number}.root" for number in range(4)]
+    assert root(HADD, tmp_path / "root.root", *files) == [0, ""]
+    sapwood.merge(tmp_path / "ours.root", files)
+    compared = root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")
+    assert compared["differences"] == [] and compared["same"] == 2

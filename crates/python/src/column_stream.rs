@@ -12,12 +12,13 @@ use sapwood::{Error, caught};
 
 use crate::arrow::STREAM;
 use crate::column::Column;
+use crate::drop_in_thread::DropInThread;
 use crate::errors::run;
 
 /// Batches of columns that an iterator of Python's gives: pairs of a number of rows and a list of columns.
 struct Given {
     schema: SchemaRef,
-    steps: Py<PyAny>,
+    steps: DropInThread<Py<PyAny>>,
 }
 
 impl Given {
@@ -70,5 +71,6 @@ pub(crate) fn columns_stream(
     steps: Py<PyAny>,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let schema = Arc::new(schema_of_columns(py, &names, &columns)?);
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(Given { schema, steps })), STREAM)
+    let given = Given { schema, steps: DropInThread::new(steps) };
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(given)), STREAM)
 }

@@ -14,6 +14,7 @@ use sapwood::wire::Limits;
 use sapwood::{KeyPath, OpenOptions};
 
 use crate::draft::Draft;
+use crate::drop_in_thread::DropInThread;
 use crate::errors::run;
 use crate::key::Key;
 use crate::network::{Network, Place};
@@ -58,7 +59,7 @@ impl File {
         answer_limit: Option<u64>,
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
-        let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
+        let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(DropInThread::new(content))));
         let file = run(py, || sapwood::File::from_store(store, options))?;
         Ok(Self(file, Network::new(None)?))
     }

@@ -8,6 +8,7 @@ mod buffer;
 mod column;
 mod column_stream;
 mod draft;
+mod drop_in_thread;
 mod errors;
 mod fields;
 mod file;

@@ -16,6 +16,7 @@ use sapwood_store::{
     NetOptions, Notices, Provider, Replicas, environment, in_front_of, redact, unknown_proofs, unpacked,
 };
 
+use crate::drop_in_thread::DropInThread;
 use crate::errors::{raise, with_python};
 use crate::remote::{Otherwise, RemoteStore};
 
@@ -34,7 +35,7 @@ pub(crate) struct Network {
     /// Where else the file is.
     replicas: Vec<String>,
     /// All that was said, for the package's own half.
-    said: Option<Py<PyDict>>,
+    said: Option<DropInThread<Py<PyDict>>>,
     /// What is worth a warning.
     pub(crate) notices: Notices,
     /// Whether Python reads any of them.
@@ -53,7 +54,7 @@ impl Network {
         let replicas = said.map(|said| said.get_item("replicas")).transpose()?.flatten();
         let replicas = replicas.map(|replicas| replicas.extract()).transpose()?.unwrap_or_default();
         let notices = options.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
-        let said = said.map(|said| said.clone().unbind());
+        let said = said.filter(|said| !said.is_empty()).map(|said| DropInThread::new(said.clone().unbind()));
         Ok(Arc::new(Self { options, replicas, said, notices, by_python: AtomicBool::new(false) }))
     }
 
@@ -107,7 +108,7 @@ impl Network {
     fn stored(self: &Arc<Self>, path: &Path, options: &NetOptions) -> Result<Arc<dyn Store>> {
         let url = path.to_string_lossy();
         let find = |py: Python<'_>| {
-            let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
+            let found = filesystems(py)?.call_method1("find", (&*url, self.said()))?;
             if found.is_none() { Ok(None) } else { self.remote(&found, options).map(Some) }
         };
         // Most are paths, and need not be asked for.
@@ -129,11 +130,15 @@ impl Network {
         self.with_settings(url, &self.options)
     }
 
+    fn said(&self) -> Option<&Py<PyDict>> {
+        self.said.as_deref()
+    }
+
     /// With what was said of the cloud of a URL.
     fn with_settings(&self, url: &str, options: &NetOptions) -> Result<NetOptions> {
         let mut options = options.clone();
         if Provider::of(url).is_some() {
-            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (url, &self.said))?.extract();
+            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (url, self.said()))?.extract();
             options.clouds = with_python(said)?;
         }
         Ok(options)
@@ -151,7 +156,7 @@ impl Network {
         let Some((server, proofs)) = unknown_proofs(&error) else { return Err(error) };
         let proofs = proofs.join(", ");
         let store = with_python(|py| {
-            let remote = filesystems(py)?.call_method1("with_proof", (url, &self.said))?;
+            let remote = filesystems(py)?.call_method1("with_proof", (url, self.said()))?;
             if remote.is_none() { Ok(None) } else { self.remote(&remote, options).map(Some) }
         })?;
         if let Some(store) = store {

@@ -10,6 +10,7 @@ use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store, chec
 use sapwood::{Error, ErrorKind, Result};
 use sapwood_store::LinkStats;
 
+use crate::drop_in_thread::DropInThread;
 use crate::errors::with_python;
 
 /// What one call asks for at most: nothing of it is there before all is.
@@ -23,7 +24,7 @@ const LOOKED: Duration = Duration::from_secs(1);
 
 /// A file that a `sapwood._remote.filesystems.Remote` reads, many ranges in one call.
 pub(crate) struct RemoteStore {
-    remote: Py<PyAny>,
+    remote: DropInThread<Py<PyAny>>,
     name: Arc<str>,
     /// Whether several ranges of a call are on their way at a time.
     vectors: bool,
@@ -33,13 +34,25 @@ pub(crate) struct RemoteStore {
     looked: Mutex<Instant>,
 }
 
+/// One of the parts that a call gave.
+struct Part {
+    parts: Arc<DropInThread<Vec<PyBackedBytes>>>,
+    index: usize,
+}
+
+impl AsRef<[u8]> for Part {
+    fn as_ref(&self) -> &[u8] {
+        self.parts.get(self.index).map_or(&[], |part| part)
+    }
+}
+
 impl RemoteStore {
     /// A store for the file, and the name by which a cache should know it. Nothing is asked of the file system before
     /// the first read.
     pub(crate) fn new(remote: &Bound<'_, PyAny>) -> PyResult<(Self, String)> {
         let name: String = remote.getattr("name")?.extract()?;
         let store = Self {
-            remote: remote.clone().unbind(),
+            remote: DropInThread::new(remote.clone().unbind()),
             name: name.into(),
             vectors: remote.getattr("vectors")?.extract()?,
             link_stats: LinkStats::new(),
@@ -102,7 +115,9 @@ impl RemoteStore {
         if self.is_due() {
             self.look(true)?;
         }
-        Ok(parts.into_iter().map(Bytes::from_owner).collect())
+        let parts = Arc::new(DropInThread::new(parts));
+        let part = |index| Bytes::from_owner(Part { parts: Arc::clone(&parts), index });
+        Ok((0..ranges.len()).map(part).collect())
     }
 
     /// A call took so long. The time of its first byte is not known: short calls show the latency, long ones the
