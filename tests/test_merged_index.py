@@ -24,7 +24,9 @@ for number, path in enumerate(paths):
     for i in range(5):
         run[0], event[0] = (5 - i) // 2, 10 * (number + 1) + i
         tree.Fill()
-    if which == "all" or number == 0:
+    if which == "all" or (number == 0 and which != "last"):
+        tree.BuildIndex("run", "event")
+    elif which == "last" and number == 2:
         tree.BuildIndex("run", "event")
     elif which == "other":
         tree.BuildIndex("event")
@@ -80,3 +82,14 @@ def test_an_index_that_an_input_lacks_is_dropped(which: str, tmp_path: Path) -> 
     (notice,) = sapwood.merge(target, paths).notices
     assert "index" in notice and "second.root" in notice
     assert root(LOOK, target) == [[None, None, "2*run", 15]]
+
+
+def test_an_index_that_only_a_later_input_has_is_told_of(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.root" for name in ("first", "second", "third")]
+    root(INDEXED, "last", *paths)
+    target = tmp_path / "out.root"
+    notices = sapwood.merge(target, paths).notices
+    assert len(notices) == 1 and "t has no index" in notices[0] and "third.root has one" in notices[0]
+    # ROOT reads all entries, and makes one.
+    assert root(LOOK, target)[0][0] is None
+    assert sapwood.merge(tmp_path / "one.root", paths[2:]).notices == []

@@ -100,6 +100,8 @@ enum GivesWay {
 struct Growing {
     joined: GrowingTree,
     report: MergedTree,
+    /// Whether a notice says that the output has no index.
+    is_index_lost: bool,
 }
 
 impl Running {
@@ -155,6 +157,7 @@ impl Running {
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
+        let mut lost_indices: Vec<usize> = Vec::new();
         // Trees without branches, which give way to others of their path.
         let mut passed_over = HashSet::new();
         let mut replaced = Vec::new();
@@ -182,10 +185,14 @@ impl Running {
                 matches.push((index, matched));
                 // Most trees have none, and need not be read as they are for that.
                 let has_index = matches!(tree.object.member("fTreeIndex"), Ok(Value::Object(_)));
-                indices.push(match has_index && growing.joined.wants_index() {
-                    true => TreeIndex::of(&file.draft_at(&place.key).map_err(within)?),
-                    false => None,
+                indices.push(if has_index && growing.joined.wants_index() {
+                    TreeIndex::of(&file.draft_at(&place.key).map_err(within)?)
+                } else {
+                    None
                 });
+                if has_index && !growing.joined.wants_index() {
+                    lost_indices.push(index);
+                }
                 notes.push((path, found));
             }
             Ok(())
@@ -286,12 +293,16 @@ impl Running {
             }
         }
         for ((index, before), added) in checkpoints.into_iter().zip(indices) {
-            let Some(Growing { joined, report }) = self.trees.get_mut(index) else { continue };
+            let Some(Growing { joined, report, is_index_lost }) = self.trees.get_mut(index) else { continue };
             report.inputs += 1;
+            let name = &file.identity().name;
             if joined.add_index(added, &before) {
-                let name = &file.identity().name;
+                *is_index_lost = true;
                 let why = format!("{name} has none of the same values, or both are too long");
                 merged.notices.push(format!("{} loses its index: {why}", report.path));
+            } else if lost_indices.contains(&index) && !std::mem::replace(is_index_lost, true) {
+                let why = format!("{name} has one, and the files before it have none");
+                merged.notices.push(format!("{} has no index: {why}", report.path));
             }
         }
         self.listed.extend(&input.listed);
@@ -336,7 +347,7 @@ impl Running {
                 self.writer.join(&input.file, &place.key, &place.folder, self.again, wider)?
             }
         };
-        self.trees.push(Growing { joined, report: MergedTree::new(path.to_owned()) });
+        self.trees.push(Growing { joined, report: MergedTree::new(path.to_owned()), is_index_lost: false });
         self.places.insert(path.to_owned(), self.trees.len() - 1);
         Ok(self.trees.len() - 1)
     }
@@ -394,7 +405,7 @@ impl Running {
 
     /// Writes the records of trees, and everything that refers to them.
     pub(super) fn finish(mut self, merged: &mut Merged) -> Result<()> {
-        for Growing { joined, mut report } in self.trees {
+        for Growing { joined, mut report, .. } in self.trees {
             report.note(joined.moved);
             report.figures = joined.figures();
             self.writer.settle(joined)?;
