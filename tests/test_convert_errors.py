@@ -195,7 +195,7 @@ def test_texts_of_any_type_are_not_numbers(tmp_path: Path, ends: str, kind: str)
         (
             "a.jsonl",
             {"n": "time32[s]", "bad": "time32[s]"},
-            r"'bad' .*noon is no time of day",
+            r"'bad' .*noon does not name a time",
         ),
         ("a.jsonl", {"day": "time32[s]"}, r"'day' .* does not hold: the date would be lost"),
         ("a.jsonl", {"zz": "date32"}, r"column 'zz' does not exist .*nearest"),

@@ -516,7 +516,8 @@ def test_types_that_hold_all_values_are_taken(tmp_path: Path) -> None:
 
 def test_cuts_do_not_compare_dates_of_other_units(tmp_path: Path) -> None:
     for unit in ("ms", "us"):
-        pq.write_table(pa.table({"t": pa.array([5, 2000], pa.timestamp(unit)), "n": [1, 2]}), tmp_path / "t.parquet")
+        times = pa.array([5, 2000], pa.timestamp(unit))
+        pq.write_table(pa.table({"t": times, "n": [1, 2]}), tmp_path / "t.parquet")
         sapwood.convert(tmp_path / "t.parquet", f"{tmp_path}/{unit}.root:E", overwrite=True)
     files, out = [f"{tmp_path}/ms.root:E", f"{tmp_path}/us.root:E"], tmp_path / "out.parquet"
     for asked in ({"cut": "t > 6"}, {"columns": ["n", "t - 5"]}, {"cut": "a > 6", "aliases": {"a": "t"}}):
@@ -533,7 +534,8 @@ def test_dictionaries_of_dates_are_dates(tmp_path: Path, format: str) -> None:
     lists = pa.array([[3], [], [4, 5]], pa.list_(pa.int32())).cast(pa.list_(pa.date32()))
     encoded = pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode())
     feather.write_feather(pa.table({"d": days.dictionary_encode(), "l": encoded}), tmp_path / "in.feather")
-    sapwood.convert(tmp_path / "in.feather", tmp_path / "out.root", format=format, nullable=format == "rntuple")
+    is_nullable = format == "rntuple"
+    sapwood.convert(tmp_path / "in.feather", tmp_path / "out.root", format=format, nullable=is_nullable)
     sapwood.convert(tmp_path / "out.root", tmp_path / "back.parquet")
     back = pq.read_table(tmp_path / "back.parquet")
     assert back["d"].to_pylist() == days.to_pylist() and back["l"].to_pylist() == lists.to_pylist()
@@ -548,7 +550,7 @@ def test_times_of_day_of_texts(tmp_path: Path, kind: str) -> None:
     times = [datetime.time(12, 30), None, datetime.time(23, 59, 59, 500_000)]
     assert pq.read_table(tmp_path / "out.parquet")["t"].to_pylist() == times
     feather.write_feather(pa.table({"t": pa.array(["10", "11:00"])}), tmp_path / "in.feather")
-    with pytest.raises(errors.MismatchError, match="10 is no time of day, like 12:30:00"):
+    with pytest.raises(errors.MismatchError, match="10 does not name a time of day, like 12:30:00"):
         sapwood.convert(tmp_path / "in.feather", tmp_path / "no.parquet", types={"t": "time64[us]"})
 
 
@@ -556,9 +558,11 @@ def test_values_that_nothing_shows_do_not_matter(tmp_path: Path) -> None:
     hidden = pa.array([300, 2])
     record = pa.StructArray.from_arrays([hidden], names=["a"], mask=pa.array([True, False]))
     lists = pa.ListArray.from_arrays(pa.array([1, 2, 2], pa.int32()), hidden)
-    views = pa.ListViewArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array([1, 0], pa.int32()), hidden)
+    starts, lengths = pa.array([1, 0], pa.int32()), pa.array([1, 0], pa.int32())
+    views = pa.ListViewArray.from_arrays(starts, lengths, hidden)
     table = pa.table({"r": record, "l": lists, "v": views})
-    with pa.OSFile(str(tmp_path / "in.arrows"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+    out = str(tmp_path / "in.arrows")
+    with pa.OSFile(out, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     types = {"r": "uint8", "l": "uint8", "v": pa.list_(pa.uint8())}
     sapwood.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", types=types)

@@ -100,7 +100,7 @@ enum GivesWay {
 struct Growing {
     joined: GrowingTree,
     report: MergedTree,
-    /// Whether a notice says that the output has no index.
+    /// Whether a notice has named the index that the output lacks.
     is_index_lost: bool,
 }
 

@@ -109,7 +109,7 @@ def _times_of(texts: Any, kind: Any) -> Any:
     # Arrow takes "10" for an hour.
     is_time = pc.match_substring_regex(texts, _TIME).fill_null(True)
     if not pc.all(is_time).as_py():
-        raise ValueError(f"{texts.filter(pc.invert(is_time))[0]} is no time of day, like 12:30:00")
+        raise ValueError(f"{texts.filter(pc.invert(is_time))[0]} does not name a time of day, like 12:30:00")
     day = pa.scalar("1970-01-01T", texts.type)
     stamps = pc.binary_join_element_wise(day, texts, pa.scalar("", texts.type))
     try:

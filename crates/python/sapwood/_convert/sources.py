@@ -206,7 +206,7 @@ def _of_root(path: Any, wanted: Wanted) -> Rows:
 
 
 def _computed(tree: Any, names: list[str], wanted: Wanted) -> dict[str, str]:
-    """The types of dates that the cut and columns compute with, where there are some."""
+    """The types of dates that the cut and the columns compute with."""
     texts = {f"column {name!r}": name for name in names if tree._find(name) is None}
     if wanted.cut is not None:
         texts["the cut"] = wanted.cut
@@ -393,7 +393,7 @@ def _check_computed(found: Mapping[str, str], wanted: Mapping[str, str], path: s
         kinds = [types.get(what, "numbers") for types in (found, wanted)]
         if kinds[0] != kinds[1]:
             words = f"{what} computes with {kinds[0]} in {path}, and with {kinds[1]} in {first}"
-            raise MismatchError(f"{words}: convert them one by one first, with types= (--types) for one of them")
+            raise MismatchError(f"{words}: convert each of them alone first, with types= (--types) for one")
 
 
 def _fits(kind: Any, wanted: Any) -> bool:

@@ -1,5 +1,5 @@
 """Arrays of Arrow without the values that nothing shows: those under a missing record, and those outside of the lists.
-Casts look at them too, and fail where one of them does not fit."""
+Casts look at them too, and fail if one of them does not fit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sapwood._read.libraries import need
 
 
 def visible(column: Any) -> Any:
-    """The same values in lists and records that hold nothing else. Views of lists become lists, and dictionaries
-    their values.
+    """Copies of lists and records with the shown values alone. Views of lists become lists, and dictionaries their
+    values.
 
     >>> import pyarrow as pa
     >>> lists = pa.array([[300], [1, 2]]).slice(1)
