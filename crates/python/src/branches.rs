@@ -12,11 +12,6 @@ pub(crate) fn friends(tree: &Tree) -> Vec<(&str, &str, &str)> {
     tree.friends.iter().map(|friend| (&*friend.name, &*friend.tree, &*friend.file)).collect()
 }
 
-/// Whether an index is stored with a tree.
-pub(crate) fn has_index(tree: &Tree) -> sapwood::Result<bool> {
-    Ok(matches!(tree.object.members()?.get("fTreeIndex"), Some(sapwood::Value::Object(_))))
-}
-
 /// The record of a branch as a dictionary.
 pub(crate) fn branch<'py>(py: Python<'py>, tree: &Tree, id: usize) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);

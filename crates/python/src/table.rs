@@ -86,7 +86,7 @@ impl Table {
     #[getter]
     fn has_index(&self, py: Python<'_>) -> PyResult<bool> {
         match &self.engine {
-            Engine::Tree(tree) => run(py, || branches::has_index(tree)),
+            Engine::Tree(tree) => run(py, || Ok(tree.has_index())),
             Engine::NTuple(_) => Ok(false),
         }
     }

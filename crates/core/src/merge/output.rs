@@ -14,7 +14,6 @@ use super::sum::only_root_adds;
 use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::Value;
 use crate::tree::BranchId;
 use crate::write::{BranchMatches, Checkpoint, FileWriter, GrowingTree, Notes, TreeIndex, Widening, WiderBranch};
 
@@ -184,7 +183,7 @@ impl Running {
                 }
                 matches.push((index, matched));
                 // Most trees have none, and need not be read as they are for that.
-                let has_index = matches!(tree.object.member("fTreeIndex"), Ok(Value::Object(_)));
+                let has_index = tree.has_index();
                 indices.push(if has_index && growing.joined.wants_index() {
                     TreeIndex::of(&file.draft_at(&place.key).map_err(within)?)
                 } else {

@@ -30,7 +30,7 @@ use crate::column::Kind;
 use crate::container::Key;
 use crate::error::{Error, Result, nearest};
 use crate::file::File;
-use crate::object::Object;
+use crate::object::{Object, Value};
 use crate::schema::{Objects, Registry};
 use basket_lists::BasketLists;
 use record_view::{Member, Row, View};
@@ -192,6 +192,11 @@ impl Tree {
         };
         view.check()?;
         Ok(tree)
+    }
+
+    /// Whether an index is stored with it (`TTree::BuildIndex`).
+    pub fn has_index(&self) -> bool {
+        matches!(self.object.member("fTreeIndex"), Ok(Value::Object(_)))
     }
 
     /// The file it is in.
