@@ -203,6 +203,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chain;
 pub mod codec;
 pub mod column;
 pub mod container;
