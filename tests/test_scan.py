@@ -245,7 +245,12 @@ def test_many_files_are_scanned_as_one(several: Path) -> None:
     friend = ["--friend", f"w={several.parent}/all.root:w"]
     rows = [json.loads(line) for line in scan(target, "w.y - 10*x", "--json", *friend).splitlines()]
     assert [row["w.y - 10*x"] for row in rows] == [0] * 12
+    same = ["--friend", f"f={several}:t"]
+    rows = [json.loads(line) for line in scan(target, "f.x - x", "--json", *same).splitlines()]
+    assert [row["f.x - x"] for row in rows] == [0] * 12
     assert "no file matches" in command("scan", f"{several}/q*.root:t", "x", code=1)
+    lost = command("scan", target, "f.x", "--friend", f"f={several}/lost.root:t", code=1)
+    assert "no such file" in lost and "lost.root" in lost
 
 
 def test_entries_are_counted_over_all_files(several: Path, tmp_path: Path) -> None:

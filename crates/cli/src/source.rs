@@ -1,15 +1,16 @@
-//! Trees and RNTuples that expressions are about, with their friends.
+//! Trees and RNTuples that expressions are about, of many files as one, with their friends.
 
 use std::path::{Path, PathBuf};
 
-use sapwood::query::{Friend, LumiMask, Source, TreeIndex};
+use sapwood::chain::{Chain, Matching, Place};
+use sapwood::query::{LumiMask, Source};
 use sapwood::table::Table;
 use sapwood::tree::FriendElement;
 use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::targets::Target;
+use crate::targets::targets;
 
 /// The tree or RNTuple of that name, or the only one.
 pub(crate) fn table(file: &File, name: Option<&str>) -> Outcome<Table> {
@@ -31,15 +32,21 @@ pub(crate) fn table_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(
         Err(output::Failure::Read(error)) if error.kind() == ErrorKind::NotFound => error,
         found => return Ok((found?, None)),
     };
-    for (at, _) in name.unwrap_or_default().match_indices('/') {
-        let (tree, part) = name.unwrap_or_default().split_at(at);
-        if let Ok(key) = file.key(tree)
-            && key.has_entries()
-        {
-            return Ok((file.table_at(&key)?, Some(&part[1..])));
-        }
+    match name.and_then(|name| split_part(file, name)) {
+        Some((tree, part)) => Ok((file.table(tree)?, Some(part))),
+        None => Err(missing.into()),
     }
-    Err(missing.into())
+}
+
+/// The branch or field that a path ends with, behind that of its tree or RNTuple.
+pub(crate) fn part<'n>(file: &File, name: Option<&'n str>) -> Option<&'n str> {
+    let name = name.filter(|name| file.key(name).is_err())?;
+    split_part(file, name).map(|(_, part)| part)
+}
+
+fn split_part<'n>(file: &File, name: &'n str) -> Option<(&'n str, &'n str)> {
+    let splits = name.match_indices('/').map(|(at, _)| (&name[..at], &name[at + 1..]));
+    splits.into_iter().find(|(tree, _)| file.key(tree).is_ok_and(|key| key.has_entries()))
 }
 
 /// A luminosity mask, for commands that take expressions.
@@ -57,6 +64,14 @@ impl LumiMaskOption {
 
     pub(crate) fn is_given(&self) -> bool {
         self.lumi_mask.is_some()
+    }
+
+    /// A chain, of which the mask leaves the certified entries.
+    pub(crate) fn of(&self, chain: Chain) -> Outcome<Chain> {
+        Ok(match self.mask()? {
+            Some(mask) => chain.with_lumi_mask(mask, Self::COLUMNS),
+            None => chain,
+        })
     }
 
     /// The mask, if there is one.
@@ -78,8 +93,8 @@ impl LumiMaskOption {
 /// Options of commands that take expressions.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Friends {
-    /// Another tree whose branches expressions know as NAME.BRANCH, entry by entry, or by the index that it has; may be
-    /// given several times.
+    /// Another tree whose branches expressions know as NAME.BRANCH, entry by entry, or by the index that it has; a
+    /// pattern, folder or chain for several files. May be given several times.
     #[arg(long = "friend", value_name = "NAME=FILE[:TREE]")]
     named: Vec<String>,
     /// Match entries of the friends by these two expressions, which all trees have.
@@ -88,51 +103,40 @@ pub(crate) struct Friends {
 }
 
 impl Friends {
-    /// What is made of a tree, whose entries follow so many `before` it, and its friends: those that are named, and
-    /// where a name is not found, those that the tree brings along, too.
-    pub(crate) fn with<T>(
-        &self,
-        table: &Table,
-        before: u64,
-        remote: &Remote,
-        make: impl Fn(Source) -> sapwood::Result<T>,
-    ) -> Outcome<T> {
-        let mut source = Source::from(table);
-        let session = table.file().options().session.clone();
-        for named in &self.named {
-            source = source.with_friend(self.named(named, before, &session, remote)?)?;
+    /// The tables of some places as one, with the friends that are named, and where a name is not found those that the
+    /// trees bring along, too.
+    pub(crate) fn chain(&self, places: Vec<Place>, session: &Session, remote: &Remote) -> Outcome<Chain> {
+        let session_of_files = session.clone();
+        let remote_of_files = remote.clone();
+        let open = move |place: &Place| {
+            let file = output::open_in(&place.file, session_of_files.clone(), &remote_of_files);
+            read(file.and_then(|file| table_or_part(&file, place.table.as_deref()))).map(|(table, _)| table)
+        };
+        let session_of_friends = session.clone();
+        let remote_of_friends = remote.clone();
+        let mut chain = Chain::new(places, open).with_stored_friends(move |tree, friend| {
+            stored(friend, tree.file(), &session_of_friends, &remote_of_friends)
+        });
+        for words in &self.named {
+            let Some((name, target)) = words.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+                return Err(Error::mismatch(format!("--friend {words:?} is no NAME=FILE:TREE")).into());
+            };
+            let matching = self.friend_index.as_ref().map_or(Matching::Stored, |index| {
+                let (major, minor) = index.split_once(',').unwrap_or((index, "0"));
+                Matching::Index(major.to_owned(), minor.to_owned())
+            });
+            chain = chain.with_friend(name, targets(target, session, remote)?.places, matching);
         }
-        let missing = match make(source.clone()) {
-            Err(error) if error.kind() == ErrorKind::NotFound => error,
-            made => return Ok(made?),
-        };
-        let (deep, failed) =
-            source.with_stored_friends(|tree, friend| stored(friend, tree.file(), &session, remote))?;
-        make(deep).map_err(|error| {
-            if error.kind() != ErrorKind::NotFound || failed.is_empty() {
-                return error.into();
-            }
-            let words: Vec<String> = failed.iter().map(ToString::to_string).collect();
-            Error::new(ErrorKind::NotFound, format!("{}; {}", missing.message(), words.join("; "))).into()
-        })
+        Ok(chain)
     }
+}
 
-    /// The friend of an argument.
-    fn named(&self, words: &str, before: u64, session: &Session, remote: &Remote) -> Outcome<Friend> {
-        let Some((name, target)) = words.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Error::mismatch(format!("--friend {words:?} is no NAME=FILE:TREE")).into());
-        };
-        let (path, inner) = output::split(target);
-        let file = output::open_in(path, session.clone(), remote)?;
-        let source = Source::from(&table(&file, inner)?);
-        let Some(index) = &self.friend_index else {
-            // Entries count over all files, unless an index says which belong together.
-            return Ok(Friend::of_parts(name, vec![source], before)?.by_stored_index()?);
-        };
-        let (major, minor) = index.split_once(',').unwrap_or((index, "0"));
-        let index = TreeIndex::build(std::slice::from_ref(&source), major, minor)?;
-        Ok(Friend::new(name, source).by_index(index)?)
-    }
+/// What a command could not read, as an error of the engine.
+fn read<T>(outcome: Outcome<T>) -> sapwood::Result<T> {
+    outcome.map_err(|failure| match failure {
+        output::Failure::Read(error) => error,
+        output::Failure::Pipe | output::Failure::Found => Error::internal("a table was not opened"),
+    })
 }
 
 /// The tree of a friend that a tree brings along. A path is tried as it is first, as ROOT does.
@@ -150,39 +154,7 @@ fn stored(friend: &FriendElement, of: &File, session: &Session, remote: &Remote)
         };
         table(&output::open_in(path, session.clone(), remote)?, Some(&friend.tree))
     };
-    match open() {
-        Ok(found) => Ok(Source::from(&found)),
-        Err(output::Failure::Read(error)) => {
-            let words = format!("the friend {:?} cannot be read: {error}", friend.name);
-            Err(Error::new(ErrorKind::NotFound, words))
-        }
-        Err(_) => Err(Error::internal("a tree was not looked up")),
-    }
-}
-
-/// Names whose meaning in an expression is another one where several files are one: entries count over all of them, as
-/// a `TChain` does. Holds the entries of all files, where that is asked for.
-pub(crate) struct ChainNames(Option<u64>);
-
-impl ChainNames {
-    /// For expressions of a chain: all files are opened where one of `texts` asks how many entries they have.
-    pub(crate) fn new(texts: &[&str], files: &[Target], session: &Session, remote: &Remote) -> Outcome<Self> {
-        const TOTAL: &str = "Entries$";
-        let is_total = |text: &&str| text.match_indices(TOTAL).any(|(at, _)| !text[..at].ends_with("Local"));
-        if files.len() < 2 || !texts.iter().any(is_total) {
-            return Ok(Self(None));
-        }
-        let mut total = 0;
-        for (path, name) in files {
-            let file = output::open_in(path, session.clone(), remote)?;
-            total += table_or_part(&file, name.as_deref())?.0.entries();
-        }
-        Ok(Self(Some(total)))
-    }
-
-    /// As aliases, for a file that has so many entries before it.
-    pub(crate) fn of(&self, before: u64) -> Vec<(String, String)> {
-        let entry = (before > 0).then(|| ("Entry$".to_owned(), format!("(LocalEntry$ + {before})")));
-        entry.into_iter().chain(self.0.map(|total| ("Entries$".to_owned(), total.to_string()))).collect()
-    }
+    let named =
+        |error: Error| Error::new(ErrorKind::NotFound, format!("the friend {:?} cannot be read: {error}", friend.name));
+    read(open()).map(|found| Source::from(&found)).map_err(named)
 }

@@ -2,32 +2,43 @@
 
 use std::path::Path;
 
+use sapwood::chain::{Place, StoredChain};
 use sapwood::codec::is_like;
-use sapwood::{Error, Session, Value};
+use sapwood::{Error, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// A file, and the name of a tree in it.
-pub(crate) type Target = (String, Option<String>);
+/// The files of a target.
+pub(crate) struct Targets {
+    /// In the order of their names, or of the chain.
+    pub(crate) places: Vec<Place>,
+    /// The weight that a stored chain has for all its trees.
+    pub(crate) weight: Option<f64>,
+}
 
-/// The files of a target, in the order of their names or of the chain.
-pub(crate) fn targets(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
+impl From<Vec<Place>> for Targets {
+    fn from(places: Vec<Place>) -> Self {
+        Self { places, weight: None }
+    }
+}
+
+/// The files of a target.
+pub(crate) fn targets(target: &str, session: &Session, remote: &Remote) -> Outcome<Targets> {
     let found = all(target, session, remote)?;
-    remote.is_for(found.iter().map(|(path, _)| path.as_str()))?;
+    remote.is_for(found.places.iter().map(|place| place.file.as_str()))?;
     Ok(found)
 }
 
-fn all(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
+fn all(target: &str, session: &Session, remote: &Remote) -> Outcome<Targets> {
     let (path, name) = output::split(target);
-    let named = |path: String| (path, name.map(str::to_owned));
     if sapwood_store::is_url(path) {
-        return chain_or(named(path.to_owned()), session, remote);
+        return chain_or(Place::new(path, name), session, remote);
     }
     let (folder, pattern) = match Path::new(path) {
         place if place.is_dir() => (path, "*.root"),
         place if place.exists() || !path.contains(['*', '?', '[']) => {
-            return chain_or(named(path.to_owned()), session, remote);
+            return chain_or(Place::new(path, name), session, remote);
         }
         _ => path.rsplit_once('/').unwrap_or(("", path)),
     };
@@ -42,60 +53,23 @@ fn all(target: &str, session: &Session, remote: &Remote) -> Outcome<Vec<Target>>
             found.push(if folder.is_empty() { file } else { format!("{}/{file}", folder.trim_end_matches('/')) });
         }
     }
+    if found.is_empty() {
+        return Err(Error::not_found(format!("no file matches {path:?}")).into());
+    }
     found.sort();
-    match found.is_empty() {
-        true => Err(Error::not_found(format!("no file matches {path:?}")).into()),
-        false => Ok(found.into_iter().map(named).collect()),
-    }
+    Ok(found.into_iter().map(|file| Place::new(file, name)).collect::<Vec<_>>().into())
 }
 
-/// A target itself, or the files of the chain that it names.
-fn chain_or(target: Target, session: &Session, remote: &Remote) -> Outcome<Vec<Target>> {
-    let (path, Some(name)) = &target else { return Ok(vec![target]) };
-    let file = output::open_in(path, session.clone(), remote)?;
-    let Ok(key) = file.key(name) else { return Ok(vec![target]) };
-    if &*key.class != "TChain" {
-        return Ok(vec![target]);
+/// A place itself, or the files of the chain that it names.
+fn chain_or(place: Place, session: &Session, remote: &Remote) -> Outcome<Targets> {
+    let Some(name) = &place.table else { return Ok(vec![place].into()) };
+    let file = output::open_in(&place.file, session.clone(), remote)?;
+    let Some(mut chain) = StoredChain::of(&file, name)? else { return Ok(vec![place].into()) };
+    for other in &mut chain.places {
+        let is_near = !sapwood_store::is_url(&place.file) && Path::new(&other.file).exists();
+        if !is_near {
+            other.file = sapwood_store::beside(&place.file, &other.file)?;
+        }
     }
-    let object = file.object_at(&key)?;
-    let wrong = |words: &'static str| Error::malformed(words).in_file(path.as_str()).in_object(name);
-    let list = object.member("fFiles")?;
-    let elements = match &list {
-        Value::Object(list) => list.members()?.get("items"),
-        Value::Record(list) => list.get("items"),
-        _ => None,
-    };
-    let Some(Value::List(elements)) = elements else { return Err(wrong("the chain has no list of files").into()) };
-    let mut found = Vec::new();
-    for element in elements.iter() {
-        let Value::Object(element) = element else { continue };
-        let text = |member: &str| Ok::<_, Error>(element.member(member)?.as_text().unwrap_or_default());
-        let (tree, other) = (text("fName")?, text("fTitle")?);
-        let is_near = !sapwood_store::is_url(path) && Path::new(&other).exists();
-        let place = if is_near { other } else { sapwood_store::beside(path, &other)? };
-        found.push((place, Some(if tree.is_empty() { name.clone() } else { tree })));
-    }
-    match found.is_empty() {
-        true => Err(wrong("the chain has no files").into()),
-        false => Ok(found),
-    }
-}
-
-/// The weight that a chain has for all its trees (`TChain::SetWeight` with `global`); none of other targets.
-pub(crate) fn chain_weight(target: &str, files: &[Target], session: &Session, remote: &Remote) -> Outcome<Option<f64>> {
-    /// `TChain::kGlobalWeight`.
-    const GLOBAL_WEIGHT: i64 = 1 << 15;
-    let (path, Some(name)) = output::split(target) else { return Ok(None) };
-    // A file that stands for itself is not opened once more.
-    if matches!(files, [(only, _)] if only == path) {
-        return Ok(None);
-    }
-    if !sapwood_store::is_url(path) && !Path::new(path).is_file() {
-        return Ok(None);
-    }
-    let file = output::open_in(path, session.clone(), remote)?;
-    let Some(key) = file.key(name).ok().filter(|key| &*key.class == "TChain") else { return Ok(None) };
-    let chain = file.object_at(&key)?;
-    let bits = chain.member("fBits")?.as_int().unwrap_or(0);
-    Ok(if bits & GLOBAL_WEIGHT == 0 { None } else { chain.member("fWeight")?.as_float() })
+    Ok(Targets { places: chain.places, weight: chain.weight })
 }

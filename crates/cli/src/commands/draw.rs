@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use sapwood::chain::Place;
 use sapwood::hist::Histogram;
 use sapwood::inspect::histogram as picture;
 use sapwood::query::{Draw, draw_with};
@@ -10,8 +11,8 @@ use sapwood::{Error, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{ChainNames, Friends, LumiMaskOption, table};
-use crate::targets::{Target, chain_weight, targets};
+use crate::source::{Friends, LumiMaskOption};
+use crate::targets::targets;
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]
@@ -54,33 +55,21 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let mask = arguments.mask.mask()?;
     let files = targets(&arguments.target, &session, &arguments.remote)?;
-    let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files)).transpose()?;
-    let names = ChainNames::new(&[&arguments.expression, &arguments.cut], &files, &session, &arguments.remote)?;
-    let weight = if arguments.no_tree_weight {
-        Some(1.0)
-    } else {
-        chain_weight(&arguments.target, &files, &session, &arguments.remote)?
-    };
-    let (mut before, mut drawn) = (0, None);
-    for (path, name) in &files {
-        let file = output::open_in(path, session.clone(), &arguments.remote)?;
-        let found = table(&file, name.as_deref())?;
-        let (draw, entries, all) = arguments.friends.with(&found, before, &arguments.remote, |source| {
-            let all = source.entries();
-            let entries = match &mask {
-                Some(mask) => mask.passing(&source, 0..all, LumiMaskOption::COLUMNS)?,
-                None => (0..all).try_into()?,
-            };
-            let names = names.of(before);
+    let to = arguments.out.as_deref().map(|to| Output::new(to, arguments, &files.places)).transpose()?;
+    let weight = if arguments.no_tree_weight { Some(1.0) } else { files.weight };
+    let chain = arguments.mask.of(arguments.friends.chain(files.places, &session, &arguments.remote)?)?;
+    let mut drawn = None;
+    for member in chain.members() {
+        let member = member?;
+        let names = member.names(&[&arguments.expression, &arguments.cut])?;
+        let draw = member.with_friends(|source| {
             let names = names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let draw = Draw::with_aliases(source, &arguments.expression, &arguments.cut, names)?;
             let draw = if let Some(weight) = weight { draw.tree_weight(weight) } else { draw };
-            Ok((if arguments.profile { draw.profile()? } else { draw }, entries, all))
+            if arguments.profile { draw.profile() } else { Ok(draw) }
         })?;
-        drawn = Some(draw_with(&[draw], &entries, drawn, |_| Ok(()))?);
-        before += all;
+        drawn = Some(draw_with(&[draw], &member.all()?, drawn, |_| Ok(()))?);
     }
     let histogram = drawn.and_then(|mut drawn| drawn.pop()).ok_or_else(|| Error::internal("nothing was drawn"))?;
     match to {
@@ -102,7 +91,7 @@ enum Output<'p> {
 }
 
 impl<'p> Output<'p> {
-    fn new(to: &'p std::path::Path, arguments: &Arguments, files: &[Target]) -> Outcome<Self> {
+    fn new(to: &'p std::path::Path, arguments: &Arguments, files: &[Place]) -> Outcome<Self> {
         let found = match to.extension().and_then(std::ffi::OsStr::to_str) {
             Some("svg") => Self::Svg(to),
             Some("png") => Self::Png(to),
@@ -118,7 +107,7 @@ impl<'p> Output<'p> {
             return Err(Error::new(sapwood::ErrorKind::Exists, words).into());
         }
         let place = to.canonicalize().ok();
-        if place.is_some() && files.iter().any(|(input, _)| std::fs::canonicalize(input).ok() == place) {
+        if place.is_some() && files.iter().any(|input| std::fs::canonicalize(&input.file).ok() == place) {
             let words = format!("{} is the file that is read: write to another one", to.display());
             return Err(Error::mismatch(words).into());
         }

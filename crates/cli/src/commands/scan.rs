@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
+use sapwood::chain::Member;
 use sapwood::codec::is_like;
 use sapwood::column::Kind;
-use sapwood::query::{Item, ItemLines, ItemTable, LumiMask, Query, Source};
+use sapwood::query::{Item, ItemLines, ItemTable, Query, Source};
 use sapwood::read::{Cell, Cells, Column};
 use sapwood::table::Table;
 use sapwood::tree::{Branch, BranchId, Tree};
@@ -14,7 +16,7 @@ use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{ChainNames, Friends, LumiMaskOption, table_or_part};
+use crate::source::{Friends, LumiMaskOption, part};
 use crate::targets::targets;
 
 /// Print rows of a tree or RNTuple as a table.
@@ -72,13 +74,9 @@ struct Shown {
     is_computed: Vec<bool>,
     /// Names of what a table cannot show.
     left_out: Vec<String>,
-    entries: u64,
-    /// Entries of the files before.
-    before: u64,
     /// Whether the last column is a cut on items.
     has_item_cut: bool,
-    source: Source,
-    mask: Option<LumiMask>,
+    member: Arc<Member>,
 }
 
 /// What is still to be printed: rows, from an entry of all files on.
@@ -89,17 +87,17 @@ struct Left {
 
 impl Shown {
     fn of(
-        table: &Table,
+        member: &Arc<Member>,
         source: Source,
         wanted: &[String],
         cut: Option<&str>,
         expand: bool,
         names_of_chain: &[(String, String)],
     ) -> sapwood::Result<Self> {
+        let table = &member.table;
         let wanted = matched(table, wanted);
-        let entries = source.entries();
         let of_chain = names_of_chain.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
-        let mut query = Query::new(source.clone()).aliases(of_chain);
+        let mut query = Query::new(source).aliases(of_chain);
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         if wanted.is_empty() {
             let (ids, shown, others) = everything(table);
@@ -132,33 +130,31 @@ impl Shown {
             };
             is_computed.extend(has_item_cut.then_some(true));
         }
-        Ok(Self { query, names, is_computed, left_out, entries, before: 0, has_item_cut, source, mask: None })
+        Ok(Self { query, names, is_computed, left_out, has_item_cut, member: Arc::clone(member) })
     }
 
     /// Rows of some entries: the entries that passed the cut, and their columns.
     fn read(&self, entries: Range<u64>) -> Outcome<(Vec<u64>, Vec<Column>)> {
-        let entries = match &self.mask {
-            Some(mask) => mask.passing(&self.source, entries, LumiMaskOption::COLUMNS)?,
-            None => entries.try_into()?,
-        };
-        let found = self.query.read(entries)?;
+        let found = self.query.read(self.member.select(entries)?)?;
         let (mut values, mut plain) = (found.columns.into_iter(), found.plain.into_iter());
         let columns = self.is_computed.iter().filter_map(|is_computed| match is_computed {
             true => values.next(),
             false => plain.next(),
         });
-        Ok((found.entries.ranges().flatten().map(|entry| self.before + entry).collect(), columns.collect()))
+        let before = self.member.before;
+        Ok((found.entries.ranges().flatten().map(|entry| before + entry).collect(), columns.collect()))
     }
 
     /// Calls `print` with the rows that are left, a few at a time: there may be more than memory.
     fn rows(&self, left: &mut Left, mut print: impl FnMut(&[u64], &[Column], usize) -> Outcome<()>) -> Outcome<()> {
         const STEP: u64 = 1 << 14;
-        let mut start = left.start.saturating_sub(self.before).min(self.entries);
-        while left.rows > 0 && start < self.entries {
+        let all = self.member.table.entries();
+        let mut start = left.start.saturating_sub(self.member.before).min(all);
+        while left.rows > 0 && start < all {
             // A cut may leave few rows of many entries.
-            let is_thinned = self.query.cut_depth().is_some() || self.mask.is_some();
+            let is_thinned = self.query.cut_depth().is_some() || self.member.has_mask();
             let step = if is_thinned { STEP } else { left.rows.min(STEP) };
-            let end = start.saturating_add(step).min(self.entries);
+            let end = start.saturating_add(step).min(all);
             let (entries, columns) = self.read(start..end)?;
             let rows = (entries.len() as u64).min(left.rows);
             print(&entries, &columns, rows as usize)?;
@@ -173,9 +169,10 @@ impl Shown {
     /// Calls `print` with entry, instance and items of the rows that are left: an item of each list a row.
     fn turns(&self, left: &mut Left, mut print: impl FnMut(u64, usize, &[Option<Item>]) -> Outcome) -> Outcome {
         const STEP: u64 = 1 << 12;
-        let mut start = left.start.saturating_sub(self.before).min(self.entries);
-        while left.rows > 0 && start < self.entries {
-            let end = start.saturating_add(STEP).min(self.entries);
+        let all = self.member.table.entries();
+        let mut start = left.start.saturating_sub(self.member.before).min(all);
+        while left.rows > 0 && start < all {
+            let end = start.saturating_add(STEP).min(all);
             let (entries, columns) = self.read(start..end)?;
             let lines = ItemLines::new(&columns);
             for (row, entry) in entries.iter().enumerate() {
@@ -237,32 +234,32 @@ fn branches(tree: &Tree) -> (Vec<BranchId>, Vec<String>) {
 /// Opens the files one after another, while there are rows left, and calls `visit` with what is shown of each.
 fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> Outcome) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let mask = arguments.mask.mask()?;
     const IN_TABLE: u64 = 25;
     let rows = if arguments.csv || arguments.json { u64::MAX } else { IN_TABLE };
     let mut left = Left { start: arguments.start, rows: arguments.entries.unwrap_or(rows) };
-    let (mut before, mut first) = (0, None);
     let files = targets(&arguments.target, &session, &arguments.remote)?;
+    let chain = arguments.mask.of(arguments.friends.chain(files.places, &session, &arguments.remote)?)?;
     let texts: Vec<&str> = arguments.branches.iter().map(String::as_str).chain(arguments.cut.as_deref()).collect();
-    let names = ChainNames::new(&texts, &files, &session, &arguments.remote)?;
-    for (path, name) in &files {
-        let file = output::open_in(path, session.clone(), &arguments.remote)?;
-        let (table, part) = table_or_part(&file, name.as_deref())?;
+    let mut before = 0;
+    let mut first = None;
+    for member in chain.members() {
+        let member = Arc::new(member?);
+        let part = part(member.table.file(), member.place.table.as_deref());
         let named = arguments.branches.iter().cloned();
         // Where none are named, columns are those of the first file.
         let wanted: Vec<String> = match &first {
             Some(first) if part.is_none() && arguments.branches.is_empty() => Clone::clone(first),
             _ => part.map(str::to_owned).into_iter().chain(named).collect(),
         };
-        let names = names.of(before);
-        let make = |source| Shown::of(&table, source, &wanted, arguments.cut.as_deref(), arguments.expand, &names);
-        let mut shown = arguments.friends.with(&table, before, &arguments.remote, make)?;
-        (shown.mask, shown.before) = (mask.clone(), before);
+        let names = member.names(&texts)?;
+        let shown = member.with_friends(|source| {
+            Shown::of(&member, source, &wanted, arguments.cut.as_deref(), arguments.expand, &names)
+        })?;
         visit(&shown, &mut left)?;
         if left.rows == 0 {
             break;
         }
-        before += shown.entries;
+        before += member.table.entries();
         first.get_or_insert(shown.names);
     }
     // An empty table would look as if nothing had passed.
