@@ -114,6 +114,22 @@ impl Member {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for a name, with the stored friends that cannot be opened; further
     /// errors of `make` and of [`Source::with_friend`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// use sapwood::query::Query;
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// for member in chain.members() {
+    ///     let query = member?.with_friends(|source| Query::new(source).value("nJet > 2"))?;
+    ///     assert_eq!(query.read(0..10)?.columns[0].len, 10);
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn with_friends<T>(&self, make: impl Fn(Source) -> Result<T>) -> Result<T> {
         let mut source = Source::from(&self.table);
         for friend in &self.friends {
@@ -140,6 +156,22 @@ impl Member {
     /// # Errors
     ///
     /// Errors of opening a file.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// for member in chain.members() {
+    ///     let member = member?;
+    ///     let names = member.names(&["Entry$ / Entries$"])?;
+    ///     assert_eq!(names.len(), if member.before == 0 { 1 } else { 2 });
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn names(&self, texts: &[&str]) -> Result<Vec<(String, String)>> {
         let counts = self.chain.places.len() > 1 && texts.iter().any(|text| names::counts_entries(text));
         let total = if counts { Some(self.chain.entries()?) } else { None };
@@ -147,6 +179,20 @@ impl Member {
     }
 
     /// Whether a luminosity mask leaves entries out.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// for member in chain.members() {
+    ///     assert!(!member?.has_mask());
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn has_mask(&self) -> bool {
         self.chain.mask.is_some()
     }
@@ -165,6 +211,20 @@ impl Member {
     /// # Errors
     ///
     /// Errors of [`LumiMask::passing`](crate::query::LumiMask::passing).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// for member in chain.members() {
+    ///     assert_eq!(member?.select(2..5)?.len(), 3);
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn select(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Selection> {
         match &self.chain.mask {
             Some((mask, [run, section])) => {

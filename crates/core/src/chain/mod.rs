@@ -99,6 +99,24 @@ impl Chain {
 
     /// Adds the friends that its trees bring along (`TTree::AddFriend`), which `open` opens. Names that nothing else
     /// has are looked for in them.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// use sapwood::query::{Query, Source};
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// // Those of its own file alone.
+    /// let chain = chain.with_stored_friends(|tree, friend| Ok(Source::from(&tree.file().table(&friend.tree)?)));
+    /// for member in chain.members() {
+    ///     let query = member?.with_friends(|source| Query::new(source).value("nJet"))?;
+    ///     assert_eq!(query.read(0..10)?.columns[0].len, 10);
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     #[must_use]
     pub fn with_stored_friends(
         self,
@@ -108,6 +126,22 @@ impl Chain {
     }
 
     /// Keeps the entries of certified luminosity sections alone: `columns` are the run and the section.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// use sapwood::query::LumiMask;
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// let mask = LumiMask::new([(1, vec![(0, 2)])])?;
+    /// let chain = chain.with_lumi_mask(mask, ["1", "nJet"]);
+    /// let member = chain.members().next().transpose()?;
+    /// assert!(member.is_some_and(|member| member.has_mask()));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     #[must_use]
     pub fn with_lumi_mask(self, mask: LumiMask, columns: [&str; 2]) -> Self {
         self.with(|shared| shared.mask = Some((mask, columns.map(str::to_owned))))

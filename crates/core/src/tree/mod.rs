@@ -195,6 +195,14 @@ impl Tree {
     }
 
     /// Whether an index is stored with it (`TTree::BuildIndex`).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// assert!(!sapwood::File::open(path)?.tree("Events")?.has_index());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn has_index(&self) -> bool {
         matches!(self.object.member("fTreeIndex"), Ok(Value::Object(_)))
     }
