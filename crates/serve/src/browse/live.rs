@@ -1,7 +1,6 @@
 //! Counters of the open files. Pages ask for them again and again: an answer that never ended would hold one of the few
 //! connections that a web browser has for a server.
 
-use sapwood::table::Table;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
@@ -21,10 +20,7 @@ fn of(opened: &Opened, is_same: bool) -> Value {
     let (mut hits, mut misses) = (0, 0);
     if let Ok(tables) = opened.tables.lock() {
         for (_, table) in &*tables {
-            let figures = match table {
-                Table::Tree(tree) => tree.cache().figures(),
-                Table::NTuple(ntuple) => ntuple.cache().figures(),
-            };
+            let figures = table.cache().figures();
             (hits, misses) = (hits + figures.hits, misses + figures.misses);
         }
     }
