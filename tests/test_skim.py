@@ -157,3 +157,15 @@ def test_names_may_come_one_by_one(source: str, tmp_path: Path) -> None:
     assert sapwood.skim([source, source], output, (name for name in ["run", "v"]), step_size=7) == 2 * ENTRIES
     assert [*sapwood.iterate([source, source], map(str, ["run"]))][1]["run"].to_list() == [*range(ENTRIES)]
     assert len(sapwood.concatenate([source, source], iter(["run"]))["run"]) == 2 * ENTRIES
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_with_other_branches_is_named(tmp_path: Path, order: int) -> None:
+    for name, columns in (("a", {"x": [1], "y": [2]}), ("b", {"x": [3]})):
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            file["t"] = columns
+    files = [f"{tmp_path}/a.root:t", f"{tmp_path}/b.root:t"][::order]
+    words = "no branch 'y': name columns .* \\(fill={'y': 0}\\) .*/" + ("b" if order == 1 else "a") + ".root"
+    with pytest.raises(sapwood.errors.MismatchError, match=words):
+        sapwood.skim(files, tmp_path / "out.root", filter_name="*")
+    assert sapwood.skim(files, tmp_path / "out.root", filter_name=["x", "y"], fill={"y": 0}) == 2

@@ -99,6 +99,7 @@ def skim(
     passed = 0
     into: Any = None
     first_types: dict[str, str] | None = None
+    first_names: list[str] | None = None
     setting = by_name(compression)[0] or "zstd:5"
     with staged(target, over) as partial, writing.recreate(partial, compression=setting) as file:
 
@@ -131,6 +132,9 @@ def skim(
         for step, report in iterate(files, wanted, cut, step_size=step_size, report=True, **about):
             texts = _texts(report.source, step, named)
             values = {name: step[text] for name, text in texts.items()}
+            first_names = list(values) if first_names is None else first_names
+            if values.keys() != set(first_names):
+                _refuse_other_names(report.source, first_names, values)
             compared = texts if cut is None else {**texts, _CUT: cut}
             types = _types(report.source, compared, about["aliases"])
             first_types = types if first_types is None else first_types
@@ -182,6 +186,15 @@ def _types(source: Any, texts: Mapping[str, str], aliases: Mapping[str, str]) ->
             if kinds:
                 found[name] = kinds
     return found
+
+
+def _refuse_other_names(source: Any, first: Iterable[str], names: Iterable[str]) -> NoReturn:
+    """Raises for a file with other branches than the first one."""
+    missing = [name for name in first if name not in names]
+    more = [name for name in names if name not in first]
+    what = f"there is no branch {missing[0]!r}" if missing else f"the files before have no branch {more[0]!r}"
+    way = f"name columns that all files have, or a number for each entry (fill={{{[*missing, *more][0]!r}: 0}})"
+    raise MismatchError(f"{what}: {way} (file {source.tree.file_path})")
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
