@@ -192,8 +192,9 @@ def _refuse_other_names(source: Any, first: Iterable[str], names: Iterable[str])
     """Raises for a file with other branches than the first one."""
     missing = [name for name in first if name not in names]
     more = [name for name in names if name not in first]
-    what = f"there is no branch {missing[0]!r}" if missing else f"the files before have no branch {more[0]!r}"
-    way = f"name columns that all files have, or a number for each entry (fill={{{[*missing, *more][0]!r}: 0}})"
+    name = [*missing, *more][0]
+    what = f"the file lacks the branch {name!r}" if missing else f"files before this one lack the branch {name!r}"
+    way = f"name columns that all files have, or give a number (fill={{{name!r}: 0}})"
     raise MismatchError(f"{what}: {way} (file {source.tree.file_path})")
 
 
