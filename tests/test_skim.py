@@ -165,7 +165,8 @@ def test_a_file_with_other_branches_is_named(tmp_path: Path, order: int) -> None
         with sapwood.recreate(tmp_path / f"{name}.root") as file:
             file["t"] = columns
     files = [f"{tmp_path}/a.root:t", f"{tmp_path}/b.root:t"][::order]
-    words = "lacks? the branch 'y': name columns .* \\(fill={'y': 0}\\) .*/" + ("b" if order == 1 else "a") + ".root"
+    named = "b.root" if order == 1 else "a.root"
+    words = "lacks? the branch 'y': name columns .* \\(fill={'y': 0}\\) .*/" + named
     with pytest.raises(sapwood.errors.MismatchError, match=words):
         sapwood.skim(files, tmp_path / "out.root", filter_name="*")
     assert sapwood.skim(files, tmp_path / "out.root", filter_name=["x", "y"], fill={"y": 0}) == 2

@@ -193,9 +193,9 @@ def _refuse_other_names(source: Any, first: Iterable[str], names: Iterable[str])
     missing = [name for name in first if name not in names]
     more = [name for name in names if name not in first]
     name = [*missing, *more][0]
-    what = f"the file lacks the branch {name!r}" if missing else f"files before this one lack the branch {name!r}"
+    which = "the file lacks" if missing else "files before this one lack"
     way = f"name columns that all files have, or give a number (fill={{{name!r}: 0}})"
-    raise MismatchError(f"{what}: {way} (file {source.tree.file_path})")
+    raise MismatchError(f"{which} the branch {name!r}: {way} (file {source.tree.file_path})")
 
 
 def _refuse_other_types(source: Any, first: Mapping[str, str], types: Mapping[str, str]) -> NoReturn:
