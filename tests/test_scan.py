@@ -249,6 +249,11 @@ def test_many_files_are_scanned_as_one(several: Path) -> None:
     rows = [json.loads(line) for line in scan(target, "f.x - x", "--json", *same).splitlines()]
     assert [row["f.x - x"] for row in rows] == [0] * 12
     assert "no file matches" in command("scan", f"{several}/q*.root:t", "x", code=1)
+    rows = [json.loads(line) for line in scan(f"{several}:t/x", "--json").splitlines()]
+    assert [row["x"] for row in rows] == list(range(12))
+    # Only scan and show know branches in paths.
+    assert "t/x" in command("draw", f"{several}:t/x", "x", code=1)
+    assert "t/x" in command("scan", target, "f.x", "--friend", f"f={several}:t/x", code=1)
     lost = command("scan", target, "f.x", "--friend", f"f={several}/lost.root:t", code=1)
     assert "no such file" in lost and "lost.root" in lost
 

@@ -38,10 +38,18 @@ pub(crate) fn table_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(
     }
 }
 
-/// The branch or field that a path ends with, behind that of its tree or RNTuple.
-pub(crate) fn part<'n>(file: &File, name: Option<&'n str>) -> Option<&'n str> {
-    let name = name.filter(|name| file.key(name).is_err())?;
-    split_part(file, name).map(|(_, part)| part)
+/// Takes the branch or field off the paths of some places that end with one: what is left is the tree or RNTuple.
+pub(crate) fn take_part(places: &mut [Place], session: &Session, remote: &Remote) -> Outcome<Option<String>> {
+    let Some(Place { file, table: Some(path) }) = places.first().cloned() else { return Ok(None) };
+    if !path.contains('/') {
+        return Ok(None);
+    }
+    let file = output::open_in(file, session.clone(), remote)?;
+    let Some((tree, part)) = split_part(&file, &path).filter(|_| file.key(&path).is_err()) else { return Ok(None) };
+    for place in places.iter_mut().filter(|place| place.table.as_ref() == Some(&path)) {
+        place.table = Some(tree.to_owned());
+    }
+    Ok(Some(part.to_owned()))
 }
 
 fn split_part<'n>(file: &File, name: &'n str) -> Option<(&'n str, &'n str)> {
@@ -110,7 +118,7 @@ impl Friends {
         let remote_of_files = remote.clone();
         let open = move |place: &Place| {
             let file = output::open_in(&place.file, session_of_files.clone(), &remote_of_files);
-            read(file.and_then(|file| table_or_part(&file, place.table.as_deref()))).map(|(table, _)| table)
+            read(file.and_then(|file| table(&file, place.table.as_deref())))
         };
         let session_of_friends = session.clone();
         let remote_of_friends = remote.clone();
@@ -131,7 +139,7 @@ impl Friends {
     }
 }
 
-/// What a command could not read, as an error of the engine.
+/// Turns the failure of a command into an error of the engine.
 fn read<T>(outcome: Outcome<T>) -> sapwood::Result<T> {
     outcome.map_err(|failure| match failure {
         output::Failure::Read(error) => error,

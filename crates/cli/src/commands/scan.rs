@@ -16,7 +16,7 @@ use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Friends, LumiMaskOption, part};
+use crate::source::{Friends, LumiMaskOption, take_part};
 use crate::targets::targets;
 
 /// Print rows of a tree or RNTuple as a table.
@@ -237,19 +237,19 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
     const IN_TABLE: u64 = 25;
     let rows = if arguments.csv || arguments.json { u64::MAX } else { IN_TABLE };
     let mut left = Left { start: arguments.start, rows: arguments.entries.unwrap_or(rows) };
-    let files = targets(&arguments.target, &session, &arguments.remote)?;
+    let mut files = targets(&arguments.target, &session, &arguments.remote)?;
+    let part = take_part(&mut files.places, &session, &arguments.remote)?;
     let chain = arguments.mask.of(arguments.friends.chain(files.places, &session, &arguments.remote)?)?;
     let texts: Vec<&str> = arguments.branches.iter().map(String::as_str).chain(arguments.cut.as_deref()).collect();
     let mut before = 0;
     let mut first = None;
     for member in chain.members() {
         let member = Arc::new(member?);
-        let part = part(member.table.file(), member.place.table.as_deref());
         let named = arguments.branches.iter().cloned();
         // Where none are named, columns are those of the first file.
         let wanted: Vec<String> = match &first {
             Some(first) if part.is_none() && arguments.branches.is_empty() => Clone::clone(first),
-            _ => part.map(str::to_owned).into_iter().chain(named).collect(),
+            _ => part.iter().cloned().chain(named).collect(),
         };
         let names = member.names(&texts)?;
         let shown = member.with_friends(|source| {

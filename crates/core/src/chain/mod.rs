@@ -109,7 +109,7 @@ impl Chain {
     /// use sapwood::query::{Query, Source};
     /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
     /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
-    /// // Those of its own file alone.
+    /// // Friends in the same file only.
     /// let chain = chain.with_stored_friends(|tree, friend| Ok(Source::from(&tree.file().table(&friend.tree)?)));
     /// for member in chain.members() {
     ///     let query = member?.with_friends(|source| Query::new(source).value("nJet"))?;

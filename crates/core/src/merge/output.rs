@@ -155,8 +155,8 @@ impl Running {
         // Compare all trees before writing any of them.
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
-        let mut indices: Vec<Option<TreeIndex>> = Vec::new();
-        let mut lost_indices: Vec<usize> = Vec::new();
+        // Of each tree, its index if it is wanted, and whether it has one that is not.
+        let mut indices: Vec<(Option<TreeIndex>, bool)> = Vec::new();
         // Trees without branches, which give way to others of their path.
         let mut passed_over = HashSet::new();
         let mut replaced = Vec::new();
@@ -185,13 +185,10 @@ impl Running {
                 // Most trees have none, and need not be read as they are for that.
                 let has_index = tree.has_index();
                 indices.push(if has_index && growing.joined.wants_index() {
-                    TreeIndex::of(&file.draft_at(&place.key).map_err(within)?)
+                    (TreeIndex::of(&file.draft_at(&place.key).map_err(within)?), false)
                 } else {
-                    None
+                    (None, has_index)
                 });
-                if has_index && !growing.joined.wants_index() {
-                    lost_indices.push(index);
-                }
                 notes.push((path, found));
             }
             Ok(())
@@ -291,7 +288,7 @@ impl Running {
                 }
             }
         }
-        for ((index, before), added) in checkpoints.into_iter().zip(indices) {
+        for ((index, before), (added, is_left_out)) in checkpoints.into_iter().zip(indices) {
             let Some(Growing { joined, report, is_index_lost }) = self.trees.get_mut(index) else { continue };
             report.inputs += 1;
             let name = &file.identity().name;
@@ -299,7 +296,7 @@ impl Running {
                 *is_index_lost = true;
                 let why = format!("{name} has none of the same values, or both are too long");
                 merged.notices.push(format!("{} loses its index: {why}", report.path));
-            } else if lost_indices.contains(&index) && !std::mem::replace(is_index_lost, true) {
+            } else if is_left_out && !std::mem::replace(is_index_lost, true) {
                 let why = format!("{name} has one, and the files before it have none");
                 merged.notices.push(format!("{} has no index: {why}", report.path));
             }
