@@ -6,6 +6,7 @@ mod bar;
 mod clusters;
 mod commands;
 mod output;
+mod overview;
 mod printable;
 mod remote;
 pub mod reports;
@@ -16,7 +17,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
     browse, cache, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map, merge, mkdir,
@@ -28,7 +29,7 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
-#[command(after_help = of_python())]
+#[command(help_template = overview::TEMPLATE)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -65,22 +66,17 @@ enum Command {
     Man(man::Arguments),
 }
 
-/// Sub-commands that only the Python package has, and what they do.
-const OF_PYTHON: [(&str, &str); 3] = [
-    ("convert", "Convert files to and from Parquet, Arrow, CSV, JSON lines, NumPy and HDF5"),
-    ("process", "Run a selector of Python over trees of many files"),
-    ("makeselector", "Write the skeleton of such a selector"),
-];
-
-fn of_python() -> String {
-    let lines = OF_PYTHON.map(|(name, about)| format!("\n  {name:13} {about}"));
-    format!("With the Python package there are three more:{}", lines.concat())
+/// The command, with its sub-commands in groups.
+fn command() -> clap::Command {
+    let command = Arguments::command();
+    let words = overview::overview(&command);
+    command.after_help(words)
 }
 
 /// The command with all of its sub-commands.
 fn with_those_of_python() -> clap::Command {
     let add = |command: clap::Command, (name, about)| command.subcommand(clap::Command::new(name).about(about));
-    OF_PYTHON.into_iter().fold(Arguments::command(), add)
+    overview::OF_PYTHON.into_iter().fold(Arguments::command(), add)
 }
 
 impl Command {
@@ -141,7 +137,8 @@ where
             return 2;
         }
     };
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let parsed = command().try_get_matches_from(arguments);
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed pipe is no reason to complain.

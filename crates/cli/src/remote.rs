@@ -10,6 +10,7 @@ use sapwood_store::{Listed, NetOptions, Notices, environment};
 
 /// How remote files are read.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Remote files")]
 pub(crate) struct Remote {
     /// Keep what is read of remote files on this machine: its `blocks`, or the `whole` file before it is read.
     #[arg(long, value_parser = ["blocks", "whole"])]

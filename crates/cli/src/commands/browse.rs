@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["port", "no_open"])]
     terminal: bool,
     /// Threads that decode; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     #[command(flatten)]
     pub(crate) remote: Remote,

@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
     /// Threads that compress; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Print JSON, with all that was tried.
     #[arg(long)]

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     force: bool,
     /// Threads; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     #[command(flatten)]
     friends: Friends,

@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
     /// Print without line breaks.
     #[arg(long)]
     compact: bool,
-    /// Accepted for the sake of the other commands: it always is JSON.
-    #[arg(long)]
+    /// What it prints is JSON, with this option and without.
+    #[arg(long, hide = true)]
     json: bool,
     #[command(flatten)]
     pub(crate) remote: Remote,

@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST")]
     except: Option<String>,
     /// Files that are open at a time; 0 for as many as are useful.
-    #[arg(short = 'n', long, default_value_t = 0)]
+    #[arg(long, short_alias = 'n', default_value_t = 0)]
     open_files: usize,
     /// Threads that compress; 0 for all cores.
     #[arg(short = 'j', long, default_value_t = 0)]
@@ -93,8 +93,11 @@ pub(crate) struct Arguments {
     /// Bytes that are kept of each input while it is read; 0 for none.
     #[arg(long, value_name = "BYTES")]
     cache_bytes: Option<String>,
-    /// Say nothing but errors (0), or what was done.
-    #[arg(short, long, value_name = "LEVEL", default_value_t = 99)]
+    /// Print nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+    /// As hadd has it: 0 prints nothing but errors.
+    #[arg(short, long, value_name = "LEVEL", default_value_t = 99, hide = true)]
     verbosity: u32,
     /// Print bytes, rates and requests, too.
     #[arg(long)]
@@ -265,7 +268,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             _ => Error::mismatch("the input cannot be opened"),
         })
     };
-    let shows = arguments.verbosity > 0 && std::io::stderr().is_terminal();
+    let is_quiet = arguments.quiet || arguments.verbosity == 0;
+    let shows = !is_quiet && std::io::stderr().is_terminal();
     let mut watch = |progress: Progress| {
         if shows {
             draw(progress);
@@ -297,7 +301,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.json {
         return output::json(out, &report.document());
     }
-    if arguments.verbosity > 0 {
+    if !is_quiet {
         report.words(out, arguments.report)?;
     } else if let Some(adler32) = adler32 {
         writeln!(out, "{adler32:08x}")?;

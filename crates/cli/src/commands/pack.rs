@@ -33,7 +33,7 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "LEVEL")]
     level: Option<i32>,
     /// Threads that compress; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Replace a file that is there.
     #[arg(short, long)]

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = sapwood::tree::CACHE_BYTES)]
     tree_cache: u64,
     /// Threads that decode; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Print JSON, with every range that was read.
     #[arg(long)]

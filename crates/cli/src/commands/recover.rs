@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     files: Vec<String>,
     /// Say what would be brought back, and write nothing.
-    #[arg(short = 'n', long)]
+    #[arg(long, short_alias = 'n')]
     dry_run: bool,
     /// Print JSON.
     #[arg(long)]

@@ -96,7 +96,7 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     force: bool,
     /// Threads that inflate and compress; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Print JSON.
     #[arg(long)]

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'n', long)]
     entries: Option<u64>,
     /// Threads that decode; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Print one JSON object a row.
     #[arg(long)]

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     /// Threads that inflate; 0 for all cores.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
     /// Print JSON.
     #[arg(long)]
