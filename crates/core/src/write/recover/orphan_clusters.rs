@@ -9,7 +9,7 @@ use crate::file::File;
 use crate::ntuple::{Cluster, NTuple};
 use crate::write::file::state::{Output, State};
 use crate::write::recover::Recovered;
-use crate::write::rewrite::pages::check_pages;
+use crate::write::rewrite::ntuple::pages::check_pages;
 
 impl Output {
     /// Adds to the RNTuples of the file the clusters of page lists among some blobs.

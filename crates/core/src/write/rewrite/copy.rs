@@ -16,9 +16,9 @@ use crate::write::file::process_id::is_process_id;
 use crate::write::file::state::State;
 use crate::write::options::Order;
 use crate::write::record::edit::each_branch;
-use crate::write::rewrite::copy_ntuple::Copying;
-use crate::write::rewrite::prune::{declare_offsets, forget_references};
-use crate::write::rewrite::relocate::sealed;
+use crate::write::rewrite::ntuple::copy::Copying;
+use crate::write::rewrite::tree::prune::{declare_offsets, forget_references};
+use crate::write::rewrite::tree::relocate::sealed;
 use crate::write::writer::FileWriter;
 
 /// An object that was copied.

@@ -8,13 +8,14 @@ use crate::codec::{Compression, CompressionByName, is_like};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::ntuple::NTuple;
 use crate::progress;
-use crate::tree::{Branch, BranchId, Tree};
+use crate::tree::{Branch, BranchId};
 use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
+use crate::write::rewrite::between::Unsupported;
+use crate::write::rewrite::figures::Figures;
 use crate::write::rewrite::ntuple::NTupleRewrite;
-use crate::write::rewrite::prune;
-use crate::write::rewrite::{Rewrite, Unsupported};
+use crate::write::rewrite::tree::Rewrite;
+use crate::write::rewrite::tree::prune;
 use crate::write::writer::FileWriter;
 use crate::write::writer::update::check_closed;
 
@@ -138,58 +139,6 @@ impl std::str::FromStr for Format {
             "rntuple" => Ok(Self::NTuple),
             _ => Err(Error::mismatch(format!("entries are stored as ttree or rntuple, not {name:?}"))),
         }
-    }
-}
-
-/// What a tree has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Entries.
-    pub entries: u64,
-    /// Baskets of all branches.
-    pub baskets: u64,
-    /// Clusters.
-    pub clusters: u64,
-    /// Compressed bytes.
-    pub zip_bytes: u64,
-    /// Bytes before compression.
-    pub tot_bytes: u64,
-}
-
-impl Figures {
-    /// Those of a tree.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
-    /// use sapwood::write::Figures;
-    /// let tree = sapwood::File::open(path)?.tree("t")?;
-    /// assert_eq!(Figures::of(&tree).clusters, 3);
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn of(tree: &Tree) -> Self {
-        let branches = tree.branches().iter().filter(|branch| branch.has_data());
-        Self {
-            entries: tree.entries,
-            baskets: branches.map(|branch| branch.baskets().len() as u64).sum(),
-            clusters: tree.clusters().len() as u64,
-            zip_bytes: tree.zip_bytes,
-            tot_bytes: tree.tot_bytes,
-        }
-    }
-
-    /// Those of an RNTuple, where baskets are pages.
-    fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
-        let clusters = ntuple.clusters()?.len() as u64;
-        let mut figures = Self { entries: ntuple.entries, clusters, ..Self::default() };
-        for &id in ntuple.top() {
-            let bytes = ntuple.field_bytes(id)?;
-            figures.baskets += bytes.pages;
-            figures.zip_bytes = figures.zip_bytes.saturating_add(bytes.stored);
-            figures.tot_bytes = figures.tot_bytes.saturating_add(bytes.inflated);
-        }
-        Ok(figures)
     }
 }
 

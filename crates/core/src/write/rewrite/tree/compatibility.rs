@@ -11,7 +11,7 @@ use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::model::branch::plain_leaf;
 use crate::write::rewrite::stated_types;
-use crate::write::rewrite::widen::Widening;
+use crate::write::rewrite::tree::widen::Widening;
 
 /// The branches of a tree, as far as they are compared with those of other trees.
 #[derive(Debug)]

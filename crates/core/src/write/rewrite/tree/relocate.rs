@@ -23,7 +23,7 @@ use crate::write::basket::{LARGE_BYTES, PlacedBasket, SealedBasket};
 use crate::write::file::state::{Output, State};
 use crate::write::model::layout::BranchLayout;
 use crate::write::options::Order;
-use crate::write::rewrite::widen::{Grown, Widening};
+use crate::write::rewrite::tree::widen::{Grown, Widening};
 
 /// A basket to move.
 #[derive(Debug)]

@@ -9,10 +9,11 @@ use crate::file::File;
 use crate::ntuple::{Field, NTuple, columns};
 use crate::progress;
 use crate::write::options::{Baskets, Order, TreeOptions};
-use crate::write::rewrite::branches_of_fields::Branches;
+use crate::write::rewrite::between::Unsupported;
+use crate::write::rewrite::between::branches_of_fields::Branches;
 use crate::write::rewrite::ntuple::absent_bytes;
+use crate::write::rewrite::tree::Rewrite;
 use crate::write::rewrite::windows::{chosen, selection, windows};
-use crate::write::rewrite::{Rewrite, Unsupported};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {

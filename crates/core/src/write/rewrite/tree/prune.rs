@@ -12,7 +12,7 @@ use crate::write::basket::PlacedBasket;
 use crate::write::basket::raw_entries::offsets_once_written;
 use crate::write::record::edit::{self, each_branch, set_index, whole};
 use crate::write::record::state::BranchState;
-use crate::write::rewrite::relocate::{Sealed, Source};
+use crate::write::rewrite::tree::relocate::{Sealed, Source};
 
 /// Removes top-level branches, and their leaves.
 pub(crate) fn keep_branches(draft: &mut Draft, kept: &HashSet<Arc<str>>) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, Descriptors, FieldDescriptor, FieldId, NTuple};
-use crate::write::rewrite::kept_fields::KeptFields;
+use crate::write::rewrite::ntuple::kept_fields::KeptFields;
 
 /// What top-level fields of another RNTuple add to the schema of one that has so many entries.
 pub(crate) fn late_fields(first: &NTuple, other: &NTuple, fields: &[FieldId], entries: u64) -> Result<Descriptors> {

@@ -10,7 +10,7 @@ use crate::write::file::compatible::same_rules;
 use crate::write::file::state::Output;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::{Base, TreeState};
-use crate::write::rewrite::prune;
+use crate::write::rewrite::tree::prune;
 use crate::write::tree::TreeWriter;
 use crate::write::writer::FileWriter;
 use crate::write::writer::append::{same_branches, specs};

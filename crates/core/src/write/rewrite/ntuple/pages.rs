@@ -15,7 +15,7 @@ use crate::ntuple::{ColumnDescriptor, ColumnPages, Locator, NTuple, decode, enco
 use crate::session::Session;
 use crate::write::file::ntuple::blobs;
 use crate::write::file::state::{Output, State};
-use crate::write::rewrite::relocate::side_by_side;
+use crate::write::rewrite::tree::relocate::side_by_side;
 
 /// Pages that were moved.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::progress;
 use crate::write::file::state::{Output, State};
 use crate::write::options::{MAX_KEY_BYTES, Order};
 use crate::write::page::state::{CommittedCluster, NTupleState};
-use crate::write::rewrite::kept_fields::KeptFields;
-use crate::write::rewrite::pages::MovedPages;
+use crate::write::rewrite::ntuple::kept_fields::KeptFields;
+use crate::write::rewrite::ntuple::pages::MovedPages;
 
 /// What of an RNTuple is copied, and how its pages are.
 #[derive(Debug)]

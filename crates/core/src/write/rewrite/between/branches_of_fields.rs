@@ -13,7 +13,7 @@ use crate::write::model::branch::{BranchKind, BranchSpec, Item};
 use crate::write::model::class::{Class, Member, Type, pair};
 use crate::write::model::columns::Column;
 use crate::write::model::values::Values;
-use crate::write::rewrite::class_in_tree::fit_description;
+use crate::write::rewrite::between::class_in_tree::fit_description;
 
 /// A branch that is made of the values of a top-level field, or of a member of it.
 #[derive(Debug)]

@@ -14,11 +14,12 @@ use crate::read;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
+use crate::write::rewrite::between::Unsupported;
+use crate::write::rewrite::between::whole_object::{WholeObject, class_versions};
 use crate::write::rewrite::ntuple::NTupleRewrite;
-use crate::write::rewrite::prune;
-use crate::write::rewrite::whole_object::{WholeObject, class_versions};
+use crate::write::rewrite::tree::kept_branches;
+use crate::write::rewrite::tree::prune;
 use crate::write::rewrite::windows::{chosen, selection, windows};
-use crate::write::rewrite::{Unsupported, kept_branches};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {

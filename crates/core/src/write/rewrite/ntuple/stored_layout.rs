@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldId, Model, NTuple, Node, Role, Shape};
 use crate::write::ntuple::Layout;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, number_type};
-use crate::write::rewrite::kept_fields::KeptFields;
+use crate::write::rewrite::ntuple::kept_fields::KeptFields;
 
 /// The schema of the new RNTuple, what is read of the old one, and how that gets into its columns.
 pub(crate) struct StoredLayout {

@@ -21,13 +21,13 @@ use crate::write::file::compatible::{check, same_rules};
 use crate::write::options::{Order, TreeOptions};
 use crate::write::record::edit::{self, whole};
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::rewrite::compatibility::{Notes, TreeSchema, WiderBranch};
-use crate::write::rewrite::prune;
-use crate::write::rewrite::relocate::{self, Source};
-use crate::write::rewrite::retype::retype;
-use crate::write::rewrite::tree_index::TreeIndex;
-use crate::write::rewrite::whole_file::Figures;
-use crate::write::rewrite::widen::Widening;
+use crate::write::rewrite::figures::Figures;
+use crate::write::rewrite::tree::compatibility::{Notes, TreeSchema, WiderBranch};
+use crate::write::rewrite::tree::index::TreeIndex;
+use crate::write::rewrite::tree::prune;
+use crate::write::rewrite::tree::relocate::{self, Source};
+use crate::write::rewrite::tree::retype::retype;
+use crate::write::rewrite::tree::widen::Widening;
 use crate::write::writer::FileWriter;
 
 /// A tree of the file being written, which grows by trees of other files.

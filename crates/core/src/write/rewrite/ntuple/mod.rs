@@ -2,6 +2,15 @@
 //!
 //! Values go from old pages to new ones as their columns store them: what a field's type makes of them does not matter.
 
+pub(crate) mod append;
+pub(crate) mod concat;
+pub(crate) mod copy;
+pub(crate) mod kept_fields;
+pub(crate) mod late_fields;
+pub(crate) mod pages;
+pub(crate) mod schema;
+pub(crate) mod stored_layout;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,9 +24,9 @@ use crate::progress;
 use crate::write::file::compatible::same_rules;
 use crate::write::ntuple::{NTupleWriter, USUAL};
 use crate::write::options::{NTupleOptions, Order, Pages};
-use crate::write::rewrite::copy_ntuple::Copying;
-use crate::write::rewrite::kept_fields::KeptFields;
-use crate::write::rewrite::stored_layout::StoredLayout;
+use crate::write::rewrite::ntuple::copy::Copying;
+use crate::write::rewrite::ntuple::kept_fields::KeptFields;
+use crate::write::rewrite::ntuple::stored_layout::StoredLayout;
 use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::writer::FileWriter;
 

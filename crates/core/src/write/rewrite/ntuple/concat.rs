@@ -19,11 +19,11 @@ use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::options::MAX_KEY_BYTES;
 use crate::write::page::state::{CommittedCluster, NTupleState};
-use crate::write::rewrite::late_fields::late_fields;
-use crate::write::rewrite::ntuple_schema::{ColumnMatches, Unmatched};
-use crate::write::rewrite::pages::MovedPages;
+use crate::write::rewrite::figures::Figures;
+use crate::write::rewrite::ntuple::late_fields::late_fields;
+use crate::write::rewrite::ntuple::pages::MovedPages;
+use crate::write::rewrite::ntuple::schema::{ColumnMatches, Unmatched};
 use crate::write::rewrite::stated_types;
-use crate::write::rewrite::whole_file::Figures;
 use crate::write::writer::FileWriter;
 
 /// An RNTuple of the file being written, which grows by RNTuples of other files.

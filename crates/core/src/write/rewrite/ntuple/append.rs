@@ -11,7 +11,7 @@ use crate::write::ntuple::{Layout, NTupleWriter};
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, SWITCH_BYTES};
 use crate::write::page::streamer::Streamer;
-use crate::write::rewrite::stored_layout::settings;
+use crate::write::rewrite::ntuple::stored_layout::settings;
 use crate::write::writer::FileWriter;
 
 impl FileWriter {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnPages, ColumnType, Field, FieldId, NTuple, Role};
-use crate::write::rewrite::pages::Conversion;
+use crate::write::rewrite::ntuple::pages::Conversion;
 
 /// For columns of a growing RNTuple, the columns of another one that match them.
 #[derive(Debug)]
