@@ -28,7 +28,7 @@ use remote::Remote;
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
-#[command(name = "sapwood", version, about, disable_help_subcommand = true)]
+#[command(name = "sapwood", version, disable_help_subcommand = true)]
 #[command(help_template = overview::TEMPLATE)]
 struct Arguments {
     #[command(subcommand)]

@@ -24,14 +24,20 @@ pub(crate) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}{after-help
 pub(crate) fn overview(command: &clap::Command) -> String {
     let mut words = String::new();
     for (heading, names) in GROUPS {
-        words.push_str(&format!("\n{heading}:\n"));
+        words.push_str(&format!("{heading}:\n"));
         for name in names {
-            words.push_str(&format!("  {name:13} {}\n", about(command, name)));
+            words.push_str(&format!("  {name:13} {}\n", first_clause(&about(command, name))));
         }
+        words.push('\n');
     }
-    words.push_str("\n`sapwood COMMAND --help` shows the options of one, with examples.");
+    words.push_str("`sapwood COMMAND --help` shows the options of one, with examples.");
     words.push_str(" convert, process and makeselector need the\nPython package.");
     words
+}
+
+/// What comes before the first colon, semicolon or full stop: the rest is for the help of the command itself.
+fn first_clause(about: &str) -> &str {
+    [": ", "; ", ". "].iter().filter_map(|end| about.find(end)).min().map_or(about, |end| &about[..end])
 }
 
 fn about(command: &clap::Command, name: &str) -> String {
