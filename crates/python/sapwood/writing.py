@@ -462,6 +462,10 @@ class WritableFile(WritableDirectory):
         """The file as readers see it, once all that was written is saved."""
         if not self._core.is_saved():
             self._core.save()
+        return self._last_saved()
+
+    def _last_saved(self) -> Any:
+        """The file as it was when it was saved last."""
         source = self._place if self._place is not None else self._core.content()
         return open_file(source, is_being_written=True)
 

@@ -172,9 +172,9 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
     # ---- reading
 
     def __getitem__(self, name: str) -> Any:
-        """What has this name: a tree to fill and to read (:class:`~sapwood.WritableTree`), a directory, or an
-        object, which is read as :func:`sapwood.open` would. What is not saved yet is saved first, but for
-        rows that trees still keep.
+        """What has this name: a tree or an RNTuple to fill and to read (:class:`~sapwood.WritableTree`,
+        :class:`~sapwood.WritableNTuple`), a directory, or an object, which is read as :func:`sapwood.open`
+        would. What is not saved yet is saved first, but for rows that trees still keep.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -200,8 +200,9 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         path = full.removesuffix(f";{key.cycle}")
         if file._core.key(path).cycle == key.cycle:
             tree = file._tree_at(path)
-            if tree is None and key.is_tree:
-                tree = WritableTree.there(file, path)
+            if tree is None and (key.is_tree or key.classname == "ROOT::RNTuple"):
+                kind = WritableTree if key.is_tree else writable_ntuple.WritableNTuple
+                tree = kind.there(file, path)
                 file._take(tree)
             if tree is not None:
                 return tree
@@ -546,8 +547,10 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
             sizes = (cluster_bytes, basket_bytes)
             return writable_ntuple.there(self.file, full, compression, every(auto_save), *sizes)
+        before = self.file._last_saved()[full].num_entries if full in self else 0
         core, schema = self.file._append(full, compression, auto_save, cluster_bytes, basket_bytes)
         tree = WritableTree(core, schema, full, self.file)
+        tree._before = before
         self.file._take(tree)
         return tree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,13 @@ from sapwood.compression import as_compression, of_names
 from sapwood.errors import MismatchError, SapwoodError
 
 if TYPE_CHECKING:
+    from sapwood._tree.ntuple import NTuple
     from sapwood.writing import WritableFile
 
 
 class WritableNTuple:
-    """An RNTuple that is being filled.
+    """An RNTuple that is being filled. It is read, too: what it has no attribute for is asked of the RNTuple as readers
+    see it, with all rows that were given.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -31,18 +34,80 @@ class WritableNTuple:
     [[20.5, 30.5], []]
     """
 
-    def __init__(self, core: Any, kinds: dict[str, fields.Kind], name: str) -> None:
-        self._core = core
-        self._kinds = kinds
+    def __init__(
+        self, core: Any, kinds: dict[str, fields.Kind] | None, name: str, file: WritableFile | None = None
+    ) -> None:
+        self._engine = core
+        self._known = kinds
+        self._owner = None if file is None else weakref.ref(file)
         self.name = name
         """Its name in the file."""
         self._entries = 0
         self.closed = False
         """Whether it takes no more rows."""
 
+    @classmethod
+    def there(cls, file: WritableFile, name: str) -> WritableNTuple:
+        """An RNTuple that was in the file before; it is opened for writing when the first rows come."""
+        ntuple = cls(None, None, name, file)
+        ntuple._entries = ntuple._read().num_entries
+        return ntuple
+
+    @property
+    def file(self) -> WritableFile | None:
+        """The file that it is in."""
+        return None if self._owner is None else self._owner()
+
+    @property
+    def _core(self) -> Any:
+        if self._engine is None:
+            file = self.file
+            if self.closed or file is None:
+                raise MismatchError(f"the RNTuple {self.name!r} is closed")
+            self._engine = file._core.append_ntuple(self.name, None, None, None, AUTO_SAVE)
+            self._known = dict(self._engine.fields())
+        return self._engine
+
+    @property
+    def _kinds(self) -> dict[str, fields.Kind]:
+        if self._known is None:
+            self._core  # which tells them
+        assert self._known is not None, "an RNTuple that was opened has told its fields"
+        return self._known
+
+    def _read(self) -> NTuple:
+        """The RNTuple as readers see it, with all rows that were given."""
+        file = self.file
+        if file is None or file.closed:
+            raise errors.IOError(f"the file of the RNTuple {self.name!r} is closed")
+        self.flush()
+        ntuple: NTuple = file._reopen()[self.name]
+        return ntuple
+
+    def __getattr__(self, name: str) -> Any:
+        if self._owner is None or (name.startswith("_") and not name.startswith("__arrow_c_")):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._read(), name)
+
+    def __getitem__(self, where: str) -> Any:
+        """A field, to be read."""
+        return self._read()[where]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._read()
+
     @property
     def num_entries(self) -> int:
-        """Entries so far."""
+        """Entries so far; of an RNTuple that was in the file before, all of them."""
         return self._entries
 
     @property
@@ -110,18 +175,19 @@ class WritableNTuple:
             raise MismatchError(f"types of fields were expected, and {shown(field_types)} was given")
         general, own = of_names(compression, {name: () for name in kinds}) if compression else (None, {})
         self._core.add_fields([(name, kind, own.get(name, general)) for name, kind in kinds.items()])
-        self._kinds |= kinds
+        self._known = self._kinds | kinds
 
     def flush(self) -> None:
         """Writes rows that wait as a cluster of their own."""
-        if not self.closed:
-            self._core.flush()
+        if not self.closed and self._engine is not None:
+            self._engine.flush()
 
     def close(self) -> None:
         """Writes rows that wait, and ends."""
         if not self.closed:
             self.closed = True
-            self._core.close()
+            if self._engine is not None:
+                self._engine.close()
 
     def __enter__(self) -> WritableNTuple:
         return self
@@ -130,7 +196,8 @@ class WritableNTuple:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<WritableNTuple {self.name!r} ({len(self._kinds)} fields, {self._entries} entries)>"
+        known = "" if self._known is None else f"{len(self._known)} fields, "
+        return f"<WritableNTuple {self.name!r} ({known}{self._entries} entries)>"
 
 
 class NTupleContext(WritableNTuple):
@@ -338,7 +405,7 @@ def begin(
         data = tables.columns_of(next(parts))
         kinds = {name: fields.of_data(name, column)[0] for name, column in data.items()}
     core = _begun(file, path, kinds, description, compression, cluster_bytes, page_bytes)
-    ntuple = WritableNTuple(core, kinds, path)
+    ntuple = WritableNTuple(core, kinds, path, file)
     file._take(ntuple)
     if data is not None:
         for part in chain([data], parts):
@@ -359,14 +426,19 @@ def there(
         raise MismatchError("an RNTuple is saved after a number of bytes: give auto_save a size")
     setting = None if compression == "tree" else as_compression(compression)
     cluster, page = (None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes))
+    before = file._last_saved()[path].num_entries
     core = file._core.append_ntuple(path, setting, cluster, page, -auto_save or NEVER)
-    ntuple = WritableNTuple(core, dict(core.fields()), path)
+    ntuple = WritableNTuple(core, dict(core.fields()), path, file)
+    ntuple._entries = before
     file._take(ntuple)
     return ntuple
 
 
 NEVER = 2**63
 """Bytes that no file has."""
+
+AUTO_SAVE = 300_000_000
+"""Compressed bytes after which an RNTuple is saved, where nothing else is said."""
 
 
 def begin_parallel(
