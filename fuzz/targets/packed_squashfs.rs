@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../crates/store/tests/common/packed.rs"]
+#[path = "../../crates/store/tests/all/common/packed.rs"]
 mod packed;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| packed::squashfs(data));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
 use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 
+#[path = "all/common/mod.rs"]
 mod common;
 use common::{Scrap, content, get, metric, options, until};
 

@@ -10,11 +10,8 @@ use sapwood_testkit::dcap_server::{DcapServer, Fault, Seen, ServerConfig};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
-mod common;
-#[path = "common/impatient.rs"]
-mod impatient;
-use common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
-use impatient::does_not_wait;
+use crate::common::impatient::does_not_wait;
+use crate::common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
 
 fn at(url: &str, options: &NetOptions) -> DcapStore {
     DcapStore::new(url, options).expect("the URL makes sense")

@@ -8,8 +8,7 @@ use sapwood_store::{HttpStore, NetOptions};
 use sapwood_testkit::http_server::{HttpServer, Ranges, ServerConfig, Tag};
 use sapwood_testkit::{store_contract, xrootd_server};
 
-mod common;
-use common::{Got, Scrap, content, get, metric, options, quick, send, start};
+use crate::common::{Got, Scrap, content, get, metric, options, quick, send, start};
 
 fn store(proxy: &Proxy, path: &str) -> HttpStore {
     HttpStore::new(&format!("{}{path}", proxy.url()), &quick()).expect("a URL that makes sense")

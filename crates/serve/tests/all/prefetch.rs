@@ -12,8 +12,7 @@ use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
 use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig};
 
-mod common;
-use common::{Scrap, content, get, metric, options, quick, until};
+use crate::common::{Scrap, content, get, metric, options, quick, until};
 
 const CLUSTERS: usize = 6;
 const ENTRIES: usize = 40_000;

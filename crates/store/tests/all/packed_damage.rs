@@ -1,8 +1,5 @@
 //! Damaged packed files: seeds replayed, each byte changed, and files that lie in a way that is known.
 
-#[path = "common/packed.rs"]
-mod packed;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +23,7 @@ fn seeds(name: &str) -> Vec<PathBuf> {
 
 #[test]
 fn changed_packed_files_are_errors_at_worst() {
-    for (name, target) in packed::TARGETS {
+    for (name, target) in crate::common::packed::TARGETS {
         for path in seeds(name) {
             let bytes = fs::read(&path).unwrap();
             target(&bytes);

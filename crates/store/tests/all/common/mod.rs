@@ -1,5 +1,9 @@
 //! What the tests of faulty links have in common: short patience, dice, and what comes out of a random schedule.
 
+pub mod impatient;
+pub mod packed;
+pub mod wire;
+
 use std::time::{Duration, Instant};
 
 use sapwood::io::{ByteRange, Store, load};

@@ -8,11 +8,8 @@ use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{Fault, OPEN, READ_VECTOR, ServerConfig, XrootdServer};
 
-mod common;
-#[path = "common/impatient.rs"]
-mod impatient;
-use common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
-use impatient::does_not_wait;
+use crate::common::impatient::does_not_wait;
+use crate::common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
 
 fn behind(proxy: &TcpProxy) -> XrootdStore {
     XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &quick()).expect("the URL makes sense")

@@ -8,14 +8,9 @@ use sapwood_store::{HttpStore, NetOptions};
 use sapwood_testkit::http_server::{Fault, HttpServer, Ranges, ServerConfig};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
-mod common;
-#[path = "common/impatient.rs"]
-mod impatient;
-#[path = "common/wire.rs"]
-mod wire;
-use common::{RETRIES, TIMEOUT, content, quick, run_schedules};
-use impatient::does_not_wait;
-use wire::wire;
+use crate::common::impatient::does_not_wait;
+use crate::common::wire::wire;
+use crate::common::{RETRIES, TIMEOUT, content, quick, run_schedules};
 
 fn behind(proxy: &TcpProxy) -> HttpStore {
     HttpStore::new(&format!("http://{}/data.root", proxy.address()), &quick()).expect("the URL of a server makes sense")

@@ -8,8 +8,7 @@ use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::NetOptions;
 use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 
-mod common;
-use common::{Scrap, content, get, metric, options, quick, until};
+use crate::common::{Scrap, content, get, metric, options, quick, until};
 
 /// More clients than the proxy had threads for its upstream when they could stop one another.
 const CLIENTS: usize = 64;

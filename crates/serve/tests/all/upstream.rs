@@ -12,8 +12,7 @@ use sapwood_testkit::dcap_server::{self, DcapServer};
 use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig, Tag};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
-mod common;
-use common::{Scrap, content, get, metric, options, quick, start, until};
+use crate::common::{Scrap, content, get, metric, options, quick, start, until};
 
 /// A link to a server that lets answers through when it is told to.
 struct PausingLink {

@@ -14,8 +14,7 @@ use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{self, XrootdServer};
 use sapwood_testkit::{Fault as StoreFault, Faulty};
 
-mod common;
-use common::{Dice, content, quick, read_at_random, run_schedules, schedules};
+use crate::common::{Dice, content, quick, read_at_random, run_schedules, schedules};
 
 fn patient() -> NetOptions {
     NetOptions { timeout: Duration::from_secs(5), ..quick() }

@@ -9,11 +9,8 @@ use sapwood_testkit::http_server::{Fault, HttpServer, Ranges, ServerConfig, Tag}
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
-mod common;
-#[path = "common/wire.rs"]
-mod wire;
-use common::{RETRIES, TIMEOUT, content, quick, run_schedules};
-use wire::wire;
+use crate::common::wire::wire;
+use crate::common::{RETRIES, TIMEOUT, content, quick, run_schedules};
 
 const SECRET: &str = "c2VocmdlaGVpbQ==";
 

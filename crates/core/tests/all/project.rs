@@ -1,6 +1,6 @@
 //! Classes of a file as source code: what is generated is compiled here, and reads the file that it came from.
 
-#[path = "data/classes.rs"]
+#[path = "../data/classes.rs"]
 mod classes;
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn generated_classes_match_those_of_the_file() {
     let file = written();
     let source = makeproject(&file.infos().expect("infos"), Language::Rust, &[]).expect("source");
     // `Default` is the test's own wish.
-    let stored = include_str!("data/classes.rs").replace("Debug, Default, Entry", "Debug, Entry");
+    let stored = include_str!("../data/classes.rs").replace("Debug, Default, Entry", "Debug, Entry");
     assert_eq!(source, stored);
     let found: Vec<Event> = file.tree("t").expect("a tree").read_entries("event", 0..1).expect("entries");
     assert_eq!(found, [event()]);

@@ -351,7 +351,7 @@ fn processes_share_a_folder() {
         let server = HttpServer::start(bytes.clone(), ServerConfig::default());
         let start = || {
             std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "another_process"])
+                .args(["--exact", "cache::another_process"])
                 .env("SAPWOOD_TEST_URL", server.url())
                 .env("SAPWOOD_TEST_KIND", kind.as_str())
                 .env("SAPWOOD_TEST_DIR", &scrap.0)

@@ -1,0 +1,7 @@
+//! The proxy and the browser's server on loopback.
+
+mod common;
+mod prefetch;
+mod serving;
+mod silent_upstream;
+mod upstream;
