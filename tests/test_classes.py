@@ -111,7 +111,7 @@ def event(e):
             point(e.maybe) if e.maybe else None]
 """
 
-BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1\n"
+BUILD = "build(sys.argv[1])\n"
 
 
 def inner(seed: int) -> dict[str, Any]:

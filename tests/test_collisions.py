@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parent / "oracle" / "collision.C"
 SPLITS = (99, 1, 0)
 LOAD = """
 ROOT.gSystem.SetFlagsOpt("-O0")
-assert ROOT.gSystem.CompileMacro(sys.argv[1], "kgs"), "ACLiC cannot compile it"
+build(sys.argv[1])
 """
 WRITE = """
 for split in (99, 1, 0):

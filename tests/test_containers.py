@@ -90,7 +90,7 @@ struct Bag {
 #endif
 """
 
-BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1\n"
+BUILD = "build(sys.argv[1])\n"
 READ = """
 def pos(p): return [p.x, p.y]
 def bag(b):

@@ -124,7 +124,7 @@ inline void filled(const char *path) {
 #endif
 """
 
-BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1\n"
+BUILD = "build(sys.argv[1])\n"
 TREES = ["split99", "split1", "whole", "objects99", "objects0"]
 
 

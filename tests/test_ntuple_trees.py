@@ -194,7 +194,7 @@ def test_arrays_in_collections_of_objects_stay_out_of_trees(tmp_path: Path) -> N
     code, old, ntuple = (tmp_path / name for name in ("pairs.C", "old.root", "ntuple.root"))
     code.write_text(PAIRS)
     lines = """
-assert ROOT.gSystem.CompileMacro(sys.argv[1], 'kgs') == 1
+build(sys.argv[1])
 ROOT.fill(sys.argv[2])
 answer("filled")
 """

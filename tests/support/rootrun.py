@@ -19,6 +19,23 @@ ROOT.gROOT.SetBatch(True)
 ROOT.gErrorIgnoreLevel = ROOT.kInfo
 def answer(value):
     print("answer:" + json.dumps(value))
+def build(macro):
+    # Loads the classes and functions of a macro, which is compiled once, whatever tests and processes use it.
+    import fcntl, hashlib, os, tempfile
+    code = open(macro, "rb").read()
+    name = hashlib.sha256(ROOT.gROOT.GetVersion().encode() + code).hexdigest()[:16]
+    kept = os.path.join(tempfile.gettempdir(), f"sapwood-macros-{os.getuid()}", name)
+    os.makedirs(kept, exist_ok=True)
+    path = os.path.join(kept, os.path.basename(macro))
+    with open(path + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            with open(path + ".new", "wb") as file:
+                file.write(code)
+            os.replace(path + ".new", path)
+        # What is there is loaded, unless it is older than the macro.
+        assert ROOT.gSystem.CompileMacro(path, "kgs") == 1, "ACLiC cannot compile it"
+    return os.path.splitext(path)[0] + "_C.so"
 """
 
 
@@ -50,6 +67,4 @@ def root(lines: str, *arguments: object, timeout: float = 600) -> Any:
 def compiled(folder: Path, name: str, code: str) -> Path:
     """The library that ROOT makes of C++ with its classes, functions and links of dictionaries."""
     (folder / f"{name}.C").write_text(code)
-    lines = 'assert ROOT.gSystem.CompileMacro(sys.argv[1], "kgs"), "ACLiC cannot compile it"'
-    root(lines, folder / f"{name}.C")
-    return folder / f"{name}_C.so"
+    return Path(root("answer(build(sys.argv[1]))", folder / f"{name}.C"))
