@@ -35,7 +35,7 @@ pub(crate) fn overview(command: &clap::Command) -> String {
     words
 }
 
-/// What comes before the first colon, semicolon or full stop: the rest is for the help of the command itself.
+/// The text before the first colon, semicolon or full stop: the rest is for the help of the command itself.
 fn first_clause(about: &str) -> &str {
     [": ", "; ", ". "].iter().filter_map(|end| about.find(end)).min().map_or(about, |end| &about[..end])
 }

@@ -2,7 +2,7 @@
 //!
 //! To add a target: a function here, a row in [`TARGETS`], a folder `fuzz/seeds/<name>/` with at least one seed, and in
 //! `fuzz/` a file of three lines with its `[[bin]]`. Seeds are replayed by the plain tests; each crash becomes one.
-//! Targets of the stores are beside their tests: `crates/store/tests/all/common/packed.rs`.
+//! Targets of the stores are next to their tests: `crates/store/tests/all/common/packed.rs`.
 
 use std::sync::{Arc, OnceLock};
 

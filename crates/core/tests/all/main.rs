@@ -1,4 +1,6 @@
-//! The engine through its public surface. What has to be alone in its process has a file of its own beside this folder.
+//! The engine through its public surface.
+//!
+//! Tests that change or measure their whole process are programs next to this folder.
 
 mod adopt;
 mod arrow;

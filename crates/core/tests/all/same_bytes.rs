@@ -1,7 +1,7 @@
 //! Outputs keep their bytes: a spread of files is written with fixed dates and UUIDs, and their hashes are compared
 //! with those recorded in `data/same_bytes.txt`. A change that is not meant to alter files must not alter this list;
-//! one that is meant to records it anew with `SAPWOOD_RECORD=1 cargo test -p sapwood --test all same_bytes`, and says in
-//! its commit what changed.
+//! one that is meant to records it anew with `SAPWOOD_RECORD=1 cargo test -p sapwood --test all same_bytes`, and says
+//! in its commit what changed.
 
 #![allow(clippy::unwrap_used, reason = "tests may")]
 

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::ntuple::NTuple;
 use crate::tree::Tree;
 
-/// What a tree has.
+/// Sizes of a tree or an RNTuple.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Entries.
@@ -20,7 +20,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Those of a tree.
+    /// Sizes of a tree.
     ///
     /// # Example
     ///
@@ -42,7 +42,7 @@ impl Figures {
         }
     }
 
-    /// Those of an RNTuple, where baskets are pages.
+    /// Sizes of an RNTuple, whose pages count as baskets.
     pub(crate) fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
         let clusters = ntuple.clusters()?.len() as u64;
         let mut figures = Self { entries: ntuple.entries, clusters, ..Self::default() };
