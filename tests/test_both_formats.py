@@ -1,7 +1,7 @@
 """Every operation over both formats: a tree and an RNTuple of the same columns give the same answers.
 
-Each operation is one function of a file that holds the table `events`; what it returns for the tree has to be equal to
-what it returns for the RNTuple. What one of the formats does not have stands in REFUSED, with the error that says so.
+Each operation is one function of a file that holds the table `events`; its result for the tree has to equal
+its result for the RNTuple. REFUSED lists features that one of the formats lacks, each with its error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write(path: Path, form: str, start: int = 0, stop: int = ENTRIES, name: str 
 
 
 def run(*arguments: object) -> str:
-    """What a command prints."""
+    """The output of a command."""
     done = subprocess.run(
         [sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True, timeout=120
     )
@@ -315,9 +315,9 @@ def verify(path: Path, _: Path) -> Any:
 
 @operation
 def layout(path: Path, folder: Path) -> Any:
-    told = json.loads(run("layout", f"{path}:events", "--json"))
+    parsed = json.loads(run("layout", f"{path}:events", "--json"))
     run("layout", f"{path}:events", "--svg", folder / "layout.svg")
-    return sorted(told), (folder / "layout.svg").read_text()[:4]
+    return sorted(parsed), (folder / "layout.svg").read_text()[:4]
 
 
 @operation
@@ -327,14 +327,14 @@ def doctor(path: Path, _: Path) -> Any:
 
 @operation
 def perf(path: Path, _: Path) -> Any:
-    told = json.loads(run("perf", f"{path}:events", "--json", "--threads", 1))
-    return sorted(told), told["entries"] if "entries" in told else None
+    parsed = json.loads(run("perf", f"{path}:events", "--json", "--threads", 1))
+    return sorted(parsed), parsed["entries"] if "entries" in parsed else None
 
 
 @operation
 def map_(path: Path, _: Path) -> Any:
-    told = json.loads(run("map", path, "--json"))
-    return sorted(told), told["header"]["fVersion"]
+    parsed = json.loads(run("map", path, "--json"))
+    return sorted(parsed), parsed["header"]["fVersion"]
 
 
 @operation
@@ -445,7 +445,7 @@ def go_on_after_closing(path: Path) -> None:
         table.extend(columns())
 
 
-#: What one of the formats does not have: why, how it is asked for, and what the error says.
+#: Features that one of the formats lacks: the reason, a call that asks for one, and words of the error.
 REFUSED: dict[str, tuple[str, str, Callable[[Path], Any], str]] = {
     "baskets": (
         "rntuple",
@@ -459,7 +459,7 @@ REFUSED: dict[str, tuple[str, str, Callable[[Path], Any], str]] = {
         lambda path: opened(path).optimize_baskets(),
         "pages",
     ),
-    "branches for entries that are there": (
+    "branches for existing entries": (
         "rntuple",
         "late fields have zeros for them (`add_fields`)",
         add_branches,

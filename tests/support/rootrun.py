@@ -33,7 +33,7 @@ def build(macro):
             with open(path + ".new", "wb") as file:
                 file.write(code)
             os.replace(path + ".new", path)
-        # What is there is loaded, unless it is older than the macro.
+        # A library that exists is loaded, unless it is older than the macro.
         assert ROOT.gSystem.CompileMacro(path, "kgs") == 1, "ACLiC cannot compile it"
     return os.path.splitext(path)[0] + "_C.so"
 """

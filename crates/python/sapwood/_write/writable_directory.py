@@ -172,7 +172,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
     # ---- reading
 
     def __getitem__(self, name: str) -> Any:
-        """What has this name: a tree or an RNTuple to fill and to read (:class:`~sapwood.WritableTree`,
+        """The object of this name: a tree or an RNTuple to fill and to read (:class:`~sapwood.WritableTree`,
         :class:`~sapwood.WritableNTuple`), a directory, or an object, which is read as :func:`sapwood.open`
         would. What is not saved yet is saved first, but for rows that trees still keep.
 

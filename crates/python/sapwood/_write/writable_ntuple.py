@@ -71,8 +71,8 @@ class WritableNTuple:
     @property
     def _kinds(self) -> dict[str, fields.Kind]:
         if self._known is None:
-            self._core  # which tells them
-        assert self._known is not None, "an RNTuple that was opened has told its fields"
+            self._core  # opening it finds them
+        assert self._known is not None, "the engine knows the fields of an open RNTuple"
         return self._known
 
     def _read(self) -> NTuple:
@@ -438,7 +438,7 @@ NEVER = 2**63
 """Bytes that no file has."""
 
 AUTO_SAVE = 300_000_000
-"""Compressed bytes after which an RNTuple is saved, where nothing else is said."""
+"""Compressed bytes after which an RNTuple is saved by default."""
 
 
 def begin_parallel(
