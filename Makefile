@@ -1,34 +1,40 @@
 # Two commands do it all: `make demo` and `make test`. Both make what they need: a virtual environment in `.venv`,
-# packages by name, a release build of the wheel.
+# packages by name, a build of the wheel.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-RUST_SOURCES := $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock pyproject.toml)
+# What the wheel is made of: not the tests.
+RUST_SOURCES := $(shell git ls-files Cargo.toml Cargo.lock pyproject.toml 'crates/*' ':!crates/*/tests/*' ':!crates/*/benches/*')
 CARGO_TEST := cargo test --workspace --exclude sapwood-python
 
 # The page of `sapwood browse`: its built files are committed; npm is for changing it, and for jsroot.
 PAGE := npm --prefix crates/serve/page
 JSROOT := crates/serve/page/jsroot/jsroot.min.js
 
-.PHONY: demo test test-rust test-python docs sbom bench papers bench-micro check install-c torture clean
+.PHONY: demo test test-rust test-python release docs sbom bench papers bench-micro check install-c torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
 	$(BIN)/python examples/demo.py
 
-test: test-rust test-python
+# Both parts run, also where one fails; it ends with a line for each.
+test:
+	@rm -f target/test-parts.txt
+	-@$(MAKE) --no-print-directory test-rust
+	-@$(MAKE) --no-print-directory test-python
+	@echo; $(PYTHON) tools/run_tests.py show rust python
 
 test-rust:
-	$(CARGO_TEST)
+	$(PYTHON) tools/run_tests.py rust -- $(CARGO_TEST)
 
 # Files of tests on so many processes; each may take 2 GB.
 PROCESSES ?= 2
 test-python: $(VENV)/.tests
-	$(BIN)/python -m pytest tests -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python tools/run_tests.py python -- $(BIN)/python -m pytest tests -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -rfEs
 
 # Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md and docs/benchmarks/.
-bench: $(VENV)/.tests
+bench: release
 	$(BIN)/python -m bench.read.run
 	$(BIN)/python -m bench.read.papers
 	$(BIN)/python -m bench.read.streaming
@@ -52,7 +58,7 @@ bench: $(VENV)/.tests
 # The tables of the papers, measured again beside ROOT and written side by side: docs/benchmarks/papers.md. SCALE=1 is
 # their full size, and takes hours.
 SCALE ?= 0.25
-papers: $(VENV)/.tests
+papers: release
 	$(BIN)/python -m bench.papers --measure --scale $(SCALE)
 
 # The hot loops alone, in memory: which one became slower.
@@ -108,10 +114,22 @@ $(VENV)/bin/python:
 $(JSROOT): crates/serve/page/package-lock.json
 	$(PAGE) ci --ignore-scripts --no-audit --no-fund && $(PAGE) run jsroot || test "$(CI)" != true
 
-# The package as a user gets it, with the `sapwood` command.
+# The package with the `sapwood` command: built by one of the profiles of Cargo.toml, whose progress is on the screen.
+define install
+	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	rm -rf target/wheel
+	$(BIN)/maturin build --locked --profile $(1) --out target/wheel
+	$(BIN)/python -m pip uninstall --quiet --yes sapwood
+	$(BIN)/python -m pip install --quiet target/wheel/sapwood-*.whl
+endef
+
 $(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES) | $(JSROOT)
-	$(BIN)/python -m pip install .
+	$(call install,quick)
 	touch $@
+
+# The package as it is published, which takes twice as long to build: what is measured.
+release: $(VENV)/.tests
+	$(call install,release)
 
 # Peers and oracles. Where ROOT or Pythia has no wheel for this machine, its tests are skipped by name; in CI they are required.
 $(VENV)/.tests: $(VENV)/.installed tests/requirements.txt tests/requirements-root.txt tests/requirements-pythia.txt

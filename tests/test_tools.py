@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ import commit_subjects
 import layers
 import line_lengths
 import prose
+import run_tests
 
 
 def crate(tmp_path: Path, files: dict[str, str]) -> layers.Crate:
@@ -174,3 +177,19 @@ y = [{"1, " * 60}]  # noqa
     # Lines of code are for their authors.
     assert [fixed[number - 1][:3] for number in line_lengths.long_lines(path)] == ["y ="]
     assert f"{words}" in fixed and fixed.count("# words") == 0
+
+
+def test_parts_of_the_tests_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(run_tests, "LINES", tmp_path / "lines" / "parts.txt")
+    lines = ["test result: FAILED. 3 passed; 1 failed; 0 ignored;", "= 7 passed, 2 skipped in 3.10s ="]
+    command = [sys.executable, "-c", f"print(*{lines!r}, sep='\\n'); raise SystemExit(4)"]
+    skips = [sys.executable, "-c", "print('SKIPPED [1] a.py:3: no server')"]
+    assert run_tests.main(["rust", "--", *command]) == 4
+    assert run_tests.main(["python", "--", *skips]) == 0
+    capsys.readouterr()
+    assert run_tests.main(["show", "rust", "python"]) == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"rust    10 passed, 1 failed, 2 skipped, \d s FAILED .*", shown[0])
+    assert shown[1] == "python  skipped: [1] a.py:3: no server"
+    assert run_tests.main(["show", "rust", "python", "docs"]) == 1
+    assert "docs    did not run" in capsys.readouterr().out
