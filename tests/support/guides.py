@@ -183,7 +183,15 @@ def remote(place: Path) -> Iterator[Prepared]:
         )
 
 
+@contextmanager
+def training(place: Path) -> Iterator[Prepared]:
+    for path in ("run1.root", "run2.root"):
+        write(path, "Events")
+    yield Prepared()
+
+
 PAGES: dict[str, Callable[[Path], Any]] = {
+    "training.md": training,
     "tools.md": tools,
     "python.md": python,
     "packed.md": packed,

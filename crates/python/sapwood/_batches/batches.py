@@ -1,0 +1,491 @@
+"""Batches of rows of many files, shuffled in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sapwood._batches import columns as column_module
+from sapwood._batches.catalogue import Catalogue
+from sapwood._batches.columns import length
+from sapwood._batches.order import Group, Order, mixing, random
+from sapwood._batches.prepared import (
+    Batch,
+    Counts,
+    Form,
+    Prepared,
+    batch_of,
+    bytes_of,
+    check_pad,
+    library,
+    rows_of,
+)
+from sapwood._batches.row_data import RowData
+from sapwood._batches.scaling import Scaling
+from sapwood._batches.split import Split
+from sapwood._file.sizes import as_bytes
+from sapwood._tree.iteration import ahead
+from sapwood.errors import MismatchError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood._remote.network import Opening
+
+#: Rows by which the memory of a row is estimated.
+_SAMPLE = 256
+
+
+class Sample:
+    """Files, and their share of every batch."""
+
+    def __init__(self, name: str, catalogue: Catalogue, share: float | None) -> None:
+        self.name, self.catalogue, self.share = name, catalogue, share
+
+
+class Batches:
+    """Batches of rows of many files: iterating over it is one epoch, see :func:`sapwood.batches`."""
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        form: Form,
+        size: int,
+        *,
+        shuffle: Any,
+        buffer: int,
+        seed: int,
+        rank: int,
+        world: int,
+        drop_last: bool,
+        repeat: bool,
+        missing: float | None,
+        to: str,
+        pin: bool,
+    ) -> None:
+        self._samples, self._form = list(samples), form
+        self.size = size
+        """Rows of a batch."""
+        self._shuffle, self._buffer, self._seed = shuffle, buffer, seed
+        self._rank, self._world = rank, world
+        self._drop_last, self._repeat, self._missing = drop_last, repeat, missing
+        self._to, self._pin = to, pin
+        self._next_epoch = 0
+        self._resumed: dict[str, Any] | None = None
+        self._position: dict[str, Any] = {"epoch": 0, "batch": 0, "taken": [0] * len(self._samples)}
+        self._counts = Counts()
+        self._seconds = {"reading": 0.0, "waiting": 0.0}
+        self._rows_given = 0
+        library(to, pin)  # or an error, before anything is read
+        self._group_rows = self._rows_of_a_group()
+
+    # ---- sizes
+
+    def _rows_of_a_group(self) -> int:
+        """Rows that fit into a third of the buffer, for each sample: one group is handed out while the next
+        one is read, which takes the memory of two."""
+        catalogue = self._samples[0].catalogue
+        part = catalogue.parts[0] if catalogue.parts else None
+        if part is None:
+            return self.size
+        rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
+        prepared = self._read(catalogue, Group([(part.file, rows)], None), Counts())
+        each = max(1.0, bytes_of(prepared) / len(rows))
+        fitting = int(self._buffer / (3 * len(self._samples) * each))
+        return max(self.size, fitting // self.size * self.size)
+
+    def _orders(self, epoch: int, sample: int, cycle: int) -> Order:
+        keys = (self._seed, epoch, sample, cycle)
+        of = self._samples[sample].catalogue
+        return Order(of, self._shuffle, self._group_rows, keys, self._rank, self._world)
+
+    def _lengths(self) -> list[int]:
+        """Rows of each sample, for this rank."""
+        return [len(self._orders(0, number, 0)) for number in range(len(self._samples))]
+
+    @property
+    def rows(self) -> int:
+        """Rows of an epoch, for this rank."""
+        shares = [sample.share for sample in self._samples]
+        # Every rank has the same number of whole batches.
+        found = (
+            [sample.catalogue.rows // self._world for sample in self._samples]
+            if self._drop_last
+            else self._lengths()
+        )
+        if self._is_shared:
+            total = sum(found)
+        else:
+            ends = [count / float(share or 0) for count, share in zip(found, shares, strict=True)]
+            total = int(np.ceil(max(ends))) if self._repeat else int(min(ends))
+        return total // self.size * self.size if self._drop_last else total
+
+    @property
+    def _is_shared(self) -> bool:
+        return all(sample.share is None for sample in self._samples)
+
+    def __len__(self) -> int:
+        """Batches of an epoch, for this rank."""
+        return -(-self.rows // self.size)
+
+    # ---- an epoch
+
+    def __iter__(self) -> Iterator[Batch]:
+        start = self._resumed or {"epoch": self._next_epoch, "batch": 0, "taken": [0] * len(self._samples)}
+        self._resumed, self._next_epoch = None, start["epoch"] + 1
+        return self._epoch(start["epoch"], start["batch"], list(start["taken"]))
+
+    def _epoch(self, epoch: int, number: int, taken: list[int]) -> Iterator[Batch]:
+        total = self.rows
+        to = library(self._to, self._pin)
+        counts = self._lengths()
+        if self._is_shared:
+            shares = [count / max(total, sum(counts), 1) for count in counts]
+        else:
+            shares = [float(sample.share or 0) for sample in self._samples]
+        streams = [_Stream(self, epoch, sample, at, counts[sample]) for sample, at in enumerate(taken)]
+        self._position = {"epoch": epoch, "batch": number, "taken": list(taken)}
+        try:
+            while number * self.size < total:
+                stop = min((number + 1) * self.size, total)
+                wanted = _allot(shares, taken, stop)
+                parts = [
+                    part for stream, rows in zip(streams, wanted, strict=True) for part in stream.take(rows)
+                ]
+                prepared = _joined(parts)
+                if len(streams) > 1 and self._shuffle is not None:
+                    prepared = rows_of(
+                        prepared, random(self._seed, epoch, number, 3).permutation(stop - number * self.size)
+                    )
+                taken = [before + rows for before, rows in zip(taken, wanted, strict=True)]
+                self._rows_given += stop - number * self.size
+                number += 1
+                self._position = {"epoch": epoch, "batch": number, "taken": list(taken)}
+                yield batch_of(prepared, to)
+            self._position = {"epoch": epoch + 1, "batch": 0, "taken": [0] * len(taken)}
+        finally:
+            for stream in streams:
+                stream.close()
+
+    def _read(self, catalogue: Catalogue, group: Group, counts: Counts) -> Prepared:
+        columns = column_module.read(catalogue, group, self._form.names, self._missing)
+        prepared = self._form.prepare(columns, counts)
+        # The rows of a matrix are moved as a whole, so that shuffling comes last.
+        return prepared if group.order is None else rows_of(prepared, group.order)
+
+    def _timed(self, catalogue: Catalogue, group: Group) -> Prepared:
+        began = perf_counter()
+        prepared = self._read(catalogue, group, self._counts)
+        self._seconds["reading"] += perf_counter() - began
+        return prepared
+
+    # ---- the state
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch comes next: it determines the order of rows."""
+        self._next_epoch, self._resumed = epoch, None
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position after the last batch, as numbers and texts that JSON holds."""
+        return {**self._position, "taken": list(self._position["taken"]), "of": self._fingerprint()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Makes the next iteration begin at a place that :meth:`state_dict` gave.
+
+        Raises :class:`~sapwood.errors.MismatchError` if it is a place in other data, or in batches of another
+        kind.
+        """
+        if state.get("of") != self._fingerprint():
+            raise MismatchError(
+                "this state belongs to other files, columns, sizes or ranks: only the same batches go on "
+                "from it"
+            )
+        self._resumed = {"epoch": state["epoch"], "batch": state["batch"], "taken": list(state["taken"])}
+        self._position = dict(self._resumed)
+
+    def _fingerprint(self) -> str:
+        told = [
+            [[sample.name, sample.share, sample.catalogue.identity()] for sample in self._samples],
+            list(self._form.names),
+            self.size,
+            str(self._shuffle),
+            self._group_rows,
+            self._seed,
+            self._rank,
+            self._world,
+            self._drop_last,
+            self._repeat,
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+    # ---- more
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Figures of all batches so far: rows, seconds of reading and of waiting for it, numbers that are not
+        finite and lists that were longer than their padding, by column."""
+        return {
+            "rows": self._rows_given,
+            "reading_seconds": self._seconds["reading"],
+            "waiting_seconds": self._seconds["waiting"],
+            "not_finite": dict(self._counts.not_finite),
+            "cut_lists": dict(self._counts.cut_lists),
+            "group_rows": self._group_rows,
+        }
+
+    def mixing(self, epoch: int = 0) -> float:
+        """How well an epoch is shuffled, from 0 to 1: the mean distance of neighbours in a batch, as a share
+        of that in a perfect shuffle. Of several samples, the worst."""
+        orders = [self._orders(epoch, number, 0) for number in range(len(self._samples))]
+        return min(mixing(order, self.size) for order in orders)
+
+    def fit_scaling(self) -> Scaling:
+        """The means and standard deviations of all columns, in one pass over the rows of this rank."""
+        groups = (
+            {name: column for name, column in found.items() if name in self._form.columns}
+            for number, sample in enumerate(self._samples)
+            for group, _ in self._orders(0, number, 0).groups()
+            for found in [column_module.read(sample.catalogue, group, self._form.columns, self._missing)]
+        )
+        return Scaling.fit(groups)
+
+    def row_data(self) -> RowData:
+        """The rows by number, in any order: what a map-style data set of PyTorch or a source of Grain is."""
+        return RowData([sample.catalogue for sample in self._samples], self._form, self._missing, self._to)
+
+    def torch(self) -> Any:
+        """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the rows."""
+        from sapwood._batches.torch_data import dataset
+
+        return dataset(self)
+
+    def part(self, rank: int, world: int) -> Batches:
+        """Batches of one of ``world`` workers of this rank."""
+        return Batches(
+            self._samples,
+            self._form,
+            self.size,
+            shuffle=self._shuffle,
+            buffer=self._buffer,
+            seed=self._seed,
+            rank=self._rank * world + rank,
+            world=self._world * world,
+            drop_last=self._drop_last,
+            repeat=self._repeat,
+            missing=self._missing,
+            to=self._to,
+            pin=self._pin,
+        )
+
+    def close(self) -> None:
+        """Closes the files that stay open between epochs."""
+        for sample in self._samples:
+            sample.catalogue.close()
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Batches of {self.size} rows, {len(self)} an epoch>"
+
+
+class _Stream:
+    """The rows of one sample from a place on, as often as they are wanted; the next group is read ahead."""
+
+    def __init__(self, batches: Batches, epoch: int, sample: int, taken: int, rows: int) -> None:
+        self._batches = batches
+        catalogue = batches._samples[sample].catalogue
+
+        def groups() -> Iterator[tuple[Group, int]]:
+            cycle, skip = divmod(taken, rows) if rows else (0, 0)
+            while rows:
+                yield from batches._orders(epoch, sample, cycle).groups(skip)
+                cycle, skip = cycle + 1, 0
+
+        def read(one: tuple[Group, int]) -> tuple[Prepared, int]:
+            group, skipped = one
+            return batches._timed(catalogue, group), skipped
+
+        self._groups = ahead(groups(), read)
+        self._held: Prepared = {}
+        self._at = self._end = 0
+
+    def take(self, rows: int) -> Iterator[Prepared]:
+        """The next rows, one part for each group that they come from."""
+        while rows > 0:
+            if self._at == self._end:
+                self._held = {}  # its memory is free for the group after the next
+                began = perf_counter()
+                self._held, self._at = next(self._groups)
+                self._batches._seconds["waiting"] += perf_counter() - began
+                self._end = length(next(iter(self._held.values())))
+            stop = min(self._at + rows, self._end)
+            yield rows_of(self._held, slice(self._at, stop))
+            rows, self._at = rows - (stop - self._at), stop
+
+    def close(self) -> None:
+        self._groups.close()
+
+
+def _allot(shares: Sequence[float], taken: Sequence[int], stop: int) -> list[int]:
+    """How many rows each sample gives to a batch, so that ``stop`` rows are taken after it, each sample's
+    share of them to less than one row."""
+    missing = stop - sum(taken)
+    due = [share * stop - before for share, before in zip(shares, taken, strict=True)]
+    wanted = [min(max(int(one), 0), missing) for one in due]
+    while sum(wanted) > missing:
+        wanted[int(np.argmax(wanted))] -= 1
+    for _ in range(missing - sum(wanted)):
+        most = int(np.argmax([one - rows for one, rows in zip(due, wanted, strict=True)]))
+        wanted[most] += 1
+    return wanted
+
+
+def _joined(parts: Sequence[Prepared]) -> Prepared:
+    if len(parts) == 1:
+        return parts[0]
+    return {key: column_module.joined(key[1], [part[key] for part in parts]) for key in parts[0]}
+
+
+def batches(
+    files: Any,
+    columns: str | Sequence[str],
+    size: int = 4096,
+    *,
+    target: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    cut: str | None = None,
+    aliases: Mapping[str, str] | None = None,
+    shuffle: bool | str = False,
+    buffer: int | str = "256 MB",
+    seed: int = 0,
+    split: Any = None,
+    rank: int = 0,
+    world: int = 1,
+    drop_last: bool = False,
+    repeat: bool = True,
+    pad: int | Mapping[str, int] | None = None,
+    pad_value: float = 0,
+    missing: float | None = None,
+    dtype: Any = None,
+    matrix: bool = False,
+    scaling: Scaling | None = None,
+    to: str = "numpy",
+    pin: bool = False,
+    allow_missing: bool = False,
+    threads: int = 0,
+    **others: Unpack[Opening],
+) -> Batches:
+    """Batches of ``size`` rows of many files, for training.
+
+    ``files`` are those of :func:`sapwood.iterate`, or samples: ``{"signal": {"files": ..., "share": 0.5,
+    "label": 1}, ...}``. ``columns``, ``target`` and ``weight`` are names and expressions of numbers and of
+    lists of numbers; numbers that a sample has next to its files (``label``) are names, too. With shares,
+    each batch has that part of each sample: an epoch ends when all rows were seen (``repeat``: smaller
+    samples begin again), or when the first sample is exhausted. Without shares an epoch has every row once.
+
+    ``shuffle=True`` takes clusters of all files in random order and mixes the rows of those that fit into
+    ``buffer``; ``shuffle="rows"`` is a perfect shuffle, which reads single rows (files with blocks for random
+    access are made for it). ``seed``, the epoch and the rank determine every batch, whatever the number of
+    threads. ``split=("train", {"train": 0.8, "test": 0.2}, ("run", "event"))`` takes one share of the rows,
+    by a hash of these columns, or of the file's name and the entry without them. ``rank`` and ``world``
+    divide the rows among several processes: their lengths differ by one row at most, and with ``drop_last``
+    by none.
+
+    Lists are :class:`Ragged` (offsets and values), or of ``pad`` items with a mask. ``dtype`` is a type for
+    all columns (``"f4"``, ``"f2"``, ``"bf16"``), ``scaling`` what :meth:`Batches.fit_scaling` gave,
+    ``matrix`` joins columns of numbers into one matrix. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``,
+    ``"tensorflow"`` or ``"cupy"``.
+
+    >>> import io, sapwood
+    >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+    ...     file["t"] = {"x": [1.0, 2.0, 3.0, 4.0, 5.0], "label": [0, 1, 0, 1, 0]}
+    >>> for x, y in sapwood.batches({"all": {"files": sapwood.open(memory)["t"]}}, ["x"], 2, target="label"):
+    ...     print(x["x"], y)
+    [1. 2.] [0 1]
+    [3. 4.] [0 1]
+    [5.] [0]
+
+    Raises :class:`~sapwood.errors.MismatchError` for columns that hold no numbers, shares that make no sense,
+    values that are missing (``missing`` stands in for them), and splits without rows.
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    targets = () if target is None else (target,) if isinstance(target, str) else tuple(target)
+    if not names:
+        raise MismatchError("batches need columns")
+    if size < 1 or not 0 <= rank < world:
+        raise MismatchError(
+            f"size= is from 1 on, and rank= from 0 until before world=, not {size}, {rank} and {world}"
+        )
+    shuffles = {False: None, True: "clusters", "clusters": "clusters", "rows": "rows"}
+    if shuffle not in shuffles:
+        raise MismatchError(f'shuffle= is True, False or "rows", not {shuffle!r}')
+    form = Form(names, targets, weight, check_pad(pad, names), pad_value, dtype, matrix, scaling)
+    memory = as_bytes(buffer)
+    found = []
+    for name, of, share, constants in _samples(files):
+        catalogue = Catalogue(
+            of,
+            {**others, "threads": threads},
+            cut=cut,
+            split=Split.of(split),
+            aliases={**(aliases or {}), **constants},
+            allow_missing=allow_missing,
+            most_rows=max(size, 1 << 16),
+            names=form.names,
+            widen=dtype is not None,
+        )
+        if not catalogue.parts:
+            which = f" of the sample {name!r}" if name else ""
+            raise MismatchError(f"no row{which} is left by the cut and the split")
+        found.append(Sample(name, catalogue, share))
+    return Batches(
+        found,
+        form,
+        size,
+        shuffle=shuffles[shuffle],
+        buffer=memory,
+        seed=seed,
+        rank=rank,
+        world=world,
+        drop_last=drop_last,
+        repeat=repeat,
+        missing=missing,
+        to=to,
+        pin=pin,
+    )
+
+
+def _samples(files: Any) -> list[tuple[str, Any, float | None, dict[str, str]]]:
+    """Names, files, shares and constants of samples; files alone are one sample without a name."""
+    is_samples = (
+        isinstance(files, Mapping)
+        and bool(files)
+        and all(isinstance(one, Mapping) and "files" in one for one in files.values())
+    )
+    if not is_samples:
+        return [("", files, None, {})]
+    found = []
+    shares = [one.get("share") for one in files.values()]
+    if any(share is None for share in shares) and any(share is not None for share in shares):
+        raise MismatchError("either all samples have a share, or none")
+    if shares[0] is not None:
+        if not all(isinstance(share, (int, float)) and share > 0 for share in shares):
+            raise MismatchError(f"shares of samples are numbers above 0, not {shares!r}")
+        shares = [share / sum(shares) for share in shares]
+    for (name, one), share in zip(files.items(), shares, strict=True):
+        constants = {
+            key: repr(float(value) if isinstance(value, float) else int(value))
+            for key, value in one.items()
+            if key not in ("files", "share") and isinstance(value, (bool, int, float))
+        }
+        found.append((str(name), one["files"], share, constants))
+    return found

@@ -1,0 +1,180 @@
+"""The rows that a training reads: which files, which clusters, and which entries a cut or a split leaves."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood._batches.split import Split
+from sapwood._file import session
+from sapwood._read import chain as chains
+from sapwood._read.chain import Chain
+from sapwood._remote import paths
+from sapwood.errors import IOError, MismatchError, NotFoundError, place
+
+Rows = NDArray[np.int64]
+
+#: Files that stay open between two groups of rows.
+OPEN_FILES = 32
+
+
+class Part(NamedTuple):
+    """Entries of one file that were written together."""
+
+    file: int
+    start: int
+    stop: int
+    rows: int
+    """How many of them are wanted."""
+
+
+class FileOfRows(NamedTuple):
+    """One of the files."""
+
+    source: paths.Source
+    entries: int
+    bits: NDArray[np.uint8] | None
+    """A bit for each entry, set if it is wanted; ``None`` if all are."""
+    before: int
+    """Entries of the files before it."""
+
+
+class Catalogue:
+    """The parts of some files, in order. Making it opens each file once; a cut and a split are computed then,
+    so that it is known how many rows there are."""
+
+    def __init__(
+        self,
+        files: Any,
+        options: Mapping[str, Any],
+        *,
+        cut: str | None = None,
+        split: Split | None = None,
+        aliases: Mapping[str, str] | None = None,
+        allow_missing: bool = False,
+        most_rows: int = 1 << 20,
+        names: Sequence[str] = (),
+        widen: bool = False,
+    ) -> None:
+        """``names`` are columns whose types have to be the same in all files; with ``widen`` numbers may
+        differ in width."""
+        chain = Chain("batches", files, options, allow_missing=allow_missing)
+        types = chains.Types(widen)
+        self._opening = chain.opening
+        self.cut, self.aliases = cut, dict(aliases or {})
+        self.files: list[FileOfRows] = []
+        self.parts: list[Part] = []
+        before = 0
+        for member in chain.members():
+            try:
+                known = [name for name in names if member.tree._find(name) is not None]
+                types.check(member.tree, {name: member.tree[name] for name in known})
+                self._take(member, before, split, most_rows)
+            except NotFoundError as error:
+                chain.left_out(member.source, error)
+            before += member.tree.num_entries
+        if not self.files:
+            raise MismatchError("no file has a tree or an RNTuple whose rows could be read")
+        self._trees: OrderedDict[int, Any] = OrderedDict()
+        self._lock, self._generation = threading.Lock(), session.generation()
+
+    def _take(self, member: chains.Member, before: int, split: Split | None, most_rows: int) -> None:
+        tree = member.tree
+        entries = int(tree.num_entries)
+        bits = self._wanted(member, split)
+        number = len(self.files)
+        source = member.source
+        self.files.append(FileOfRows(source, entries, bits, before))
+        mask = None if bits is None else np.unpackbits(bits, count=entries)
+        for first, last in tree.tree.clusters or [(0, entries)]:
+            for start in range(first, last, most_rows):
+                stop = min(start + most_rows, last)
+                rows = stop - start if mask is None else int(np.count_nonzero(mask[start:stop]))
+                if rows:
+                    self.parts.append(Part(number, start, stop, rows))
+
+    def _wanted(self, member: chains.Member, split: Split | None) -> NDArray[np.uint8] | None:
+        tree, entries = member.tree, int(member.tree.num_entries)
+        if self.cut is None and split is None and member.source.steps is None:
+            return None
+        mask = np.ones(entries, bool)
+        if member.source.steps is not None:
+            mask[:] = False
+            for start, stop in member.ranges:
+                mask[start:stop] = True
+        if self.cut is not None:
+            passed = np.zeros(entries, bool)
+            passed[tree.passing(self.cut, aliases=self.aliases)] = True
+            mask &= passed
+        if split is not None:
+            mask &= split.mask(tree, str(tree.file_path))
+        return np.packbits(mask)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all files."""
+        return sum(part.rows for part in self.parts)
+
+    def chosen(self, part: Part, first: int = 0, last: int | None = None) -> Rows:
+        """Entry numbers of the wanted rows of a part, of which some are asked for."""
+        bits = self.files[part.file].bits
+        if bits is None:
+            stop = part.stop if last is None else part.start + last
+            return np.arange(part.start + first, stop, dtype="int64")
+        begin = part.start // 8
+        inside = np.unpackbits(bits[begin : -(-part.stop // 8)])
+        skipped = part.start - 8 * begin
+        rows = np.flatnonzero(inside[skipped : skipped + part.stop - part.start]) + part.start
+        return rows[first:last].astype("int64")
+
+    def tree(self, file: int) -> Any:
+        """The open tree of a file; of the others, the last ones that were used stay open."""
+        with self._lock:
+            if self._generation != session.generation():
+                # Files of the parent process are not read here.
+                self._trees.clear()
+                self._generation = session.generation()
+            tree = self._trees.pop(file, None)
+            if tree is None:
+                source, entries, *_ = self.files[file]
+                tree = chains.open_tree(source, self._opening)
+                if tree.num_entries != entries:
+                    raise IOError(
+                        f"the tree has {tree.num_entries} entries now, and had {entries} when the batches were planned"
+                        f"{place(tree.file_path, tree.object_path)}"
+                    )
+            self._trees[file] = tree
+            while len(self._trees) > OPEN_FILES:
+                old, closing = self._trees.popitem(last=False)
+                chains.close(self.files[old].source, closing)
+            return tree
+
+    def close(self) -> None:
+        """Closes files that are open; they are opened again when they are read."""
+        with self._lock:
+            if self._generation == session.generation():
+                for file, tree in self._trees.items():
+                    chains.close(self.files[file].source, tree)
+            self._trees.clear()
+
+    def identity(self) -> list[Any]:
+        """Numbers of entries and rows of each file, for the comparison with a saved state."""
+        sums = [0 if file.bits is None else int(np.unpackbits(file.bits).sum()) for file in self.files]
+        return [[file.entries, total] for file, total in zip(self.files, sums, strict=True)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_trees": OrderedDict(), "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock, self._generation = threading.Lock(), session.generation()
+
+
+def lengths(parts: Sequence[Part]) -> Rows:
+    """Rows of each part."""
+    return np.array([part.rows for part in parts], "int64")

@@ -1,0 +1,118 @@
+"""The order of rows in one epoch, as groups that fit into memory: it depends on the seed, the epoch and the
+rank alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood._batches.catalogue import Catalogue, Rows, lengths
+
+Shuffle = Literal["clusters", "rows"] | None
+
+
+class Group(NamedTuple):
+    """Rows that are read together."""
+
+    files: list[tuple[int, Rows]]
+    """Entry numbers of each file, rising."""
+    order: Rows | None
+    """Where each row of the group is among them; ``None`` if they are in order."""
+
+
+def random(*keys: int) -> np.random.Generator:
+    """Random numbers that these keys determine."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([key & (2**63 - 1) for key in keys])))
+
+
+class Order:
+    """The rows of one rank in one epoch."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        shuffle: Shuffle,
+        group_rows: int,
+        keys: tuple[int, ...],
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self._catalogue, self._shuffle, self._keys = catalogue, shuffle, keys
+        total = catalogue.rows
+        self.first, self.last = rank * total // world, (rank + 1) * total // world
+        self._group_rows = max(1, group_rows)
+        parts = np.arange(len(catalogue.parts))
+        if shuffle is not None:
+            random(*keys, 0).shuffle(parts)
+        self._parts = parts
+        self._ends = np.cumsum(lengths(catalogue.parts)[parts]) if len(parts) else np.zeros(0, "int64")
+        self._permuted: Rows | None = None
+        if shuffle == "rows":
+            self._permuted = random(*keys, 1).permutation(total).astype("int64")
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def groups(self, skip: int = 0) -> Iterator[tuple[Group, int]]:
+        """Groups from a row on, each with the number of its rows that come before."""
+        number = skip // self._group_rows
+        start = self.first + number * self._group_rows
+        skipped = skip - number * self._group_rows
+        while start < self.last:
+            stop = min(start + self._group_rows, self.last)
+            yield self._group(start, stop, number), skipped
+            start, number, skipped = stop, number + 1, 0
+
+    def _group(self, start: int, stop: int, number: int) -> Group:
+        if self._permuted is not None:
+            return self._scattered(self._permuted[start:stop])
+        first, last = np.searchsorted(self._ends, [start, stop - 1], "right")
+        found: dict[int, list[Rows]] = {}
+        chosen = []
+        for at in range(int(first), int(last) + 1):
+            part = self._catalogue.parts[self._parts[at]]
+            begin = int(self._ends[at]) - part.rows
+            inside = max(start - begin, 0), min(stop - begin, part.rows)
+            chosen.append((part.file, part.start, self._catalogue.chosen(part, *inside)))
+        for file, _, rows in sorted(chosen, key=lambda one: one[:2]):
+            found.setdefault(file, []).append(rows)
+        files = [(file, np.concatenate(rows)) for file, rows in found.items()]
+        order = None if self._shuffle is None else random(*self._keys, 2, number).permutation(stop - start)
+        return Group(files, order)
+
+    def _scattered(self, wanted: Rows) -> Group:
+        """Rows by their numbers in the catalogue, in any order."""
+        rising = np.argsort(wanted, kind="stable")
+        order = np.empty(len(wanted), "int64")
+        order[rising] = np.arange(len(wanted))
+        wanted = wanted[rising]
+        ends = np.cumsum(lengths(self._catalogue.parts))
+        files: dict[int, list[Rows]] = {}
+        at = 0
+        while at < len(wanted):
+            number = int(np.searchsorted(ends, wanted[at], "right"))
+            part = self._catalogue.parts[number]
+            stop = int(np.searchsorted(wanted, ends[number], "left"))
+            inside = wanted[at:stop] - (int(ends[number]) - part.rows)
+            files.setdefault(part.file, []).append(self._catalogue.chosen(part)[inside])
+            at = stop
+        return Group([(file, np.concatenate(rows)) for file, rows in files.items()], order)
+
+
+def mixing(order: Order, size: int) -> float:
+    """How well batches mix: the mean distance between the places of neighbours in a batch, as a share of that
+    of a perfect shuffle. 1 is perfect, 0 is the order of the files."""
+    distances: list[NDArray[np.float64]] = []
+    catalogue = order._catalogue
+    total = sum(file.entries for file in catalogue.files)
+    for group, _ in order.groups():
+        places = np.concatenate([rows + catalogue.files[file].before for file, rows in group.files])
+        places = places if group.order is None else places[group.order]
+        for start in range(0, len(places) - 1, size):
+            distances.append(np.abs(np.diff(places[start : start + size])).astype("float64"))
+    found: Any = np.concatenate([np.zeros(0), *distances])
+    # Two places at random are a third of the whole apart.
+    return float(min(1.0, found.mean() / (total / 3))) if len(found) and total else 0.0

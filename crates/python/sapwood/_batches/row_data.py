@@ -1,0 +1,58 @@
+"""Rows by number, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sapwood._batches import columns
+from sapwood._batches.catalogue import Catalogue
+from sapwood._batches.order import Order
+from sapwood._batches.prepared import Counts, Form, batch_of, library, rows_of
+
+
+class RowData:
+    """The rows of all samples by number: a map-style data set of PyTorch, a source of Grain. Rows that are
+    asked for together (``__getitems__``) are read together."""
+
+    def __init__(self, catalogues: Sequence[Catalogue], form: Form, missing: float | None, to: str) -> None:
+        self._catalogues, self._form, self._missing, self._to = list(catalogues), form, missing, to
+        self._ends = np.cumsum([catalogue.rows for catalogue in self._catalogues])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, row: int) -> Any:
+        """One row: its columns, followed by its target and its weight if these were asked for."""
+        return self.__getitems__([row])[0]
+
+    def __getitems__(self, rows: Sequence[int]) -> list[Any]:
+        """Several rows, in the order in which they are asked for."""
+        wanted = np.array([int(row) for row in rows], "int64")
+        wanted = np.where(wanted < 0, wanted + len(self), wanted)
+        if len(wanted) and (wanted.min() < 0 or wanted.max() >= len(self)):
+            raise IndexError(f"rows are from 0 until before {len(self)}, not {list(rows)[:3]!r}")
+        sample = np.searchsorted(self._ends, wanted, "right")
+        to = library(self._to)
+        found: list[Any] = [None] * len(wanted)
+        for number in np.unique(sample):
+            catalogue = self._catalogues[number]
+            places = np.flatnonzero(sample == number)
+            first = int(self._ends[number]) - catalogue.rows
+            group = Order(catalogue, None, 1, ())._scattered(wanted[places] - first)
+            prepared = self._form.prepare(
+                columns.read(catalogue, group, self._form.names, self._missing), Counts()
+            )
+            prepared = rows_of(prepared, group.order)
+            for at, place in enumerate(places):
+                parts = [_row(part) for part in batch_of(rows_of(prepared, slice(at, at + 1)), to)]
+                found[place] = parts[0] if len(parts) == 1 else tuple(parts)
+        return found
+
+
+def _row(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _row(one) for name, one in part.items()}
+    return part.values if isinstance(part, columns.Ragged) else part[0]

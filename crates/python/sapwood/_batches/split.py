@@ -1,0 +1,76 @@
+"""Training, validation and test: which rows belong to which, the same in every epoch and on every machine."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.errors import MismatchError, near
+
+
+class Split:
+    """One of several shares of the rows. A hash decides to which share a row belongs: of some columns, or, if
+    none are named, of the name of its file and its number."""
+
+    def __init__(self, name: str, shares: Mapping[str, float], by: Any = None, seed: int = 0) -> None:
+        self.name = name
+        self.shares = {str(key): float(share) for key, share in shares.items()}
+        if name not in self.shares:
+            raise MismatchError(f"no share is named {name!r}{near(name, list(self.shares))}")
+        total = sum(self.shares.values())
+        if any(share < 0 or share != share for share in self.shares.values()) or not abs(total - 1) < 1e-9:
+            raise MismatchError(f"shares are numbers from 0 to 1 that add up to 1, not {dict(shares)!r}")
+        self.by = [by] if isinstance(by, str) else list(by or ())
+        self.seed = seed
+
+    @classmethod
+    def of(cls, split: Any) -> Split | None:
+        """Parses ``("train", {"train": 0.8, "test": 0.2})``, which columns may follow."""
+        if split is None or isinstance(split, Split):
+            return split
+        if not isinstance(split, tuple) or len(split) not in (2, 3) or not isinstance(split[1], Mapping):
+            raise TypeError(
+                f'a split is ("train", {{"train": 0.8, "test": 0.2}}, ("run", "event")), not {split!r}'
+            )
+        return cls(*split)
+
+    def mask(self, tree: Any, path: str) -> NDArray[np.bool_]:
+        """A truth value for each entry of a tree: whether the share has it."""
+        if self.by:
+            columns = tree.arrays(self.by, library="np", how=tuple)
+            keys = [_whole(name, column) for name, column in zip(self.by, columns, strict=True)]
+        else:
+            name = path.rpartition("/")[2].encode()
+            keys = [
+                np.full(tree.num_entries, zlib.crc32(name), "uint64"),
+                np.arange(tree.num_entries, dtype="uint64"),
+            ]
+        hashed = np.full(len(keys[0]), _mixed(np.array([self.seed], "uint64"))[0], "uint64")
+        for key in keys:
+            hashed = _mixed(hashed ^ key)
+        # 53 bits are what a double holds.
+        at = (hashed >> np.uint64(11)).astype("float64") * 2.0**-53
+        names = list(self.shares)
+        ends = np.cumsum([self.shares[one] for one in names])
+        ends[-1] = 1.0
+        return np.asarray(np.searchsorted(ends, at, "right") == names.index(self.name))
+
+
+def _whole(name: str, column: Any) -> NDArray[np.uint64]:
+    values = np.asarray(column)
+    if values.dtype.kind not in "iub" or values.ndim != 1:
+        raise MismatchError(f"rows are split by whole numbers, and {name!r} holds {values.dtype}")
+    return values.astype("int64").view("uint64") if values.dtype.kind != "u" else values.astype("uint64")
+
+
+def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the result depends on every bit of the value."""
+    with np.errstate(over="ignore"):
+        value = value + np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
