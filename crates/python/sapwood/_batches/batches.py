@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood._batches import columns as column_module
-from sapwood._batches.catalogue import Catalogue
+from sapwood._batches.catalogue import Catalogue, numbers
 from sapwood._batches.columns import length
 from sapwood._batches.order import Group, Order, mixing, random
 from sapwood._batches.prepared import (
@@ -95,7 +95,7 @@ class Batches:
             return self.size
         rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
         prepared = self._read(catalogue, Group([(part.file, rows)], None), Counts())
-        each = max(1.0, bytes_of(prepared) / len(rows))
+        each = max(1.0, bytes_of(prepared) / len(numbers(rows)))
         fitting = int(self._buffer / (3 * len(self._samples) * each))
         return max(self.size, fitting // self.size * self.size)
 

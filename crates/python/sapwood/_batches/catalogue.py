@@ -120,12 +120,11 @@ class Catalogue:
         """Rows of all files."""
         return sum(part.rows for part in self.parts)
 
-    def chosen(self, part: Part, first: int = 0, last: int | None = None) -> Rows:
-        """Entry numbers of the wanted rows of a part, of which some are asked for."""
+    def chosen(self, part: Part, first: int = 0, last: int | None = None) -> slice | Rows:
+        """Entry numbers of the wanted rows of a part, or of some of these rows."""
         bits = self.files[part.file].bits
         if bits is None:
-            stop = part.stop if last is None else part.start + last
-            return np.arange(part.start + first, stop, dtype="int64")
+            return slice(part.start + first, part.stop if last is None else part.start + last)
         begin = part.start // 8
         inside = np.unpackbits(bits[begin : -(-part.stop // 8)])
         skipped = part.start - 8 * begin
@@ -173,6 +172,21 @@ class Catalogue:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock, self._generation = threading.Lock(), session.generation()
+
+
+def numbers(entries: slice | Rows) -> Rows:
+    """Entry numbers as an array."""
+    return np.arange(entries.start, entries.stop, dtype="int64") if isinstance(entries, slice) else entries
+
+
+def together(pieces: Sequence[slice | Rows]) -> slice | Rows:
+    """Entries that follow one another, as a slice if there is no gap."""
+    first, last = pieces[0], pieces[-1]
+    ranges = [one for one in pieces if isinstance(one, slice)]
+    if len(ranges) == len(pieces) and isinstance(first, slice) and isinstance(last, slice):
+        if all(one.stop == other.start for one, other in zip(ranges, ranges[1:], strict=False)):
+            return slice(first.start, last.stop)
+    return np.concatenate([numbers(one) for one in pieces])
 
 
 def lengths(parts: Sequence[Part]) -> Rows:

@@ -37,9 +37,8 @@ def read(
     parts = []
     for file, rows in group.files:
         tree = catalogue.tree(file)
-        entries = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) == rows[-1] - rows[0] + 1 else rows
         found = tree.arrays(
-            names, entries=entries, aliases=catalogue.aliases, library="ak", how=tuple, progress=False
+            names, entries=rows, aliases=catalogue.aliases, library="ak", how=tuple, progress=False
         )
         parts.append(
             [
@@ -151,9 +150,12 @@ def not_finite(columns: Mapping[str, Column]) -> dict[str, int]:
     found = {}
     for name, column in columns.items():
         values = column.values if isinstance(column, Ragged) else column
-        # The sum tells whether there is one at all, unless it is too large itself.
-        if values.dtype.kind == "f" and not np.isfinite(values.sum(dtype="float64")):
-            count = int(values.size - np.count_nonzero(np.isfinite(values)))
-            if count:
-                found[name] = count
+        if values.dtype.kind != "f":
+            continue
+        with np.errstate(all="ignore"):
+            # The sum of some that are not finite is none, either; it may also be too large itself.
+            is_suspect = not np.isfinite(values.sum())
+        count = int(values.size - np.count_nonzero(np.isfinite(values))) if is_suspect else 0
+        if count:
+            found[name] = count
     return found

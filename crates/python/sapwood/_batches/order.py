@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood._batches.catalogue import Catalogue, Rows, lengths
+from sapwood._batches.catalogue import Catalogue, Rows, lengths, numbers, together
 
 Shuffle = Literal["clusters", "rows"] | None
 
@@ -17,7 +17,7 @@ Shuffle = Literal["clusters", "rows"] | None
 class Group(NamedTuple):
     """Rows that are read together."""
 
-    files: list[tuple[int, Rows]]
+    files: list[tuple[int, slice | Rows]]
     """Entry numbers of each file, rising."""
     order: Rows | None
     """Where each row of the group is among them; ``None`` if they are in order."""
@@ -70,16 +70,15 @@ class Order:
         if self._permuted is not None:
             return self._scattered(self._permuted[start:stop])
         first, last = np.searchsorted(self._ends, [start, stop - 1], "right")
-        found: dict[int, list[Rows]] = {}
+        found: dict[int, list[slice | Rows]] = {}
         chosen = []
         for at in range(int(first), int(last) + 1):
             part = self._catalogue.parts[self._parts[at]]
             begin = int(self._ends[at]) - part.rows
-            inside = max(start - begin, 0), min(stop - begin, part.rows)
-            chosen.append((part.file, part.start, self._catalogue.chosen(part, *inside)))
-        for file, _, rows in sorted(chosen, key=lambda one: one[:2]):
-            found.setdefault(file, []).append(rows)
-        files = [(file, np.concatenate(rows)) for file, rows in found.items()]
+            chosen.append((part, max(start - begin, 0), min(stop - begin, part.rows)))
+        for part, *inside in sorted(chosen):
+            found.setdefault(part.file, []).append(self._catalogue.chosen(part, *inside))
+        files = [(file, together(pieces)) for file, pieces in found.items()]
         order = None if self._shuffle is None else random(*self._keys, 2, number).permutation(stop - start)
         return Group(files, order)
 
@@ -97,7 +96,7 @@ class Order:
             part = self._catalogue.parts[number]
             stop = int(np.searchsorted(wanted, ends[number], "left"))
             inside = wanted[at:stop] - (int(ends[number]) - part.rows)
-            files.setdefault(part.file, []).append(self._catalogue.chosen(part)[inside])
+            files.setdefault(part.file, []).append(numbers(self._catalogue.chosen(part))[inside])
             at = stop
         return Group([(file, np.concatenate(rows)) for file, rows in files.items()], order)
 
@@ -109,7 +108,7 @@ def mixing(order: Order, size: int) -> float:
     catalogue = order._catalogue
     total = sum(file.entries for file in catalogue.files)
     for group, _ in order.groups():
-        places = np.concatenate([rows + catalogue.files[file].before for file, rows in group.files])
+        places = np.concatenate([numbers(rows) + catalogue.files[file].before for file, rows in group.files])
         places = places if group.order is None else places[group.order]
         for start in range(0, len(places) - 1, size):
             distances.append(np.abs(np.diff(places[start : start + size])).astype("float64"))
