@@ -53,6 +53,7 @@ bench: release
 	$(BIN)/python -m bench.read.treecache
 	$(BIN)/python -m bench.ntuple.run
 	$(BIN)/python -m bench.query.query
+	$(BIN)/python -m bench.ml.batches --write
 	$(BIN)/python -m bench.look.look --write
 
 # The tables of the papers, measured again beside ROOT and written side by side: docs/benchmarks/papers.md. SCALE=1 is

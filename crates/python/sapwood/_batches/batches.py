@@ -259,7 +259,8 @@ class Batches:
         return RowData([sample.catalogue for sample in self._samples], self._form, self._missing, self._to)
 
     def torch(self) -> Any:
-        """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the rows."""
+        """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the
+        rows."""
         from sapwood._batches.torch_data import dataset
 
         return dataset(self)

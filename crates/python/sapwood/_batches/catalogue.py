@@ -180,7 +180,7 @@ def numbers(entries: slice | Rows) -> Rows:
 
 
 def together(pieces: Sequence[slice | Rows]) -> slice | Rows:
-    """Entries that follow one another, as a slice if there is no gap."""
+    """Consecutive pieces as one: a slice if no entry is left out between them."""
     first, last = pieces[0], pieces[-1]
     ranges = [one for one in pieces if isinstance(one, slice)]
     if len(ranges) == len(pieces) and isinstance(first, slice) and isinstance(last, slice):

@@ -23,6 +23,9 @@ class Ragged(NamedTuple):
     values: Values
 
 
+#: Rows whose lists are padded at a time.
+_BLOCK = 2048
+
 #: Numbers of a fixed shape, one item a row, or lists.
 Column = Values | Ragged
 
@@ -114,25 +117,40 @@ def length(column: Column) -> int:
 
 
 def padded(column: Ragged, width: int, fill: float) -> tuple[Values, NDArray[np.bool_], int]:
-    """Lists as a matrix of ``width`` columns, a mask of what is in them, and how many lists were longer."""
+    """Lists as a matrix of ``width`` columns, a mask of its items, and the number of longer lists."""
     offsets, values = column
+    rows = len(offsets) - 1
+    matrix = (
+        np.zeros((rows, width), values.dtype) if fill == 0 else np.full((rows, width), fill, values.dtype)
+    )
+    mask = np.zeros((rows, width), bool)
+    cut = 0
+    # So many rows at a time that the places of their items stay in the processor's cache.
+    for start in range(0, rows, _BLOCK):
+        stop = min(start + _BLOCK, rows)
+        cut += _pad(
+            offsets[start : stop + 1], values, matrix[start:stop].reshape(-1), mask[start:stop].reshape(-1)
+        )
+    return matrix, mask, cut
+
+
+def _pad(offsets: Rows, values: Values, matrix: Values, mask: NDArray[np.bool_]) -> int:
+    """Fills the rows of some lists; returns the number of lists that are longer than a row."""
     counts = np.diff(offsets)
     rows = len(counts)
+    width = len(mask) // rows
     values = values[offsets[0] : offsets[-1]]
     # The place of each item: its distance from the start of the row is its distance from the start of the
     # list.
     shifts = np.arange(rows) * width - (offsets[:-1] - offsets[0])
     places = np.arange(len(values)) + np.repeat(shifts, counts)
-    longer = counts > width
-    cut = int(np.count_nonzero(longer))
+    cut = int(np.count_nonzero(counts > width))
     if cut:
         kept = places < np.repeat(np.arange(1, rows + 1) * width, counts)
         places, values = places[kept], values[kept]
-    matrix = np.zeros(rows * width, values.dtype) if fill == 0 else np.full(rows * width, fill, values.dtype)
-    mask = np.zeros(rows * width, bool)
     matrix[places] = values
     mask[places] = True
-    return matrix.reshape(rows, width), mask.reshape(rows, width), cut
+    return cut
 
 
 def as_dtype(name: Any) -> np.dtype[Any]:
@@ -153,7 +171,7 @@ def not_finite(columns: Mapping[str, Column]) -> dict[str, int]:
         if values.dtype.kind != "f":
             continue
         with np.errstate(all="ignore"):
-            # The sum of some that are not finite is none, either; it may also be too large itself.
+            # A sum of such numbers is not finite, and neither is one beyond the type.
             is_suspect = not np.isfinite(values.sum())
         count = int(values.size - np.count_nonzero(np.isfinite(values))) if is_suspect else 0
         if count:
