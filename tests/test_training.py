@@ -182,6 +182,24 @@ def test_cuts_and_expressions(files: list[str]) -> None:
     assert sorted(found) == list(range(1, TOTAL, 3)) and batches.rows == len(found)
 
 
+def test_friends_masks_and_entry_lists(files: list[str], tmp_path: Path) -> None:
+    for place in range(2):
+        with sapwood.recreate(tmp_path / f"{place}.root") as file:
+            file["more"] = {"w": np.arange(TOTAL // 2) + place * TOTAL // 2}
+    friends = {"f": [f"{tmp_path}/{place}.root:more" for place in range(2)]}
+    made = sapwood.batches(
+        files, ["event", "f.w"], 64, cut="f.w % 5 == 2", friends=friends, shuffle=True, buffer="9 kB"
+    )
+    for _ in range(2):
+        rows = [batch for batch in made]
+        assert all((batch["event"] == batch["f.w"]).all() for batch in rows)
+        assert sorted(sum((batch["event"].tolist() for batch in rows), [])) == list(range(2, TOTAL, 5))
+    mask = ({"3": [[0, 320]], "9": [[950, 2000]]}, ("run", "event"))
+    assert seen(sapwood.batches(files, "event", 64, lumi_mask=mask)) == [*range(300, 321), *range(950, 1000)]
+    chosen = np.arange(5, TOTAL, 71)
+    assert seen(sapwood.batches(files, "event", 64, entries=chosen)) == chosen.tolist()
+
+
 def test_splits_are_disjoint_and_whole(files: list[str]) -> None:
     shares = {"train": 0.7, "validation": 0.2, "test": 0.1}
     for by in (("run", "event"), None):

@@ -382,6 +382,9 @@ def batches(
     to: str = "numpy",
     pin: bool = False,
     allow_missing: bool = False,
+    friends: Mapping[str, Any] | None = None,
+    lumi_mask: Any = None,
+    entries: Any = None,
     threads: int = 0,
     **others: Unpack[Opening],
 ) -> Batches:
@@ -403,8 +406,8 @@ def batches(
 
     Lists are :class:`Ragged` (offsets and values), or of ``pad`` items with a mask. ``dtype`` is a type for
     all columns (``"f4"``, ``"f2"``, ``"bf16"``), ``scaling`` what :meth:`Batches.fit_scaling` gave,
-    ``matrix`` joins columns of numbers into one matrix. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``,
-    ``"tensorflow"`` or ``"cupy"``.
+    ``matrix`` joins columns of numbers into one matrix. ``friends``, ``lumi_mask`` and ``entries`` are those
+    of :func:`sapwood.iterate`. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"cupy"``.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -443,6 +446,9 @@ def batches(
             most_rows=max(size, 1 << 16),
             names=form.names,
             widen=dtype is not None,
+            friends=friends,
+            lumi_mask=lumi_mask,
+            entries=entries,
         )
         if not catalogue.parts:
             which = f" of the sample {name!r}" if name else ""

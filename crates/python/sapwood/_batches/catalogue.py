@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from sapwood._batches.split import Split
 from sapwood._file import session
 from sapwood._read import chain as chains
-from sapwood._read.chain import Chain
+from sapwood._read import reading
+from sapwood._read.chain import Chain, FriendSpan
+from sapwood._read.entry_ranges import EntryRanges
 from sapwood._remote import paths
 from sapwood.errors import IOError, MismatchError, NotFoundError, place
 
@@ -42,6 +45,16 @@ class FileOfRows(NamedTuple):
     """A bit for each entry, set if it is wanted; ``None`` if all are."""
     before: int
     """Entries of the files before it."""
+    friends: list[FriendSpan]
+    """Trees whose entries belong to those of this file."""
+
+
+class Opened(NamedTuple):
+    """The tree of a file while it is open."""
+
+    tree: Any
+    friends: list[Any]
+    closing: ExitStack
 
 
 class Catalogue:
@@ -60,10 +73,21 @@ class Catalogue:
         most_rows: int = 1 << 20,
         names: Sequence[str] = (),
         widen: bool = False,
+        friends: Mapping[str, Any] | None = None,
+        lumi_mask: Any = None,
+        entries: Any = None,
     ) -> None:
         """``names`` are columns whose types have to be the same in all files; with ``widen`` numbers may
         differ in width."""
-        chain = Chain("batches", files, options, allow_missing=allow_missing)
+        chain = Chain(
+            "batches",
+            files,
+            options,
+            allow_missing=allow_missing,
+            friends=friends,
+            lumi_mask=lumi_mask,
+            entries=entries,
+        )
         types = chains.Types(widen)
         self._opening = chain.opening
         self.cut, self.aliases = cut, dict(aliases or {})
@@ -74,22 +98,23 @@ class Catalogue:
             try:
                 known = [name for name in names if member.tree._find(name) is not None]
                 types.check(member.tree, {name: member.tree[name] for name in known})
-                self._take(member, before, split, most_rows)
+                self._take(chain, member, before, split, most_rows)
             except NotFoundError as error:
                 chain.left_out(member.source, error)
             before += member.tree.num_entries
         if not self.files:
             raise MismatchError("no file has a tree or an RNTuple whose rows could be read")
-        self._trees: OrderedDict[int, Any] = OrderedDict()
+        self._trees: OrderedDict[int, Opened] = OrderedDict()
         self._lock, self._generation = threading.Lock(), session.generation()
 
-    def _take(self, member: chains.Member, before: int, split: Split | None, most_rows: int) -> None:
+    def _take(
+        self, chain: Chain, member: chains.Member, before: int, split: Split | None, most_rows: int
+    ) -> None:
         tree = member.tree
         entries = int(tree.num_entries)
-        bits = self._wanted(member, split)
+        bits = self._wanted(member, split, chain.friends_of(member))
         number = len(self.files)
-        source = member.source
-        self.files.append(FileOfRows(source, entries, bits, before))
+        self.files.append(FileOfRows(member.source, entries, bits, before, chain.spans(member)))
         mask = None if bits is None else np.unpackbits(bits, count=entries)
         for first, last in tree.tree.clusters or [(0, entries)]:
             for start in range(first, last, most_rows):
@@ -98,21 +123,28 @@ class Catalogue:
                 if rows:
                     self.parts.append(Part(number, start, stop, rows))
 
-    def _wanted(self, member: chains.Member, split: Split | None) -> NDArray[np.uint8] | None:
-        tree, entries = member.tree, int(member.tree.num_entries)
-        if self.cut is None and split is None and member.source.steps is None:
+    def _wanted(
+        self, member: chains.Member, split: Split | None, friends: list[Any]
+    ) -> NDArray[np.uint8] | None:
+        tree, entries, ranges = member.tree, int(member.tree.num_entries), member.source.steps
+        if self.cut is None and split is None and ranges is None and member.rows is None:
             return None
         mask = np.ones(entries, bool)
-        if member.source.steps is not None:
-            mask[:] = False
-            for start, stop in member.ranges:
-                mask[start:stop] = True
+        if ranges is not None:
+            mask = _only(entries, [slice(*one) for one in member.ranges])
+        if member.rows is not None:
+            mask &= _only(entries, [member.rows])
         if self.cut is not None:
-            passed = np.zeros(entries, bool)
-            passed[tree.passing(self.cut, aliases=self.aliases)] = True
-            mask &= passed
+            plan = reading.Plan(tree, [], aliases=self.aliases, friends=friends)
+            passed = EntryRanges(plan.query([], self.cut).passing(0, entries))
+            mask &= _only(entries, [slice(*one) for one in passed.pairs()])
         if split is not None:
-            mask &= split.mask(tree, str(tree.file_path))
+
+            def columns(names: Sequence[str]) -> Any:
+                plan = reading.Plan(tree, list(names), aliases=self.aliases, friends=friends)
+                return reading.read(plan, reading.select(entries, None, None), "np", tuple, False)
+
+            mask &= split.mask(columns, entries, str(tree.file_path))
         return np.packbits(mask)
 
     @property
@@ -131,34 +163,48 @@ class Catalogue:
         rows = np.flatnonzero(inside[skipped : skipped + part.stop - part.start]) + part.start
         return rows[first:last].astype("int64")
 
-    def tree(self, file: int) -> Any:
-        """The open tree of a file; of the others, the last ones that were used stay open."""
+    def read(self, file: int, names: Sequence[str], entries: slice | Rows) -> Any:
+        """Columns of some entries of a file, as Awkward arrays."""
+        if self._generation != session.generation():
+            # Files of the parent process are not read here, and a thread of it may have held the lock.
+            self._lock, self._trees = threading.Lock(), OrderedDict()
+            self._generation = session.generation()
         with self._lock:
-            if self._generation != session.generation():
-                # Files of the parent process are not read here.
-                self._trees.clear()
-                self._generation = session.generation()
-            tree = self._trees.pop(file, None)
-            if tree is None:
-                source, entries, *_ = self.files[file]
-                tree = chains.open_tree(source, self._opening)
-                if tree.num_entries != entries:
-                    raise IOError(
-                        f"the tree has {tree.num_entries} entries now, and had {entries} when the batches were planned"
-                        f"{place(tree.file_path, tree.object_path)}"
-                    )
-            self._trees[file] = tree
-            while len(self._trees) > OPEN_FILES:
-                old, closing = self._trees.popitem(last=False)
-                chains.close(self.files[old].source, closing)
-            return tree
+            tree, friends, _ = self._opened(file)
+            plan = reading.Plan(tree, list(names), aliases=self.aliases, friends=friends)
+            return reading.read(
+                plan, reading.select(tree.num_entries, None, None, entries), "ak", tuple, False
+            )
+
+    def _opened(self, file: int) -> Opened:
+        """The open tree of a file; of the others, the last ones that were used stay open."""
+        opened = self._trees.pop(file, None)
+        if opened is None:
+            opened = self._open(self.files[file])
+        self._trees[file] = opened
+        while len(self._trees) > OPEN_FILES:
+            self._trees.popitem(last=False)[1].closing.close()
+        return opened
+
+    def _open(self, file: FileOfRows) -> Opened:
+        tree = chains.open_tree(file.source, self._opening)
+        with ExitStack() as closing:
+            closing.callback(chains.close, file.source, tree)
+            if tree.num_entries != file.entries:
+                raise IOError(
+                    f"the tree has {tree.num_entries} entries now, and had {file.entries} when the batches were "
+                    f"planned{place(tree.file_path, tree.object_path)}"
+                )
+            friends = closing.enter_context(chains.opened(file.friends, self._opening))
+            return Opened(tree, friends, closing.pop_all())
 
     def close(self) -> None:
         """Closes files that are open; they are opened again when they are read."""
+        if self._generation != session.generation():
+            return
         with self._lock:
-            if self._generation == session.generation():
-                for file, tree in self._trees.items():
-                    chains.close(self.files[file].source, tree)
+            for opened in self._trees.values():
+                opened.closing.close()
             self._trees.clear()
 
     def identity(self) -> list[Any]:
@@ -172,6 +218,14 @@ class Catalogue:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock, self._generation = threading.Lock(), session.generation()
+
+
+def _only(entries: int, wanted: Iterable[slice | Rows]) -> NDArray[np.bool_]:
+    """A mask of some entries."""
+    mask = np.zeros(entries, bool)
+    for one in wanted:
+        mask[one] = True
+    return mask
 
 
 def numbers(entries: slice | Rows) -> Rows:

@@ -39,16 +39,9 @@ def read(
         return {}
     parts = []
     for file, rows in group.files:
-        tree = catalogue.tree(file)
-        found = tree.arrays(
-            names, entries=rows, aliases=catalogue.aliases, library="ak", how=tuple, progress=False
-        )
-        parts.append(
-            [
-                of_array(name, one, missing, str(tree.file_path))
-                for name, one in zip(names, found, strict=True)
-            ]
-        )
+        found = catalogue.read(file, names, rows)
+        path = str(catalogue.files[file].source.file)
+        parts.append([of_array(name, one, missing, path) for name, one in zip(names, found, strict=True)])
     columns = {}
     for at, name in enumerate(names):
         columns[name] = joined(name, [part[at] for part in parts])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,14 @@ class Split:
             )
         return cls(*split)
 
-    def mask(self, tree: Any, path: str) -> NDArray[np.bool_]:
-        """A truth value for each entry of a tree: whether the share has it."""
+    def mask(self, read: Callable[[Sequence[str]], Any], entries: int, path: str) -> NDArray[np.bool_]:
+        """A truth value for each entry of a file: whether the share has it. ``read`` reads columns."""
         if self.by:
-            columns = tree.arrays(self.by, library="np", how=tuple)
-            keys = [_whole(name, column) for name, column in zip(self.by, columns, strict=True)]
+            keys = [_whole(name, column) for name, column in zip(self.by, read(self.by), strict=True)]
         else:
             name = path.rpartition("/")[2].encode()
-            keys = [
-                np.full(tree.num_entries, zlib.crc32(name), "uint64"),
-                np.arange(tree.num_entries, dtype="uint64"),
-            ]
-        hashed = np.full(len(keys[0]), _mixed(np.array([self.seed], "uint64"))[0], "uint64")
+            keys = [np.full(entries, zlib.crc32(name), "uint64"), np.arange(entries, dtype="uint64")]
+        hashed = np.full(entries, _mixed(np.array([self.seed], "uint64"))[0], "uint64")
         for key in keys:
             hashed = _mixed(hashed ^ key)
         # 53 bits are what a double holds.
