@@ -80,7 +80,7 @@ fn with_those_of_python() -> clap::Command {
 }
 
 impl Command {
-    /// What commands that read files were told of remote ones.
+    /// The options for remote files of commands that read files.
     fn remote(&self) -> Option<&Remote> {
         Some(match self {
             Self::Ls(arguments) => &arguments.remote,
@@ -114,7 +114,7 @@ impl Command {
     }
 }
 
-/// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
+/// Runs a command line and returns its exit code: 0, 1 for a file that cannot be read as asked, 2 for a
 /// malformed command line.
 ///
 /// # Example

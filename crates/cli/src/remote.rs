@@ -30,7 +30,7 @@ pub(crate) struct Remote {
     /// Retries in a row that bring nothing before a read fails; 4 by default.
     #[arg(long, value_name = "TIMES")]
     retries: Option<u32>,
-    /// PEM file or folder of authorities that are trusted beside the system's.
+    /// PEM file or folder of authorities that are trusted in addition to those of the system.
     #[arg(long, value_name = "PEM")]
     authorities: Option<PathBuf>,
     /// PEM file with a client certificate and its key, such as an X.509 proxy.
@@ -64,7 +64,7 @@ impl Remote {
         environment::target(place, replaces, self.options()?)
     }
 
-    /// What is in a folder of a server.
+    /// The entries of a folder of a server.
     pub(crate) fn list(&self, url: &str) -> Result<Vec<Listed>> {
         environment::list(url, self.options()?)
     }
@@ -84,7 +84,7 @@ impl Remote {
         Err(Error::mismatch("--replica names other places of one file, and several are read"))
     }
 
-    /// As the stores take it.
+    /// The options in the form of the stores.
     fn options(&self) -> Result<NetOptions> {
         let cache = |kind: &String| environment::cache(kind, self.cache_dir.clone(), self.cache_size);
         let mut cache = self.cache.as_ref().map(cache).transpose()?;

@@ -111,7 +111,7 @@ pub(crate) struct Friends {
 }
 
 impl Friends {
-    /// The tables of some places as one, with the friends that are named, and where a name is not found those that the
+    /// The tables of some places as one, with the friends that are named, and if a name is not found those that the
     /// trees bring along, too.
     pub(crate) fn chain(&self, places: Vec<Place>, session: &Session, remote: &Remote) -> Outcome<Chain> {
         let session_of_files = session.clone();

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 }
 
 /// A file of the user's that leads to the page, and that the web browser is started with: everybody on the machine can
-/// list programs with their arguments, so the address is none of them. Gone with this.
+/// list programs with their arguments, so the address is not an argument. Dropping this deletes the file.
 struct OpenedPage(PathBuf);
 
 impl OpenedPage {

@@ -32,7 +32,7 @@ enum What {
 
 #[derive(Debug, clap::Args)]
 struct Where {
-    /// The cache's folder; your own cache folder where it is not given.
+    /// Folder of the cache; by default your own cache folder.
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Print JSON.

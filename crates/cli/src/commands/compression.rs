@@ -15,7 +15,7 @@ use crate::reports::{compression, documents};
 ///
 /// Entries are sampled from all of the file, and each branch is compressed and inflated with each setting. Sizes are
 /// those that a rewrite makes, scaled to all entries; times are those of one core of this machine. Settings of single
-/// branches are recommended where they gain at least 0.1 %.
+/// branches are recommended if they gain at least 0.1 %.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
                         sapwood compression events.root\n  \
@@ -26,22 +26,22 @@ pub(crate) struct Arguments {
     /// FILE:TREE, or FILE for its only tree or RNTuple.
     target: String,
     /// `archive` (fewest bytes), `analysis` (fastest to fetch at 100 MB/s and to inflate) or `random-access` (fastest
-    /// single entries in at most 1.15 times the bytes); once for each, all three where none is given.
+    /// single entries in at most 1.15 times the bytes); once for each; all three by default.
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Goal>,
-    /// Recommend what inflates fastest in so many bytes, like 500000000, or in such a part of those now, like 0.8.
+    /// Recommend the settings that inflate fastest within this size in bytes, or within this part of the present size.
     #[arg(long, value_name = "BYTES|PART")]
     size: Option<String>,
-    /// Recommend the fewest bytes that one core inflates in so many seconds.
+    /// Recommend the fewest bytes that one core inflates in this time.
     #[arg(long, value_name = "SECONDS")]
     read_time: Option<f64>,
-    /// Recommend the fewest bytes that one core compresses in so many seconds.
+    /// Recommend the fewest bytes that one core compresses in this time.
     #[arg(long, value_name = "SECONDS")]
     write_time: Option<f64>,
     /// Bytes before compression that are tried, at most.
     #[arg(long, value_name = "BYTES", default_value_t = StudyOptions::default().sample_bytes)]
     sample: u64,
-    /// Settings that are tried, like zstd:5,lz4:4; fifteen of all codecs where it is not given.
+    /// Settings that are tried, like zstd:5,lz4:4; by default fifteen of all codecs.
     #[arg(long, value_delimiter = ',')]
     settings: Vec<Compression>,
     /// Sizes of baskets or pages before compression that are tried, like 65536,524288.
@@ -70,7 +70,7 @@ impl Arguments {
         StudyOptions { sample_bytes: self.sample, settings, basket_bytes: self.basket_bytes.clone(), ..usual }
     }
 
-    /// What is asked for.
+    /// The purposes and limits of the user.
     fn goals(&self, study: &Study) -> Outcome<Vec<Goal>> {
         let mut goals = self.purposes.clone();
         if goals.is_empty() && self.size.is_none() && self.read_time.is_none() && self.write_time.is_none() {

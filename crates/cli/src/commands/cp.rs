@@ -12,7 +12,7 @@ use crate::remote::Remote;
                         sapwood cp run1.root:hists/pt summary.root:run1/pt\n  \
                         sapwood cp -r run1.root:hists summary.root:")]
 pub(crate) struct Copy {
-    /// FILE:OBJECT, one or more, and where they go: FILE:OBJECT, or FILE:DIRECTORY/ (FILE: for the top).
+    /// FILE:OBJECT, one or more, and their destination: FILE:OBJECT, or FILE:DIRECTORY/ (FILE: for the top).
     #[arg(required = true, num_args = 2..)]
     targets: Vec<String>,
     /// Copy directories, too.
@@ -26,12 +26,12 @@ pub(crate) struct Copy {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  sapwood mv run1.root:events run1.root:old/events")]
 pub(crate) struct Move {
-    /// FILE:OBJECT, one or more, and where they go: FILE:OBJECT, or FILE:DIRECTORY/ (FILE: for the top).
+    /// FILE:OBJECT, one or more, and their destination: FILE:OBJECT, or FILE:DIRECTORY/ (FILE: for the top).
     #[arg(required = true, num_args = 2..)]
     targets: Vec<String>,
 }
 
-/// Where an object goes: a path that ends in a slash, or a directory that is there, takes its name.
+/// The path of a copy: in a path that ends in a slash, or in an existing directory, it keeps its name.
 fn destination(file: Option<&File>, to: &str, from: &str) -> String {
     let name = from.trim_matches('/').rsplit('/').next().unwrap_or(from);
     let name = name.rsplit_once(';').map_or(name, |(name, _)| name);

@@ -25,7 +25,7 @@ use crate::targets::targets;
 pub(crate) struct Arguments {
     /// FILE:TREE, or FILE for its only tree or RNTuple; a pattern, folder or chain for several.
     target: String,
-    /// One to three expressions with colons between them, the last one along x; bins behind `>>`.
+    /// One to three expressions with colons between them, the last one along x; `>>` and bins may follow.
     expression: String,
     /// An expression that is true for what is drawn, or its weight.
     #[arg(default_value = "")]
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Write to this file: `.svg`, `.pdf` or `.png` (without words) a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
-    /// Replace the file, if it is there.
+    /// Replace an existing file.
     #[arg(short, long)]
     force: bool,
     /// Threads; 0 for all cores.
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     Ok(())
 }
 
-/// What is written, checked before anything is read.
+/// The output, checked before anything is read.
 enum Output<'p> {
     Svg(&'p std::path::Path),
     Png(&'p std::path::Path),

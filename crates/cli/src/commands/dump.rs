@@ -12,12 +12,12 @@ use crate::remote::Remote;
 /// Print an object as JSON, in jsroot's form: `_typename`, members by name, `$ref` for an object shown before.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:OBJECT, with `;cycle` where an older one is wanted.
+    /// FILE:OBJECT, with `;cycle` for an older one.
     target: String,
     /// Print without line breaks.
     #[arg(long)]
     compact: bool,
-    /// What it prints is JSON, with this option and without.
+    /// The output is JSON, with this option and without.
     #[arg(long, hide = true)]
     json: bool,
     #[command(flatten)]
@@ -49,8 +49,8 @@ struct Dump {
     depth: usize,
 }
 
-/// What is nested deeper is left out, with an `_error` in its place: a small file may nest thousands of lists, and each
-/// takes room on the stack, here and in whatever reads the JSON.
+/// Deeper values are left out, with an `_error` in their place: a small file may nest thousands of lists, and each takes
+/// room on the stack, here and in whatever reads the JSON.
 const MOST_DEPTH: usize = 200;
 
 /// Classes that are arrays and have their numbers as a member of this name.

@@ -1,4 +1,4 @@
-//! `sapwood layout`: where the baskets of a tree, or the pages of an RNTuple, are.
+//! `sapwood layout`: the places of the baskets of a tree, or of the pages of an RNTuple.
 
 use std::io::Write;
 use std::path::PathBuf;

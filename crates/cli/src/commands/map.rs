@@ -101,7 +101,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     Ok(())
 }
 
-/// Where parts of RNTuples begin, and what each is. What cannot be read has none: `sapwood verify` says why.
+/// The offsets of the parts of RNTuples, and the kind of each. Parts that cannot be read have none: `sapwood verify`
+/// reports why.
 fn parts(file: &sapwood::File) -> Vec<(u64, String)> {
     let keys = file.keys(true).unwrap_or_default();
     let mut found = Vec::new();
@@ -114,7 +115,7 @@ fn parts(file: &sapwood::File) -> Vec<(u64, String)> {
     found
 }
 
-/// Inflated over stored bytes of the payload, where it is compressed.
+/// Inflated over stored bytes of the payload, if it is compressed.
 fn factor(key: &Key) -> Option<f64> {
     key.is_compressed().then(|| f64::from(key.objlen) / f64::from(key.stored_bytes().max(1)))
 }

@@ -21,8 +21,7 @@ use crate::reports::merged::Report;
 /// Baskets move as they are and are never inflated (level `copy`), unless another compression is asked for
 /// (`recompress`), or other clusters (`re-encode`). The first input decides which branches a tree has. The output has
 /// its name only once it is whole. Options of hadd are understood: -f -fk -ff -f505 -a -k -T -O -j -n -L -Ltype -v -d
-/// -dbg -cachesize; compression is kept where none is given, as with
-/// -fk.
+/// -dbg -cachesize. Compression is kept by default, as with -fk.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
@@ -39,10 +38,10 @@ pub(crate) struct Arguments {
     /// Files that are read, paths or URLs; @LIST for those that a text file names, one a line.
     #[arg(required = true)]
     inputs: Vec<String>,
-    /// Replace an output that is there.
+    /// Replace an existing output.
     #[arg(short, long)]
     force: bool,
-    /// Add to an output that is there, whatever --force says.
+    /// Add to an existing output, also with --force.
     #[arg(short, long)]
     append: bool,
     /// Leave out inputs that cannot be merged, and say so at the end.
@@ -69,7 +68,7 @@ pub(crate) struct Arguments {
     /// Bytes of a new basket before compression, at most.
     #[arg(long, requires = "recluster")]
     basket_bytes: Option<usize>,
-    /// New baskets in blocks of so many entries, or `auto`, which inflate alone.
+    /// Compress new baskets in blocks of ENTRIES, each of which is read without the others; `auto` chooses.
     #[arg(long, value_name = "ENTRIES|auto|off", requires = "recluster")]
     random_access: Option<RandomAccess>,
     /// Leave trees out.
@@ -81,13 +80,13 @@ pub(crate) struct Arguments {
     /// All but the objects, and directories, that this text file names.
     #[arg(long, value_name = "LIST")]
     except: Option<String>,
-    /// Files that are open at a time; 0 for as many as are useful.
+    /// Files that are open at a time; 0 chooses.
     #[arg(long, short_alias = 'n', default_value_t = 0)]
     open_files: usize,
     /// Threads that compress; 0 for all cores.
     #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
-    /// Where the file is kept that --recluster takes in between; beside the output where it is not given.
+    /// Folder for the temporary file of --recluster; by default that of the output.
     #[arg(short = 'd', long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Bytes that are kept of each input while it is read; 0 for none.

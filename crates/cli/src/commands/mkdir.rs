@@ -4,7 +4,7 @@ use sapwood::write::{FileWriter, WriteOptions};
 
 use crate::output::{self, Outcome};
 
-/// Make directories, and those above them, in a file that is there.
+/// Make directories, and those above them, in an existing file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// FILE:DIRECTORY, one or more.

@@ -14,9 +14,9 @@ use crate::source::table;
 /// Show sizes of baskets: as they are, as ROOT's `TTree::OptimizeBaskets` would set them, and as `sapwood rewrite`
 /// writes them, with what a full read of each costs.
 ///
-/// Nothing is written, and nothing is read but metadata. The last column is for the clusters that are there: each has
-/// one basket of each branch, or several of up to 512 KiB. `sapwood rewrite` chooses larger clusters as well, unless
-/// `--cluster-entries` says otherwise.
+/// Only metadata are read, and nothing is written. The last column keeps the clusters of the file, with one basket of
+/// each branch, or several of up to 512 KiB. `sapwood rewrite` also chooses larger clusters, unless `--cluster-entries`
+/// is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood optimize events.root:Events\n  sapwood rewrite events.root better.root")]
 pub(crate) struct Arguments {

@@ -23,7 +23,7 @@ use crate::remote::Remote;
 pub(crate) struct Pack {
     /// The file that is packed.
     input: String,
-    /// The packed file; by default the name of the file with .zst behind it.
+    /// The packed file; by default the name of the file followed by .zst.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Bytes of a block before it is compressed, like 4kiB, 64kB or 1MiB; 64kiB by default.
@@ -35,7 +35,7 @@ pub(crate) struct Pack {
     /// Threads that compress; 0 for all cores.
     #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(short, long)]
     force: bool,
     /// Print JSON.
@@ -47,7 +47,7 @@ pub(crate) struct Pack {
 
 /// Give a packed file back, byte for byte: x.root.zst, image.sqfs:path/x.root or archive.zip:path/x.root.
 ///
-/// Checksums are compared where the packed file has them.
+/// Checksums are compared if the packed file has them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sapwood unpack events.root.zst\n  sapwood unpack image.sqfs:run1/x.root -o x.root"
@@ -58,7 +58,7 @@ pub(crate) struct Unpack {
     /// The file that is written; by default the name of the packed one without .zst, or that of the member.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]

@@ -24,12 +24,12 @@ use crate::source::table;
 pub(crate) struct Arguments {
     /// FILE:TREE, or FILE for its only tree or RNTuple, to be read; FILE or FILE:NAME of a saved run, to be shown.
     target: String,
-    /// Branches or fields, by name or path; all that can be decoded where none is named.
+    /// Branches or fields, by name or path; by default all that can be decoded.
     branches: Vec<String>,
     /// First entry.
     #[arg(long, default_value_t = 0)]
     start: u64,
-    /// How many entries; all where nothing is said.
+    /// Number of entries; all by default.
     #[arg(short = 'n', long)]
     entries: Option<u64>,
     /// Budget of the tree's cache in memory, in bytes; 0 switches it off.
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// Save the run as a TTreePerfStats in this ROOT file, with every range that was read.
     #[arg(long, value_name = "OUT")]
     save: Option<PathBuf>,
-    /// Show this run beside one that was saved: figures and pictures.
+    /// Compare this run with a saved one: figures and pictures.
     #[arg(long, value_name = "BEFORE")]
     against: Option<String>,
     #[command(flatten)]

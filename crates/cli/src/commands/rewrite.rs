@@ -24,7 +24,7 @@ use crate::source::LumiMaskOption;
 /// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
 /// branches or entries; all else as it is.
 ///
-/// What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
+/// Options about trees, branches and baskets apply to RNTuples, fields and pages, too.
 ///
 /// The output has its name only once it is whole: with --force it may be the input, which stays as it is until then.
 /// The report compares the cost of reading the trees before and after, as `sapwood doctor` plans it.
@@ -53,16 +53,16 @@ pub(crate) struct Arguments {
     /// Bytes of a basket before compression, at most.
     #[arg(long)]
     basket_bytes: Option<usize>,
-    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, 505 as in ROOT, or none; each branch keeps its own where it is
-    /// not given. PATTERN=SETTING is for branches of such names; once for each.
+    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, 505 as in ROOT, or none; by default that of each branch.
+    /// PATTERN=SETTING is for branches whose names match; once for each.
     #[arg(long, value_name = "[PATTERN=]SETTING")]
     compression: Vec<String>,
-    /// Compress baskets in blocks of so many entries, each of which is read without the others; `auto` for blocks as
-    /// small as the size of the file allows.
+    /// Compress baskets in blocks of N entries, each of which is read without the others; `auto` for the smallest
+    /// blocks that do not make the file much larger.
     #[arg(long, value_name = "N|auto")]
     random_access: Option<RandomAccess>,
     /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in
-    /// the input, and kept. `entry` where it is not given, `offset` with `--baskets keep`.
+    /// the input, and kept. The default is `entry`, with `--baskets keep` it is `offset`.
     #[arg(long)]
     order: Option<Order>,
     /// `new`: entries go into new baskets; `keep`: baskets are moved as they are, and nothing is inflated.
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// Leave out top-level branches that match; once for each pattern.
     #[arg(long)]
     drop: Vec<String>,
-    /// Keep only the entries from A to before B, of each tree that has so many.
+    /// Keep only the entries from A until before B, of each tree that has them.
     #[arg(long, value_name = "A:B")]
     entries: Option<String>,
     /// Keep only entries that pass an expression, like 'nMuon > 1'.
@@ -86,13 +86,13 @@ pub(crate) struct Arguments {
     cut: Option<String>,
     #[command(flatten)]
     mask: LumiMaskOption,
-    /// What trees and RNTuples become: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
+    /// Write the other format: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["baskets", "order"])]
     to: Option<Format>,
-    /// What becomes of branches or fields that the other format does not hold: `refuse` them, or `drop` them.
+    /// Branches or fields that the other format cannot hold: `refuse` is an error, `drop` leaves them out.
     #[arg(long, default_value = "refuse", requires = "to")]
     unsupported: Unsupported,
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(short, long)]
     force: bool,
     /// Threads that inflate and compress; 0 for all cores.
@@ -106,7 +106,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What becomes of the baskets, and their order.
+    /// The baskets that are written, and their order.
     fn baskets(&self) -> Outcome<(Baskets, Order)> {
         let keep = match self.baskets.as_deref() {
             Some(word) => word == "keep",
@@ -147,7 +147,7 @@ impl Arguments {
         }
     }
 
-    /// Which of a tree's top-level branches are kept; none for all.
+    /// The top-level branches of a tree that are kept; none for all.
     fn branches(&self, tree: &str, top: &[Arc<str>]) -> sapwood::Result<Option<Vec<Arc<str>>>> {
         if self.keep.is_empty() && self.drop.is_empty() {
             return Ok(None);

@@ -10,13 +10,13 @@ use crate::output::{self, Outcome};
 /// The room is marked as free and used again by what is written later; `sapwood rewrite` makes the file smaller.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:OBJECT, one or more; all cycles, where the object does not end in `;CYCLE`.
+    /// FILE:OBJECT, one or more; all cycles, if the object does not end in `;CYCLE`.
     #[arg(required = true)]
     targets: Vec<String>,
     /// Delete directories, too.
     #[arg(short, long)]
     recursive: bool,
-    /// Objects that are not there are no error.
+    /// Ignore objects that do not exist.
     #[arg(short, long)]
     force: bool,
 }

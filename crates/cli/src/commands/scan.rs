@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple; a pattern, folder or chain for several.
     target: String,
     /// Branches or fields, by name, path or pattern (`Muon_*`), and expressions over them (`sqrt(x*x + y*y)`,
-    /// `Sum$(v)`); all that can be decoded where none is named.
+    /// `Sum$(v)`); by default all that can be decoded.
     branches: Vec<String>,
     /// Print only rows for which this expression is true.
     #[arg(long)]
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// First entry.
     #[arg(long, default_value_t = 0)]
     start: u64,
-    /// How many rows; 25 in a table and all of them in other formats where it is left out.
+    /// Number of rows; by default 25 in a table, and all in other formats.
     #[arg(short = 'n', long)]
     entries: Option<u64>,
     /// Threads that decode; 0 for all cores.
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Print rows as comma-separated values.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Print each item of lists on a row of its own, as TTree::Scan does; single values are repeated, and a cut on
+    /// Print each item of lists on its own row, as TTree::Scan does; single values are repeated, and a cut on
     /// lists leaves out items.
     #[arg(long)]
     expand: bool,
@@ -66,11 +66,11 @@ pub(crate) struct Arguments {
     pub(crate) remote: Remote,
 }
 
-/// What of a tree or RNTuple is shown.
+/// The columns of a tree or RNTuple that are shown.
 struct Shown {
     query: Query,
     names: Vec<String>,
-    /// Which of them are expressions.
+    /// The expressions among them.
     is_computed: Vec<bool>,
     /// Names of what a table cannot show.
     left_out: Vec<String>,
@@ -79,7 +79,7 @@ struct Shown {
     member: Arc<Member>,
 }
 
-/// What is still to be printed: rows, from an entry of all files on.
+/// The rows that are still to be printed, from an entry of all files on.
 struct Left {
     start: u64,
     rows: u64,
@@ -392,7 +392,7 @@ fn item(item: &Item) -> serde_json::Value {
     }
 }
 
-/// A cell of a CSV file, in quotes where it needs them.
+/// A cell of a CSV file, in quotes if it needs them.
 fn csv(value: &serde_json::Value) -> String {
     let text = match value {
         serde_json::Value::String(text) => text.clone(),
@@ -426,7 +426,7 @@ fn matched(table: &Table, wanted: &[String]) -> Vec<String> {
     found
 }
 
-/// Names of branches; paths where a name stands twice.
+/// Names of branches; paths if a name occurs twice.
 fn names<'t>(tree: &'t Tree, ids: &[BranchId]) -> Vec<&'t str> {
     let branches: Vec<&Branch> = ids.iter().map(|&id| &tree.branches()[id]).collect();
     let mut times: HashMap<&str, usize> = HashMap::new();

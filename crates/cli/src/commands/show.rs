@@ -101,7 +101,7 @@ fn within<'t>(branches: &'t [Branch], top: &'t Branch) -> Vec<&'t Branch> {
     found
 }
 
-/// The fields of an RNTuple: those that have a name of their own.
+/// The fields of an RNTuple that have names.
 fn fields(ntuple: &NTuple, part: Option<&str>, as_json: bool, out: &mut dyn Write) -> Outcome {
     let described = |field: &Field| match ntuple.kind(field.id) {
         Ok(kind) => kind.to_string(),

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     pub(crate) remote: Remote,
 }
 
-/// What verifying a file finds.
+/// The findings of a file.
 fn report_of(arguments: &Arguments, path: &str, session: &Session) -> Outcome<Report> {
     let store = arguments.remote.open(path.as_ref())?;
     let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
