@@ -49,8 +49,8 @@ struct Dump {
     depth: usize,
 }
 
-/// Deeper values are left out, with an `_error` in their place: a small file may nest thousands of lists, and each takes
-/// room on the stack, here and in whatever reads the JSON.
+/// Deeper values are left out, with an `_error` in their place: a small file may nest thousands of lists, and each
+/// takes room on the stack, here and in whatever reads the JSON.
 const MOST_DEPTH: usize = 200;
 
 /// Classes that are arrays and have their numbers as a member of this name.
