@@ -13,7 +13,7 @@ import numpy as np
 from sapwood._batches import columns as column_module
 from sapwood._batches.catalogue import Catalogue, numbers
 from sapwood._batches.columns import length
-from sapwood._batches.order import Group, Order, mixing, random
+from sapwood._batches.order import Group, Order, mixing, random, share_of
 from sapwood._batches.prepared import (
     Batch,
     Counts,
@@ -106,7 +106,8 @@ class Batches:
 
     def _lengths(self) -> list[int]:
         """Rows of each sample, for this rank."""
-        return [len(self._orders(0, number, 0)) for number in range(len(self._samples))]
+        shares = [share_of(sample.catalogue.rows, self._rank, self._world) for sample in self._samples]
+        return [stop - start for start, stop in shares]
 
     @property
     def rows(self) -> int:

@@ -28,6 +28,15 @@ def random(*keys: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([key & (2**63 - 1) for key in keys])))
 
 
+def share_of(rows: int, rank: int, world: int) -> tuple[int, int]:
+    """The first row of a rank, and the first row after it.
+
+    >>> [share_of(10, rank, 3) for rank in range(3)]
+    [(0, 3), (3, 6), (6, 10)]
+    """
+    return rank * rows // world, (rank + 1) * rows // world
+
+
 class Order:
     """The rows of one rank in one epoch."""
 
@@ -42,7 +51,7 @@ class Order:
     ) -> None:
         self._catalogue, self._shuffle, self._keys = catalogue, shuffle, keys
         total = catalogue.rows
-        self.first, self.last = rank * total // world, (rank + 1) * total // world
+        self.first, self.last = share_of(total, rank, world)
         self._group_rows = max(1, group_rows)
         parts = np.arange(len(catalogue.parts))
         if shuffle is not None:
