@@ -23,7 +23,9 @@ def build(macro):
     # Loads the classes and functions of a macro, which is compiled once, whatever tests and processes use it.
     import fcntl, hashlib, os, tempfile
     code = open(macro, "rb").read()
-    name = hashlib.sha256(ROOT.gROOT.GetVersion().encode() + code).hexdigest()[:16]
+    # A library names the headers of the ROOT that made it: another installation makes its own.
+    made_by = f"{ROOT.gROOT.GetVersion()} {ROOT.__file__}"
+    name = hashlib.sha256(made_by.encode() + code).hexdigest()[:16]
     kept = os.path.join(tempfile.gettempdir(), f"sapwood-macros-{os.getuid()}", name)
     os.makedirs(kept, exist_ok=True)
     path = os.path.join(kept, os.path.basename(macro))
