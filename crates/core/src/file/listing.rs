@@ -29,7 +29,8 @@ impl Listing {
 
     /// The key of a name and cycle; without a cycle the highest, of several the last.
     pub(crate) fn best(&self, name: &str, cycle: Option<u16>) -> Option<&Key> {
-        self.named(name).filter(|key| cycle.is_none_or(|cycle| key.cycle == cycle)).max_by_key(|key| key.cycle)
+        let wanted = cycle.map_or(0..=u16::MAX, |cycle| cycle..=cycle);
+        self.named(name).filter(|key| wanted.contains(&key.cycle)).max_by_key(|key| key.cycle)
     }
 
     /// The key that a text names, which may end in a cycle; a name may itself look as if it did.
