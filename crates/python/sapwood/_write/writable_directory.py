@@ -174,7 +174,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
     def __getitem__(self, name: str) -> Any:
         """The object of this name: a tree or an RNTuple to fill and to read (:class:`~sapwood.WritableTree`,
         :class:`~sapwood.WritableNTuple`), a directory, or an object, which is read as :func:`sapwood.open`
-        would. What is not saved yet is saved first, but for rows that trees still keep.
+        would. All is saved first, but for rows that trees still keep.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -201,8 +201,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         if file._core.key(path).cycle == key.cycle:
             tree = file._tree_at(path)
             if tree is None and (key.is_tree or key.classname == "ROOT::RNTuple"):
-                kind = WritableTree if key.is_tree else writable_ntuple.WritableNTuple
-                tree = kind.there(file, path)
+                tree = (WritableTree if key.is_tree else writable_ntuple.WritableNTuple).there(file, path)
                 file._take(tree)
             if tree is not None:
                 return tree
@@ -546,11 +545,9 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         full = self._full(name, "the name of a tree")
         if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
             sizes = (cluster_bytes, basket_bytes)
-            return writable_ntuple.there(self.file, full, compression, every(auto_save), *sizes)
-        before = self.file._last_saved()[full].num_entries if full in self else 0
+            return writable_ntuple.append(self.file, full, compression, every(auto_save), *sizes)
         core, schema = self.file._append(full, compression, auto_save, cluster_bytes, basket_bytes)
-        tree = WritableTree(core, schema, full, self.file)
-        tree._before = before
+        tree = WritableTree(core, schema, full, self.file, self.file._last_saved()[full].num_entries)
         self.file._take(tree)
         return tree
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,17 +12,16 @@ from sapwood._file.sizes import as_bytes
 from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
 from sapwood._write.parallel_tree import check_number
+from sapwood._write.read_back import ReadBack
 from sapwood.compression import as_compression, of_names
 from sapwood.errors import MismatchError, SapwoodError
 
 if TYPE_CHECKING:
-    from sapwood._tree.ntuple import NTuple
     from sapwood.writing import WritableFile
 
 
-class WritableNTuple:
-    """An RNTuple that is being filled. It is read, too: what it has no attribute for is asked of the RNTuple as readers
-    see it, with all rows that were given.
+class WritableNTuple(ReadBack):
+    """An RNTuple that is being filled. It is read, too, with all rows so far.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -34,15 +32,22 @@ class WritableNTuple:
     [[20.5, 30.5], []]
     """
 
+    _noun = "RNTuple"
+
     def __init__(
-        self, core: Any, kinds: dict[str, fields.Kind] | None, name: str, file: WritableFile | None = None
+        self,
+        core: Any,
+        kinds: dict[str, fields.Kind] | None,
+        name: str,
+        file: WritableFile | None = None,
+        before: int = 0,
     ) -> None:
+        super().__init__(file)
         self._engine = core
         self._known = kinds
-        self._owner = None if file is None else weakref.ref(file)
         self.name = name
         """Its name in the file."""
-        self._entries = 0
+        self._entries = before
         self.closed = False
         """Whether it takes no more rows."""
 
@@ -52,11 +57,6 @@ class WritableNTuple:
         ntuple = cls(None, None, name, file)
         ntuple._entries = ntuple._read().num_entries
         return ntuple
-
-    @property
-    def file(self) -> WritableFile | None:
-        """The file that it is in."""
-        return None if self._owner is None else self._owner()
 
     @property
     def _core(self) -> Any:
@@ -74,36 +74,6 @@ class WritableNTuple:
             self._core  # opening it finds them
         assert self._known is not None, "the engine knows the fields of an open RNTuple"
         return self._known
-
-    def _read(self) -> NTuple:
-        """The RNTuple as readers see it, with all rows that were given."""
-        file = self.file
-        if file is None or file.closed:
-            raise errors.IOError(f"the file of the RNTuple {self.name!r} is closed")
-        self.flush()
-        ntuple: NTuple = file._reopen()[self.name]
-        return ntuple
-
-    def __getattr__(self, name: str) -> Any:
-        if self._owner is None or (name.startswith("_") and not name.startswith("__arrow_c_")):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._read(), name)
-
-    def __getitem__(self, where: str) -> Any:
-        """A field, to be read."""
-        return self._read()[where]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._read())
-
-    def __len__(self) -> int:
-        return len(self._read())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._read()
 
     @property
     def num_entries(self) -> int:
@@ -413,7 +383,7 @@ def begin(
     return ntuple
 
 
-def there(
+def append(
     file: WritableFile,
     path: str,
     compression: Any,
@@ -426,10 +396,9 @@ def there(
         raise MismatchError("an RNTuple is saved after a number of bytes: give auto_save a size")
     setting = None if compression == "tree" else as_compression(compression)
     cluster, page = (None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes))
-    before = file._last_saved()[path].num_entries
     core = file._core.append_ntuple(path, setting, cluster, page, -auto_save or NEVER)
-    ntuple = WritableNTuple(core, dict(core.fields()), path, file)
-    ntuple._entries = before
+    before = file._last_saved()[path].num_entries
+    ntuple = WritableNTuple(core, dict(core.fields()), path, file, before)
     file._take(ntuple)
     return ntuple
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import numpy as np
 from sapwood import _core, errors
 from sapwood._write import branch_values, tables
 from sapwood._write.branch_schema import Schema
+from sapwood._write.read_back import ReadBack
 from sapwood.compression import as_compression, of_branches
 
 if TYPE_CHECKING:
-    from sapwood._tree.tree import Tree
     from sapwood.writing import WritableFile
 
 _PLAIN = (int, float, str, bytes, bool, np.number, np.bool_)
@@ -26,7 +25,7 @@ ROWS = 1000
 """So many rows are gathered before they become columns."""
 
 
-class WritableTree:
+class WritableTree(ReadBack):
     """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are
     written first.
 
@@ -40,17 +39,20 @@ class WritableTree:
     ([1.5, 2.5, 3.5], LZ4(4))
     """
 
-    def __init__(self, core: Any, schema: Schema | None, name: str, file: WritableFile | None = None) -> None:
+    _noun = "tree"
+
+    def __init__(
+        self, core: Any, schema: Schema | None, name: str, file: WritableFile | None = None, before: int = 0
+    ) -> None:
+        """``before`` counts the entries that the tree has already."""
+        super().__init__(file)
         self._engine = core
         self._known = schema
-        # Weak, because a file holds its trees: there is no cycle of references, so that a file that is not
-        # closed is closed with the last reference to it.
-        self._owner = None if file is None else weakref.ref(file)
         self.name = name
         """Its name in the file."""
         self._rows: list[tuple[int, Mapping[str, Any]]] = []
         self._filled = 0
-        self._before = 0
+        self._before = before
         # Rows that are gathered are given to the engine once; threads had better have a context each.
         self._lock = threading.RLock()
         self.closed = False
@@ -67,7 +69,7 @@ class WritableTree:
 
     def again(self) -> WritableTree:
         """The same tree, to go on with it after it was closed."""
-        tree = WritableTree(None, self._known, self.name, self._file)
+        tree = WritableTree(None, self._known, self.name, self.file)
         tree._before, tree.is_unsaved = self.num_entries, self.is_unsaved
         return tree
 
@@ -81,7 +83,7 @@ class WritableTree:
 
     def _begin_again(self) -> Any:
         """The engine's tree, for one that rests or was in the file before."""
-        file = self._file
+        file = self.file
         if self.closed or file is None:
             raise errors.MismatchError(f"the tree {self.name!r} is closed")
         if self._known is not None:
@@ -100,15 +102,6 @@ class WritableTree:
             self._core  # which tells it
         assert self._known is not None, "a tree that was opened has told its branches"
         return self._known
-
-    @property
-    def _file(self) -> WritableFile | None:
-        return None if self._owner is None else self._owner()
-
-    @property
-    def file(self) -> WritableFile | None:
-        """The file that it is in."""
-        return self._file
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -149,44 +142,19 @@ class WritableTree:
         with self._lock:
             if self.closed:
                 raise errors.MismatchError(f"the tree {self.name!r} is closed")
-            if self._file is None or self._known is None:
+            if self.file is None or self._known is None:
                 raise errors.MismatchError(
                     f"the tree {self.name!r} was in the file before: append(compression=) sets it"
                 )
             self.rest()
             wanted = [(name, setting) for name, setting in settings.items() if setting is not None]
-            self._engine = self._file._core.resume(self.name, wanted, None, None)
+            self._engine = self.file._core.resume(self.name, wanted, None, None)
 
     def __getitem__(self, where: str) -> Any:
         """A branch, to be read or to be given another compression."""
         if self._known is not None and where in self._known.places:
             return WritableBranch(self, where)
-        return self._read()[where]
-
-    def _read(self) -> Tree:
-        """The tree as readers see it, with all rows that were given."""
-        if self._file is None or self._file.closed:
-            raise errors.IOError(f"the file of the tree {self.name!r} is closed")
-        self.flush()
-        tree: Tree = self._file._reopen()[self.name]
-        return tree
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and not name.startswith("__arrow_c_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._read(), name)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._read())
-
-    def __len__(self) -> int:
-        return len(self._read())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._read()
+        return super().__getitem__(where)
 
     def extend(self, data: Any) -> None:
         """Adds rows: the same number for every column.
