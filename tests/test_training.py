@@ -376,6 +376,7 @@ def test_torch_takes_batches_from_workers_and_rows_by_number(files: list[str]) -
     made = sapwood.batches(
         files, ["event"], 32, target="n", shuffle=True, to="torch", matrix=True, dtype="f4"
     )
+    assert len(list(pickle.loads(pickle.dumps(made.torch())))) == len(made), "processes that are not forked"
     for workers in (0, 2):
         data = loaders.DataLoader(made.torch(), batch_size=None, num_workers=workers)
         events = [int(one) for x, y in data for one in x[:, 0]]
@@ -421,6 +422,31 @@ def test_scores_become_a_branch_or_a_friend(files: list[str], tmp_path: Path) ->
     ):
         sapwood.add_column(copies, "wrong", lambda batch: [1, 2, 3], ["x"])
     assert Path(copies[0].partition(":")[0]).stat().st_size == size
+
+
+def test_files_of_scores_replace_no_other(files: list[str], tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.root").write_bytes(Path(files[0].partition(":")[0]).read_bytes())
+    both = [f"{tmp_path}/{folder}/a.root:t" for folder in ("one", "two")]
+    before = (tmp_path / "one" / "a.root").read_bytes()
+    column = lambda batch: batch["x"]  # noqa: E731
+    with pytest.raises(sapwood.errors.MismatchError, match="is a file that is read"):
+        sapwood.add_column(both, "score", column, ["x"], friend=tmp_path / "one")
+    assert (tmp_path / "one" / "a.root").read_bytes() == before
+    with pytest.raises(
+        sapwood.errors.MismatchError, match="two/a.root and .*one/a.root would both be written"
+    ):
+        sapwood.add_column(both, "score", column, ["x"], friend=tmp_path / "friends")
+
+
+def test_samples_that_are_too_small_for_the_ranks(files: list[str]) -> None:
+    samples = {
+        "few": {"files": files[0], "share": 1},
+        "many": {"files": files[1:], "share": 1},
+    }
+    with pytest.raises(sapwood.errors.MismatchError, match="'few' has 2 rows, fewer than there are ranks"):
+        sapwood.batches(samples, "event", 4, cut="event < 2 || event > 400", rank=0, world=3)
 
 
 def test_values_that_are_missing(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ _PLACES = {
     "AsJagged": "interpretation",
     "AsObjects": "interpretation",
     "AsStrings": "interpretation",
-    "Batch": "_batches.prepared",
+    "Batch": "_batches.batch",
     "Batches": "_batches.batches",
     "batches": "_batches.batches",
     "Branch": "_tree.branch",

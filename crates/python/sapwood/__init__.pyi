@@ -10,10 +10,10 @@ from sapwood import perf as perf
 from sapwood import pyroot as pyroot
 from sapwood import streamers as streamers
 from sapwood import writing as writing
+from sapwood._batches.batch import Batch as Batch
 from sapwood._batches.batches import Batches as Batches
 from sapwood._batches.batches import batches as batches
 from sapwood._batches.columns import Ragged as Ragged
-from sapwood._batches.prepared import Batch as Batch
 from sapwood._batches.scaling import Scaling as Scaling
 from sapwood._batches.scores import add_column as add_column
 from sapwood._core import __version__ as __version__

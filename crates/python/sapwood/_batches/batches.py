@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,20 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood._batches import columns as column_module
+from sapwood._batches.batch import Batch, batch_of, library
 from sapwood._batches.catalogue import Catalogue, numbers
 from sapwood._batches.columns import length
+from sapwood._batches.form import Counts, Form, Prepared, bytes_of, check_pad, rows_of
 from sapwood._batches.order import Group, Order, mixing, random, share_of
-from sapwood._batches.prepared import (
-    Batch,
-    Counts,
-    Form,
-    Prepared,
-    batch_of,
-    bytes_of,
-    check_pad,
-    library,
-    rows_of,
-)
 from sapwood._batches.row_data import RowData
 from sapwood._batches.scaling import Scaling
 from sapwood._batches.split import Split
@@ -75,14 +67,24 @@ class Batches:
         self._rank, self._world = rank, world
         self._drop_last, self._repeat, self._missing = drop_last, repeat, missing
         self._to, self._pin = to, pin
+        self._begin()
+        library(to, pin)  # or an error, before anything is read
+        for sample, rows in zip(self._samples, self._lengths(), strict=True):
+            if sample.share is not None and rows == 0:
+                words = (
+                    f"the sample {sample.name!r} has {sample.catalogue.rows} rows, fewer than there are ranks"
+                )
+                raise MismatchError(words)
+        self._group_rows = self._rows_of_a_group()
+
+    def _begin(self) -> None:
+        """The state before the first batch."""
         self._next_epoch = 0
         self._resumed: dict[str, Any] | None = None
         self._position: dict[str, Any] = {"epoch": 0, "batch": 0, "taken": [0] * len(self._samples)}
         self._counts = Counts()
         self._seconds = {"reading": 0.0, "waiting": 0.0}
         self._rows_given = 0
-        library(to, pin)  # or an error, before anything is read
-        self._group_rows = self._rows_of_a_group()
 
     # ---- sizes
 
@@ -90,9 +92,7 @@ class Batches:
         """Rows that fit into a third of the buffer, for each sample: one group is handed out while the next
         one is read, which takes the memory of two."""
         catalogue = self._samples[0].catalogue
-        part = catalogue.parts[0] if catalogue.parts else None
-        if part is None:
-            return self.size
+        part = catalogue.parts[0]
         rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
         prepared = self._read(catalogue, Group([(part.file, rows)], None), Counts())
         each = max(1.0, bytes_of(prepared) / len(numbers(rows)))
@@ -146,7 +146,7 @@ class Batches:
         to = library(self._to, self._pin)
         counts = self._lengths()
         if self._is_shared:
-            shares = [count / max(total, sum(counts), 1) for count in counts]
+            shares = [count / max(sum(counts), 1) for count in counts]
         else:
             shares = [float(sample.share or 0) for sample in self._samples]
         streams = [_Stream(self, epoch, sample, at, counts[sample]) for sample, at in enumerate(taken)]
@@ -210,7 +210,7 @@ class Batches:
         self._position = dict(self._resumed)
 
     def _fingerprint(self) -> str:
-        told = [
+        identity = [
             [[sample.name, sample.share, sample.catalogue.identity()] for sample in self._samples],
             list(self._form.names),
             self.size,
@@ -222,7 +222,7 @@ class Batches:
             self._drop_last,
             self._repeat,
         ]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
     # ---- more
 
@@ -262,27 +262,16 @@ class Batches:
     def torch(self) -> Any:
         """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the
         rows."""
-        from sapwood._batches.torch_data import dataset
+        from sapwood._batches.torch_data import TorchData
 
-        return dataset(self)
+        return TorchData(self)
 
     def part(self, rank: int, world: int) -> Batches:
         """Batches of one of ``world`` workers of this rank."""
-        return Batches(
-            self._samples,
-            self._form,
-            self.size,
-            shuffle=self._shuffle,
-            buffer=self._buffer,
-            seed=self._seed,
-            rank=self._rank * world + rank,
-            world=self._world * world,
-            drop_last=self._drop_last,
-            repeat=self._repeat,
-            missing=self._missing,
-            to=self._to,
-            pin=self._pin,
-        )
+        made = copy.copy(self)
+        made._rank, made._world = self._rank * world + rank, self._world * world
+        made._begin()
+        return made
 
     def close(self) -> None:
         """Closes the files that stay open between epochs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -90,7 +91,7 @@ class Catalogue:
         )
         types = chains.Types(widen)
         self._opening = chain.opening
-        self.cut, self.aliases = cut, dict(aliases or {})
+        self._cut, self._aliases = cut, dict(aliases or {})
         self.files: list[FileOfRows] = []
         self.parts: list[Part] = []
         before = 0
@@ -104,6 +105,9 @@ class Catalogue:
             before += member.tree.num_entries
         if not self.files:
             raise MismatchError("no file has a tree or an RNTuple whose rows could be read")
+        #: Rows of each part.
+        self.counts: Rows = np.array([part.rows for part in self.parts], "int64")
+        self.rows = int(self.counts.sum())
         self._trees: OrderedDict[int, Opened] = OrderedDict()
         self._lock, self._generation = threading.Lock(), session.generation()
 
@@ -127,30 +131,25 @@ class Catalogue:
         self, member: chains.Member, split: Split | None, friends: list[Any]
     ) -> NDArray[np.uint8] | None:
         tree, entries, ranges = member.tree, int(member.tree.num_entries), member.source.steps
-        if self.cut is None and split is None and ranges is None and member.rows is None:
+        if self._cut is None and split is None and ranges is None and member.rows is None:
             return None
         mask = np.ones(entries, bool)
         if ranges is not None:
             mask = _only(entries, [slice(*one) for one in member.ranges])
         if member.rows is not None:
             mask &= _only(entries, [member.rows])
-        if self.cut is not None:
-            plan = reading.Plan(tree, [], aliases=self.aliases, friends=friends)
-            passed = EntryRanges(plan.query([], self.cut).passing(0, entries))
+        if self._cut is not None:
+            plan = reading.Plan(tree, [], aliases=self._aliases, friends=friends)
+            passed = EntryRanges(plan.query([], self._cut).passing(0, entries))
             mask &= _only(entries, [slice(*one) for one in passed.pairs()])
         if split is not None:
 
             def columns(names: Sequence[str]) -> Any:
-                plan = reading.Plan(tree, list(names), aliases=self.aliases, friends=friends)
+                plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
                 return reading.read(plan, reading.select(entries, None, None), "np", tuple, False)
 
             mask &= split.mask(columns, entries, str(tree.file_path))
         return np.packbits(mask)
-
-    @property
-    def rows(self) -> int:
-        """Rows of all files."""
-        return sum(part.rows for part in self.parts)
 
     def chosen(self, part: Part, first: int = 0, last: int | None = None) -> slice | Rows:
         """Entry numbers of the wanted rows of a part, or of some of these rows."""
@@ -171,7 +170,7 @@ class Catalogue:
             self._generation = session.generation()
         with self._lock:
             tree, friends, _ = self._opened(file)
-            plan = reading.Plan(tree, list(names), aliases=self.aliases, friends=friends)
+            plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
             return reading.read(
                 plan, reading.select(tree.num_entries, None, None, entries), "ak", tuple, False
             )
@@ -208,9 +207,11 @@ class Catalogue:
             self._trees.clear()
 
     def identity(self) -> list[Any]:
-        """Numbers of entries and rows of each file, for the comparison with a saved state."""
-        sums = [0 if file.bits is None else int(np.unpackbits(file.bits).sum()) for file in self.files]
-        return [[file.entries, total] for file, total in zip(self.files, sums, strict=True)]
+        """The number of entries of each file, and a sum over its wanted ones, to compare with a saved state."""
+        return [
+            [file.entries, None if file.bits is None else zlib.crc32(file.bits.tobytes())]
+            for file in self.files
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_trees": OrderedDict(), "_lock": None}
@@ -241,8 +242,3 @@ def together(pieces: Sequence[slice | Rows]) -> slice | Rows:
         if all(one.stop == other.start for one, other in zip(ranges, ranges[1:], strict=False)):
             return slice(first.start, last.stop)
     return np.concatenate([numbers(one) for one in pieces])
-
-
-def lengths(parts: Sequence[Part]) -> Rows:
-    """Rows of each part."""
-    return np.array([part.rows for part in parts], "int64")

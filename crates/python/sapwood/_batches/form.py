@@ -1,8 +1,8 @@
-"""Groups of rows in the form in which batches are handed out: scaled, of one type, padded."""
+"""The form of batches: groups of rows are scaled, of one type, padded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from sapwood._batches.columns import Column, Ragged, as_dtype, not_finite, padded, take
 from sapwood._batches.scaling import Scaling
-from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
 #: A part of a batch (`x`, `mask`, `y` or `w`) and the name of a column.
@@ -18,8 +17,6 @@ Key = tuple[str, str]
 Prepared = dict[Key, Column]
 #: Rows that are put side by side at a time.
 _BLOCK = 2048
-#: Types that DLPack of NumPy or of PyTorch does not know, and those in which they are handed over.
-_AS_OTHERS = {"bool": "uint8", "bfloat16": "int16"}
 
 
 @dataclass(frozen=True)
@@ -143,87 +140,6 @@ def bytes_of(prepared: Prepared) -> int:
         part for column in prepared.values() for part in (column if isinstance(column, Ragged) else [column])
     ]
     return sum(array.nbytes for array in arrays)
-
-
-class Batch:
-    """Rows for one step of a training.
-
-    ``x`` are the columns, by name or as one matrix; ``y`` the target, ``w`` the weight, ``masks`` which
-    places of padded lists hold a value. ``for x, y in batches`` takes those that were asked for, in this
-    order.
-    """
-
-    __slots__ = ("masks", "w", "x", "y")
-
-    def __init__(self, x: Any, y: Any = None, w: Any = None, masks: Mapping[str, Any] | None = None) -> None:
-        self.x, self.y, self.w = x, y, w
-        self.masks: dict[str, Any] = dict(masks or {})
-
-    def __iter__(self) -> Any:
-        return iter([part for part in (self.x, self.y, self.w) if part is not None])
-
-    def __getitem__(self, name: str) -> Any:
-        """A column by its name."""
-        if isinstance(self.x, Mapping):
-            return self.x[name]
-        raise KeyError(f"{name!r}: the columns are one matrix")
-
-    def __len__(self) -> int:
-        first = next(iter(self.x.values())) if isinstance(self.x, Mapping) else self.x
-        return len(first.offsets) - 1 if isinstance(first, Ragged) else len(first)
-
-    def __repr__(self) -> str:
-        names = list(self.x) if isinstance(self.x, Mapping) else f"matrix {tuple(self.x.shape)}"
-        return f"<Batch of {len(self)} rows: {names}>"
-
-
-def batch_of(prepared: Prepared, to: Callable[[Any], Any]) -> Batch:
-    """A batch of columns, in the arrays of a library."""
-
-    def made(column: Column) -> Any:
-        return Ragged(to(column.offsets), to(column.values)) if isinstance(column, Ragged) else to(column)
-
-    by_part: dict[str, dict[str, Any]] = {"x": {}, "mask": {}, "y": {}, "w": {}}
-    for (part, name), column in prepared.items():
-        by_part[part][name] = made(column)
-    x = by_part["x"]
-    only: Any = (
-        x[""] if list(x) == [""] else {("matrix" if name == "" else name): one for name, one in x.items()}
-    )
-    targets = by_part["y"]
-    y = None if not targets else next(iter(targets.values())) if len(targets) == 1 else targets
-    return Batch(only, y, next(iter(by_part["w"].values()), None), by_part["mask"])
-
-
-def library(name: str, pin: bool = False) -> Callable[[Any], Any]:
-    """A function that makes arrays of a library, without a copy if the library can."""
-    if name == "numpy":
-        return lambda array: array
-    if name == "torch":
-        torch = need("torch", 'to="torch"')
-
-        def tensor(array: Any) -> Any:
-            # By DLPack, which also serves builds of PyTorch for another version of NumPy.
-            array = np.require(array, requirements=["C", "W"])
-            kind = array.dtype.name
-            if kind in _AS_OTHERS:
-                made = torch.from_dlpack(array.view(_AS_OTHERS[kind]))
-                made = made.bool() if kind == "bool" else made.view(torch.bfloat16)
-            else:
-                made = torch.from_dlpack(array)
-            return made.pin_memory() if pin else made
-
-        return tensor
-    if name == "jax":
-        numbers = need("jax.numpy", 'to="jax"', "jax")
-        return lambda array: numbers.asarray(array)
-    if name == "tensorflow":
-        tensorflow = need("tensorflow", 'to="tensorflow"')
-        return lambda array: tensorflow.convert_to_tensor(array)
-    if name == "cupy":
-        cupy = need("cupy", 'to="cupy"')
-        return lambda array: cupy.asarray(array)
-    raise MismatchError(f'to= is "numpy", "torch", "jax", "tensorflow" or "cupy", not {name!r}')
 
 
 def check_pad(pad: Any, columns: Sequence[str]) -> Any:

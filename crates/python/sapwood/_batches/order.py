@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood._batches.catalogue import Catalogue, Rows, lengths, numbers, together
+from sapwood._batches.catalogue import Catalogue, Rows, numbers, together
 
 Shuffle = Literal["clusters", "rows"] | None
 
@@ -57,7 +57,7 @@ class Order:
         if shuffle is not None:
             random(*keys, 0).shuffle(parts)
         self._parts = parts
-        self._ends = np.cumsum(lengths(catalogue.parts)[parts]) if len(parts) else np.zeros(0, "int64")
+        self._ends = np.cumsum(catalogue.counts[parts])
         self._permuted: Rows | None = None
         if shuffle == "rows":
             self._permuted = random(*keys, 1).permutation(total).astype("int64")
@@ -77,7 +77,7 @@ class Order:
 
     def _group(self, start: int, stop: int, number: int) -> Group:
         if self._permuted is not None:
-            return self._scattered(self._permuted[start:stop])
+            return scattered(self._catalogue, self._permuted[start:stop])
         first, last = np.searchsorted(self._ends, [start, stop - 1], "right")
         found: dict[int, list[slice | Rows]] = {}
         chosen = []
@@ -91,23 +91,24 @@ class Order:
         order = None if self._shuffle is None else random(*self._keys, 2, number).permutation(stop - start)
         return Group(files, order)
 
-    def _scattered(self, wanted: Rows) -> Group:
-        """Rows by their numbers in the catalogue, in any order."""
-        rising = np.argsort(wanted, kind="stable")
-        order = np.empty(len(wanted), "int64")
-        order[rising] = np.arange(len(wanted))
-        wanted = wanted[rising]
-        ends = np.cumsum(lengths(self._catalogue.parts))
-        files: dict[int, list[Rows]] = {}
-        at = 0
-        while at < len(wanted):
-            number = int(np.searchsorted(ends, wanted[at], "right"))
-            part = self._catalogue.parts[number]
-            stop = int(np.searchsorted(wanted, ends[number], "left"))
-            inside = wanted[at:stop] - (int(ends[number]) - part.rows)
-            files.setdefault(part.file, []).append(numbers(self._catalogue.chosen(part))[inside])
-            at = stop
-        return Group([(file, np.concatenate(rows)) for file, rows in files.items()], order)
+
+def scattered(catalogue: Catalogue, wanted: Rows) -> Group:
+    """Rows by their numbers in the catalogue, in any order."""
+    rising = np.argsort(wanted, kind="stable")
+    order = np.empty(len(wanted), "int64")
+    order[rising] = np.arange(len(wanted))
+    wanted = wanted[rising]
+    ends = np.cumsum(catalogue.counts)
+    files: dict[int, list[Rows]] = {}
+    at = 0
+    while at < len(wanted):
+        number = int(np.searchsorted(ends, wanted[at], "right"))
+        part = catalogue.parts[number]
+        stop = int(np.searchsorted(wanted, ends[number], "left"))
+        inside = wanted[at:stop] - (int(ends[number]) - part.rows)
+        files.setdefault(part.file, []).append(numbers(catalogue.chosen(part))[inside])
+        at = stop
+    return Group([(file, np.concatenate(rows)) for file, rows in files.items()], order)
 
 
 def mixing(order: Order, size: int) -> float:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sapwood._batches import columns
+from sapwood._batches.batch import batch_of, library
 from sapwood._batches.catalogue import Catalogue
-from sapwood._batches.order import Order
-from sapwood._batches.prepared import Counts, Form, batch_of, library, rows_of
+from sapwood._batches.form import Counts, Form, rows_of
+from sapwood._batches.order import scattered
 
 
 class RowData:
@@ -41,7 +42,7 @@ class RowData:
             catalogue = self._catalogues[number]
             places = np.flatnonzero(sample == number)
             first = int(self._ends[number]) - catalogue.rows
-            group = Order(catalogue, None, 1, ())._scattered(wanted[places] - first)
+            group = scattered(catalogue, wanted[places] - first)
             prepared = self._form.prepare(
                 columns.read(catalogue, group, self._form.names, self._missing), Counts()
             )

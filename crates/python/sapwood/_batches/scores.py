@@ -11,7 +11,9 @@ import numpy as np
 
 from sapwood._batches.batches import batches
 from sapwood._read.chain import Chain
+from sapwood._remote import paths
 from sapwood.errors import MismatchError, UnsupportedError
+from sapwood.writing import recreate, update
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,24 +56,28 @@ def add_column(
     [1.0, 4.0, 9.0]
 
     Raises :class:`~sapwood.errors.MismatchError` if the function returns another number of values than it got
-    rows: then this file stays as it was.
+    rows, or if a file would replace an input or another file of this call: then this file stays as it was.
     """
-    import sapwood
-
     chain = Chain("add_column", files, others)
-    written: list[Path] = []
+    places: dict[Path, str] = {}
     if friend is not None:
         Path(friend).mkdir(parents=True, exist_ok=True)
     for member in chain.members():
         path, tree_path = str(member.tree.file_path), member.tree.object_path.strip("/").partition(";")[0]
-        is_ntuple = member.tree.classname != "TTree" and "RNTuple" in member.tree.classname
+        is_ntuple = member.tree.classname == "ROOT::RNTuple"
         if friend is None and is_ntuple:
             raise UnsupportedError(
                 f"an RNTuple takes no column for entries that it has ({path}): friend= names a folder for files "
                 "with the column"
             )
+        place = Path(path) if friend is None else Path(friend) / Path(path).name
+        if friend is not None:
+            paths.refuse_input(str(place), [source.file for source in chain.sources])
+            if place in places:
+                raise MismatchError(f"{path} and {places[place]} would both be written to {place}")
+        places[place] = path
         made = batches(
-            {path: tree_path},
+            member.tree,
             columns,
             size,
             aliases=aliases,
@@ -82,21 +88,15 @@ def add_column(
             matrix=matrix,
             scaling=scaling,
             to=to,
-            **others,
         )
-        with made:
-            parts = [_values(function(batch.x), len(batch), name) for batch in made]
-        values = np.concatenate(parts)
+        values = np.concatenate([_values(function(batch.x), len(batch), name) for batch in made])
         if friend is None:
-            with sapwood.update(path) as file:
+            with update(place) as file:
                 file.add_branches(tree_path, {name: values})
-            written.append(Path(path))
         else:
-            place = Path(friend) / Path(path).name
-            with sapwood.recreate(place) as file:
+            with recreate(place) as file:
                 (file.mkrntuple if is_ntuple else file.mktree)(tree_path, {name: values})
-            written.append(place)
-    return written
+    return list(places)
 
 
 def _values(found: Any, rows: int, name: str) -> Any:

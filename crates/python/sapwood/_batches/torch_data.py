@@ -10,32 +10,26 @@ from sapwood._read.libraries import need
 if TYPE_CHECKING:
     from sapwood._batches.batches import Batches
 
+_data: Any = need("torch.utils.data", "Batches.torch()", "torch")
+_Iterable: Any = _data.IterableDataset
 
-def dataset(batches: Batches) -> Any:
-    """An ``IterableDataset``, whose workers share the rows of ``batches``."""
-    data = need("torch.utils.data", "Batches.torch()", "torch")
 
-    base: Any = data.IterableDataset
+class TorchData(_Iterable):  # type: ignore[misc]
+    """Batches for ``DataLoader(..., batch_size=None)``, whose workers divide the rows."""
 
-    class Data(base):  # type: ignore[misc]
-        """Batches for ``DataLoader(..., batch_size=None)``."""
+    def __init__(self, batches: Batches) -> None:
+        super().__init__()
+        self.batches = batches
+        self.epoch = 0
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.batches = batches
-            self.epoch = 0
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch comes next: workers do not know how many there were."""
+        self.epoch = epoch
 
-        def set_epoch(self, epoch: int) -> None:
-            """Says which epoch comes next: workers do not know how many there were."""
-            self.epoch = epoch
-
-        def __iter__(self) -> Iterator[Any]:
-            worker = data.get_worker_info()
-            if worker is None:
-                yield from map(tuple, self.batches)
-                return
-            own = self.batches.part(worker.id, worker.num_workers)
-            own.set_epoch(self.epoch)
-            yield from map(tuple, own)
-
-    return Data()
+    def __iter__(self) -> Iterator[Any]:
+        worker = _data.get_worker_info()
+        batches = self.batches
+        if worker is not None:
+            batches = batches.part(worker.id, worker.num_workers)
+            batches.set_epoch(self.epoch)
+        yield from map(tuple, batches)
