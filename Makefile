@@ -128,7 +128,7 @@ $(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES) | $(JSROOT)
 	$(call install,quick)
 	touch $@
 
-# The package as it is published, which takes twice as long to build: what is measured.
+# The package as it is published: what is measured.
 release: $(VENV)/.tests
 	$(call install,release)
 

@@ -41,30 +41,28 @@ def epoch(make):
 SAPWOOD = HEAD + "import sapwood\n"
 ITERATE = SAPWOOD + 'epoch(lambda: sapwood.iterate(f"{root}:t", COLUMNS, step_size="50 MB", threads=threads))'
 OURS = SAPWOOD + 'epoch(lambda: sapwood.batches(f"{root}:t", COLUMNS, SIZE, threads=threads, HOW))'
-UPROOT = """
-import uproot, awkward as ak
-def batches():
+CUT = """
+def cut(steps, shuffled):
     rng = np.random.default_rng(1)
-    for step in uproot.iterate(f"{root}:t", NAMES, step_size="85 MB"):
-        matrix = np.stack([ak.to_numpy(step[name]) for name in NAMES], axis=1)
-        if SHUFFLED:
+    for matrix in steps:
+        if shuffled:
             matrix = matrix[rng.permutation(len(matrix))]
         for start in range(0, len(matrix), SIZE):
             yield matrix[start : start + SIZE]
-epoch(batches)
+epoch(lambda: cut(matrices(), SHUFFLED))
+"""
+UPROOT = """
+import uproot, awkward as ak
+def matrices():
+    for step in uproot.iterate(f"{root}:t", NAMES, step_size="85 MB"):
+        yield np.stack([ak.to_numpy(step[name]) for name in NAMES], axis=1)
 """
 PARQUET = """
 import pyarrow, pyarrow.parquet as parquets
 pyarrow.set_cpu_count(threads)
-def batches():
-    rng = np.random.default_rng(1)
+def matrices():
     for step in parquets.ParquetFile(parquet).iter_batches(batch_size=1 << 20, columns=NAMES, use_threads=threads > 1):
-        matrix = np.stack([column.to_numpy() for column in step.columns], axis=1)
-        if SHUFFLED:
-            matrix = matrix[rng.permutation(len(matrix))]
-        for start in range(0, len(matrix), SIZE):
-            yield matrix[start : start + SIZE]
-epoch(batches)
+        yield np.stack([column.to_numpy() for column in step.columns], axis=1)
 """
 ROOT = """
 import ROOT
@@ -90,8 +88,8 @@ def programs() -> dict[str, dict[str, str]]:
             "batches": OURS.replace("COLUMNS", "NAMES").replace("HOW", how),
             "ROOT": HEAD
             + ROOT.replace("COLUMNS", "NAMES").replace("MORE ", "").replace("SHUFFLED", str(shuffled)),
-            "uproot": HEAD + UPROOT.replace("SHUFFLED", str(shuffled)),
-            "Parquet": HEAD + PARQUET.replace("SHUFFLED", str(shuffled)),
+            "uproot": HEAD + (UPROOT + CUT).replace("SHUFFLED", str(shuffled)),
+            "Parquet": HEAD + (PARQUET + CUT).replace("SHUFFLED", str(shuffled)),
         }
 
     def lists(shuffled: bool) -> dict[str, str]:

@@ -8,7 +8,7 @@ pub(crate) mod whole_object;
 
 use crate::error::{Error, Result};
 
-/// What becomes of values that the other format does not hold, where a tree becomes an RNTuple or the other way round.
+/// How to treat values that the other format cannot hold, if a tree becomes an RNTuple or the other way round.
 ///
 /// # Example
 ///
