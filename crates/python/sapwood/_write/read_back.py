@@ -32,7 +32,7 @@ class ReadBack:
         return None if self._owner is None else self._owner()
 
     def flush(self) -> None:
-        """Writes the rows that are kept as a cluster of their own."""
+        """Writes the rows that are kept as a cluster."""
         raise NotImplementedError
 
     def _read(self) -> Tree:
