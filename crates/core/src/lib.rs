@@ -210,6 +210,7 @@ pub mod container;
 pub mod entry;
 mod error;
 mod file;
+pub mod frame;
 pub mod hist;
 mod idle;
 pub mod inspect;

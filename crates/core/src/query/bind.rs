@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
 use super::compute::{result_of, sides, unary_result};
+use super::defined::{Definition, Scope};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
 use super::index::Slice;
@@ -24,6 +25,10 @@ pub(super) struct Binder<'s> {
     source: &'s Source,
     /// Aliases of the caller, which come before branches.
     aliases: &'s HashMap<String, String>,
+    /// Definitions, which come before everything else.
+    scope: Scope,
+    /// What definitions were bound to, by their addresses; they are kept, so that no other gets one of these.
+    defined: HashMap<usize, (Arc<Definition>, Arc<Bound>)>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Aliases that are being bound.
@@ -45,7 +50,24 @@ const DEEPEST_ALIAS: usize = 50;
 impl<'s> Binder<'s> {
     /// Begins with columns that are needed already.
     pub(super) fn new(source: &'s Source, aliases: &'s HashMap<String, String>, needed: Vec<usize>) -> Self {
-        Self { source, aliases, needed, open: Vec::new(), height: 0, values: 0, is_sized: false }
+        Self {
+            source,
+            aliases,
+            scope: Scope::default(),
+            defined: HashMap::new(),
+            needed,
+            open: Vec::new(),
+            height: 0,
+            values: 0,
+            is_sized: false,
+        }
+    }
+
+    /// The value of an expression that sees some definitions.
+    pub(super) fn bind_in(&mut self, scope: &Scope, text: &str) -> Result<Bound> {
+        (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
+        let expr = parse(text)?;
+        self.bind(text, &expr)
     }
 
     /// The value of an expression.
@@ -169,10 +191,17 @@ impl<'s> Binder<'s> {
         self.indexed(text, value, &indices, expr.span.start)
     }
 
-    fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
+    /// Whether an alias has that name.
+    pub(super) fn has_alias(&self, name: &str) -> bool {
+        self.meaning(name).is_some()
+    }
+
+    pub(super) fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
         let names = self.source.names();
         let stored = self.source.aliases().iter().map(|(name, _)| name.as_str());
+        let defined = self.scope.all().map(|definition| definition.name.as_str());
         let known = names.iter().map(AsRef::as_ref).chain(self.aliases.keys().map(String::as_str)).chain(stored);
+        let known = known.chain(defined);
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -180,6 +209,11 @@ impl<'s> Binder<'s> {
     fn name(&mut self, text: &str, names: &[(&str, usize)]) -> Result<Bound> {
         let parts: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
         let (first, at) = names.first().copied().unwrap_or(("", 0));
+        if names.len() == 1
+            && let Some(definition) = self.scope.find(first).cloned()
+        {
+            return self.definition(&definition, at);
+        }
         if names.len() == 1 && self.aliases.contains_key(first) && !self.open.iter().any(|open| open == first) {
             return self.alias(text, first, at);
         }
@@ -198,6 +232,37 @@ impl<'s> Binder<'s> {
             return Ok(value);
         }
         Err(self.unknown(text, &joined, at))
+    }
+
+    /// What a definition stands for, which is bound once.
+    fn definition(&mut self, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
+        let address = Arc::as_ptr(definition).addr();
+        let known = self.defined.get(&address).map(|(_, bound)| Arc::clone(bound));
+        let bound = match known {
+            Some(bound) => bound,
+            None => {
+                let expr = parse(&definition.text)?;
+                let outer = std::mem::replace(&mut self.scope, definition.sees.clone());
+                let is_sized = std::mem::take(&mut self.is_sized);
+                let bound = self.bind(&definition.text, &expr);
+                (self.scope, self.is_sized) = (outer, is_sized);
+                let bound = bound.map_err(|error| {
+                    let words = format!("{} (the definition of {:?})", error.message(), definition.name);
+                    Error::new(error.kind(), words)
+                })?;
+                let bound = Arc::new(bound);
+                self.defined.insert(address, (Arc::clone(definition), Arc::clone(&bound)));
+                bound
+            }
+        };
+        Ok(match &bound.op {
+            // What is looked at by those that use it, and costs nothing.
+            Op::Constant(_) | Op::Column(..) | Op::Defined(_) => Bound { at, ..(*bound).clone() },
+            _ => {
+                let Bound { depth, of, in_loop, .. } = *bound;
+                Bound { op: Op::Defined(bound), at, depth, of, in_loop }
+            }
+        })
     }
 
     /// What an alias stands for: those of the caller, of the tree, of its friends.

@@ -1,5 +1,7 @@
 //! Values that can be computed, and their types.
 
+use std::sync::Arc;
+
 use super::compute::number_of;
 use super::fault::fault;
 use super::function::Function;
@@ -28,6 +30,8 @@ pub(super) struct Bound {
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Constant(Scalar),
+    /// A value that has a name: many others may be computed of it.
+    Defined(Arc<Bound>),
     /// A column by its place in what is read, and the way down to the value.
     Column(usize, Path),
     Unary(Unary, Box<Bound>),
@@ -86,6 +90,7 @@ impl Bound {
             Op::Mask { of, mask, .. } => vec![of, mask],
             Op::Binary(_, a, b) => vec![a, b],
             Op::Choice(a, b, c) => vec![a, b, c],
+            Op::Defined(of) => vec![&**of],
             Op::Call(_, of) => of.iter().collect(),
             // The first value gives no loop its length.
             Op::Alternative(_, b) => vec![b],
@@ -169,6 +174,7 @@ impl Bound {
                 of.has_whole_bins()
             }
             Op::Alternative(of, _) => of.has_whole_bins(),
+            Op::Defined(of) => of.has_whole_bins(),
             _ => false,
         }
     }
@@ -205,7 +211,7 @@ impl Bound {
     }
 
     /// The values that it is computed of, those of inner loops, too.
-    fn all_parts(&self) -> Vec<&Self> {
+    pub(super) fn all_parts(&self) -> Vec<&Self> {
         match &self.op {
             Op::Alternative(a, b) => vec![a, b],
             Op::Count(of) => vec![of],

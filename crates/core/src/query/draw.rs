@@ -4,22 +4,19 @@ use super::align::Lengths;
 use super::bound::Bound;
 use super::evaluate::Rows;
 use super::fault::fault;
+use super::filling::{Along, Bins, Filling, Target};
 use super::index;
 use super::parse::parse_list;
 use super::points::{Points, passing};
 use super::select::Query;
 use super::source::Source;
 use super::step::Step;
-use super::steps::each_step;
+use super::steps::{Queries, each_step};
 use super::token::{Placed, Token, tokens};
 use super::value::Data;
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 use crate::read::{Progress, Selection};
-
-/// Values that decide on automatic bins, unless the tree has another number (`TTree::SetEstimate`); the axes grow for
-/// what follows.
-const ESTIMATE: usize = 1_000_000;
 
 /// What is drawn: one to three expressions, a cut or weight, and bins.
 ///
@@ -36,23 +33,9 @@ const ESTIMATE: usize = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct Draw {
     query: Query,
-    name: String,
-    title: String,
-    /// Whether values of bins are means of the last expression.
-    is_profile: bool,
-    bins: Vec<Bins>,
+    target: Target,
     /// The weight of each entry, besides the cut.
     weight: f64,
-    /// How many values decide on automatic bins.
-    estimate: usize,
-}
-
-/// The bins of an axis.
-#[derive(Clone, Debug)]
-enum Bins {
-    /// So many, around the values.
-    Automatic(usize),
-    Fixed(Box<Axis>),
 }
 
 impl Draw {
@@ -92,7 +75,7 @@ impl Draw {
         let (values, target) = split(words)?;
         let source: Source = source.into();
         let weight = source.weight();
-        let estimate = source.estimate().unwrap_or(ESTIMATE);
+        let estimate = source.estimate().unwrap_or(Filling::ESTIMATE);
         let mut query = Query::new(source).aliases(aliases).lengths(Lengths::Shortest);
         for expr in parse_list(values)? {
             query = query.value(&values[expr.span])?;
@@ -115,22 +98,21 @@ impl Draw {
             2 => 40,
             _ => 20,
         };
-        let mut draw = Self {
+        let mut made = Target {
             title: match cut.is_empty() {
                 true => values.trim().to_owned(),
                 false => format!("{} {{{cut}}}", values.trim()),
             },
             bins: vec![Bins::Automatic(count); dimension],
-            query,
+            along: query.values.iter().map(|value| Along::of(&value.text, &value.bound)).collect(),
             name: "htemp".to_owned(),
             is_profile: false,
-            weight,
             estimate,
         };
         if let Some(target) = target {
-            draw.set_target(words, target)?;
+            set_target(&mut made, words, target)?;
         }
-        Ok(draw)
+        Ok(Self { query, target: made, weight })
     }
 
     /// Draws means of the first expression in bins of the others: a profile.
@@ -153,10 +135,11 @@ impl Draw {
         if self.query.values.len() < 2 {
             return Err(Error::mismatch("a profile has values along y and bins along x: draw y:x"));
         }
-        self.is_profile = true;
-        self.bins.pop();
-        if let [Bins::Automatic(40)] = self.bins[..] {
-            self.bins[0] = Bins::Automatic(100);
+        let target = &mut self.target;
+        target.is_profile = true;
+        target.bins.pop();
+        if let [Bins::Automatic(40)] = target.bins[..] {
+            target.bins[0] = Bins::Automatic(100);
         }
         Ok(self)
     }
@@ -197,11 +180,11 @@ impl Draw {
     /// ```
     pub fn axes(mut self, axes: impl IntoIterator<Item = Axis>) -> Result<Self> {
         let axes: Vec<Axis> = axes.into_iter().collect();
-        if axes.len() != self.bins.len() {
+        if axes.len() != self.target.bins.len() {
             let words = "a histogram has an axis for each expression";
-            return Err(Error::mismatch(words).wanted(self.bins.len() as u64, axes.len() as u64));
+            return Err(Error::mismatch(words).wanted(self.target.bins.len() as u64, axes.len() as u64));
         }
-        self.bins = axes.into_iter().map(Box::new).map(Bins::Fixed).collect();
+        self.target.bins = axes.into_iter().map(Box::new).map(Bins::Fixed).collect();
         Ok(self)
     }
 
@@ -222,7 +205,7 @@ impl Draw {
 
     /// The name of the histogram.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.target.name
     }
 
     /// Reads some entries and fills the histogram.
@@ -260,58 +243,18 @@ impl Draw {
             all.append(points);
             Ok(())
         };
-        each_step(&[&self.query], &entries, &mut |_| Ok(()), &|step, take| self.each_part(step, take), &mut append)?;
+        let compute = |step: &Step<'_>, take: &mut dyn FnMut(Points) -> Result<()>| self.each_part(step, take);
+        each_step(&Queries::new(&[&self.query])?, &entries, &mut |_| Ok(()), &compute, &mut append)?;
         Ok(all)
-    }
-
-    /// `name(bins, min, max, ...)`: what stands behind `>>`.
-    fn set_target(&mut self, words: &str, target: &str) -> Result<()> {
-        let at = words.len() - target.len();
-        let (name, numbers) = match target.split_once('(') {
-            None => (target, None),
-            Some((name, numbers)) => (name, Some(numbers)),
-        };
-        let name = name.trim();
-        if !name.is_empty() {
-            name.clone_into(&mut self.name);
-        }
-        let Some(numbers) = numbers else { return Ok(()) };
-        let Some(numbers) = numbers.trim_end().strip_suffix(')') else {
-            return Err(fault(words, at, "the brackets of the bins do not end"));
-        };
-        let parsed: Result<Vec<f64>, _> = numbers.split(',').map(str::trim).map(str::parse::<f64>).collect();
-        let Ok(parsed) = parsed else {
-            return Err(fault(words, at, "bins are numbers: (bins, min, max), for each axis from x on"));
-        };
-        let axes = parsed.chunks(3);
-        if axes.len() > self.bins.len() {
-            return Err(fault(words, at, format!("there are bins for more than {} axes", self.bins.len())));
-        }
-        for (bins, numbers) in self.bins.iter_mut().zip(axes) {
-            let count = numbers.first().copied().unwrap_or(0.0);
-            if count < 1.0 || count.fract() != 0.0 || count > 1e8 {
-                return Err(fault(words, at, "the number of bins is a whole number from 1 to 100,000,000"));
-            }
-            *bins = match *numbers {
-                [_, min, max] if min < max => {
-                    let axis = Axis::regular(count as usize, min, max);
-                    Bins::Fixed(Box::new(axis.map_err(|error| fault(words, at, error.message()))?))
-                }
-                [_, min, max] if min != max => {
-                    return Err(fault(words, at, "an axis begins below where it ends"));
-                }
-                _ => Bins::Automatic(count as usize),
-            };
-        }
-        Ok(())
     }
 
     /// Takes the values and weights of the entries of a step, part by part.
     fn each_part(&self, step: &Step<'_>, mut take: impl FnMut(Points) -> Result<()>) -> Result<()> {
         let cut = self.query.cut.as_ref();
         let bounds: Vec<&Bound> = self.query.values.iter().chain(cut).map(|value| &value.bound).collect();
-        let compute =
-            |rows: &Rows<'_>| self.points_of(rows, &bounds).map_err(|error| self.query.place(&self.title, error));
+        let compute = |rows: &Rows<'_>| {
+            self.points_of(rows, &bounds).map_err(|error| self.query.place(&self.target.title, error))
+        };
         self.query.each_part(step, &bounds, compute, |points| take(points.weighted(self.weight)))
     }
 
@@ -341,34 +284,6 @@ impl Draw {
         }
         values.push(weights);
         passing(rows.align(values)?.1, cut)
-    }
-
-    /// The histogram without fills, with bins for these values.
-    fn empty(&self, points: &[Points]) -> Result<Histogram> {
-        let mut axes = Vec::with_capacity(self.bins.len());
-        for (place, (bins, value)) in self.bins.iter().zip(&self.query.values).enumerate() {
-            let axis = match bins {
-                Bins::Fixed(axis) => (**axis).clone(),
-                Bins::Automatic(count) => {
-                    let columns = points.iter().filter_map(|points| points.columns.get(place));
-                    let finite = columns.flatten().copied().filter(|value| value.is_finite());
-                    let (least, largest) = finite.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
-                    let (least, largest) = if least > largest { (0.0, 1.0) } else { (least, largest) };
-                    let mut axis = Axis::automatic(*count, least, largest, value.bound.has_whole_bins())?;
-                    axis.set_can_extend(true);
-                    axis
-                }
-            };
-            axes.push(axis.with_title(value.text.clone()));
-        }
-        let class = match (self.is_profile, axes.len()) {
-            (false, 1) => "TH1D",
-            (false, 2) => "TH2D",
-            (false, _) => "TH3D",
-            (true, 1) => "TProfile",
-            (true, _) => "TProfile2D",
-        };
-        Ok(Histogram::new(class, axes)?.with_name(&self.name).with_title(&self.title))
     }
 }
 
@@ -418,9 +333,9 @@ pub fn draw_with(
     histograms: Option<Vec<Histogram>>,
     mut progress: impl FnMut(Progress) -> Result<()>,
 ) -> Result<Vec<Histogram>> {
-    let mut pending: Vec<Pending> = match histograms {
-        None => draws.iter().map(|_| Pending::default()).collect(),
-        Some(given) if given.len() == draws.len() => given.into_iter().map(Pending::of).collect(),
+    let mut fillings: Vec<Filling> = match histograms {
+        None => draws.iter().map(|_| Filling::default()).collect(),
+        Some(given) if given.len() == draws.len() => given.into_iter().map(Filling::of).collect(),
         Some(given) => {
             let words = "there are more histograms than what is drawn into them, or fewer";
             return Err(Error::mismatch(words).wanted(draws.len() as u64, given.len() as u64));
@@ -431,73 +346,51 @@ pub fn draw_with(
         let mut of_each = draws.iter().enumerate();
         of_each.try_for_each(|(place, draw)| draw.each_part(step, |points| take((place, points))))
     };
-    let mut fill_one = |(place, points): (usize, Points)| {
-        let (draw, pending) = (&draws[place], &mut pending[place]);
-        match &mut pending.histogram {
-            Some(histogram) => fill(histogram, &points),
-            None => pending.wait(draw, points),
-        }
+    let mut fill_one = |(place, points): (usize, Points)| fillings[place].take(&draws[place].target, points);
+    if !draws.is_empty() {
+        each_step(&Queries::new(&queries)?, entries, &mut progress, &compute, &mut fill_one)?;
+    }
+    draws.iter().zip(fillings).map(|(draw, filling)| filling.finish(&draw.target)).collect()
+}
+
+/// `name(bins, min, max, ...)`: what stands behind `>>`.
+fn set_target(made: &mut Target, words: &str, target: &str) -> Result<()> {
+    let at = words.len() - target.len();
+    let (name, numbers) = match target.split_once('(') {
+        None => (target, None),
+        Some((name, numbers)) => (name, Some(numbers)),
     };
-    each_step(&queries, entries, &mut progress, &compute, &mut fill_one)?;
-    let done = draws.iter().zip(pending).map(|(draw, mut pending)| match pending.histogram {
-        Some(histogram) => Ok(histogram),
-        None => filled_with(draw, &mut pending.waiting),
-    });
-    done.collect()
-}
-
-/// A histogram while it is filled: first, values that decide on its bins.
-#[derive(Default)]
-struct Pending {
-    histogram: Option<Histogram>,
-    waiting: Vec<Points>,
-    count: usize,
-}
-
-impl Pending {
-    fn of(histogram: Histogram) -> Self {
-        Self { histogram: Some(histogram), ..Self::default() }
+    let name = name.trim();
+    if !name.is_empty() {
+        name.clone_into(&mut made.name);
     }
-
-    /// Keeps values until there are enough, or fills them at once where the bins are given.
-    fn wait(&mut self, draw: &Draw, mut points: Points) -> Result<()> {
-        let is_automatic = draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_)));
-        // So many values decide, and no more of the part that they end in.
-        let rest = points.split_off(if is_automatic { draw.estimate - self.count } else { points.len() });
-        self.count += points.len();
-        self.waiting.push(points);
-        if self.count >= draw.estimate || !is_automatic {
-            let mut histogram = filled_with(draw, &mut self.waiting)?;
-            fill(&mut histogram, &rest)?;
-            self.histogram = Some(histogram);
-        }
-        Ok(())
+    let Some(numbers) = numbers else { return Ok(()) };
+    let Some(numbers) = numbers.trim_end().strip_suffix(')') else {
+        return Err(fault(words, at, "the brackets of the bins do not end"));
+    };
+    let parsed: Result<Vec<f64>, _> = numbers.split(',').map(str::trim).map(str::parse::<f64>).collect();
+    let Ok(parsed) = parsed else {
+        return Err(fault(words, at, "bins are numbers: (bins, min, max), for each axis from x on"));
+    };
+    let axes = parsed.chunks(3);
+    if axes.len() > made.bins.len() {
+        return Err(fault(words, at, format!("there are bins for more than {} axes", made.bins.len())));
     }
-}
-
-/// A histogram of what has waited for its bins.
-fn filled_with(draw: &Draw, waiting: &mut Vec<Points>) -> Result<Histogram> {
-    let mut histogram = draw.empty(waiting)?;
-    waiting.drain(..).try_for_each(|points| fill(&mut histogram, &points))?;
-    Ok(histogram)
-}
-
-fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
-    let columns: Vec<&[f64]> = points.columns.iter().map(Vec::as_slice).collect();
-    // Axes that can grow are filled row by row: they are told to only where a value is outside of them.
-    let grows: Vec<bool> = histogram.axes().iter().map(Axis::can_extend).collect();
-    for (place, column) in columns.iter().enumerate().take(grows.len()).filter(|(place, _)| grows[*place]) {
-        let (min, max) = (histogram.axes()[place].min(), histogram.axes()[place].max());
-        let is_inside = column.iter().all(|value| *value >= min && *value < max);
-        if is_inside && let Some(axis) = histogram.axis_mut(place) {
-            axis.set_can_extend(false);
+    for (bins, numbers) in made.bins.iter_mut().zip(axes) {
+        let count = numbers.first().copied().unwrap_or(0.0);
+        if count < 1.0 || count.fract() != 0.0 || count > 1e8 {
+            return Err(fault(words, at, "the number of bins is a whole number from 1 to 100,000,000"));
         }
-    }
-    histogram.fill_many(&columns, points.weights.as_deref())?;
-    for place in (0..grows.len()).filter(|place| grows[*place]) {
-        if let Some(axis) = histogram.axis_mut(place) {
-            axis.set_can_extend(true);
-        }
+        *bins = match *numbers {
+            [_, min, max] if min < max => {
+                let axis = Axis::regular(count as usize, min, max);
+                Bins::Fixed(Box::new(axis.map_err(|error| fault(words, at, error.message()))?))
+            }
+            [_, min, max] if min != max => {
+                return Err(fault(words, at, "an axis begins below where it ends"));
+            }
+            _ => Bins::Automatic(count as usize),
+        };
     }
     Ok(())
 }

@@ -32,6 +32,14 @@ pub(super) struct Rows<'r> {
     pub(super) lengths: Lengths,
     /// The loop that the values are in, where they ask for it.
     pub(super) frame: Option<Frame>,
+    /// Values that several expressions need, and which of their sets of rows these rows are.
+    pub(super) shared: Option<(&'r dyn Shared, usize)>,
+}
+
+/// Values that several expressions need: each is computed once.
+pub(super) trait Shared {
+    /// Such a value of a set of rows; none if it is not one of them.
+    fn value(&self, of: &Bound, rows: usize) -> Option<Result<Value>>;
 }
 
 impl Rows<'_> {
@@ -41,7 +49,7 @@ impl Rows<'_> {
             None => rows,
             Some(picked) => rows.into_iter().filter_map(|row| picked.get(row).copied()).collect(),
         };
-        Rows { picked: Some(rows.into()), frame: None, rows: self.rows.clone(), ..*self }
+        Rows { picked: Some(rows.into()), frame: None, shared: None, rows: self.rows.clone(), ..*self }
     }
 
     /// How many rows values are computed of.
@@ -116,8 +124,19 @@ impl Rows<'_> {
     }
 
     fn value(&self, of: &Bound) -> Result<Value> {
+        if let Some((shared, rows)) = self.shared
+            && let Some(value) = shared.value(of, rows)
+        {
+            return value;
+        }
+        self.computed(of)
+    }
+
+    /// The value of an expression, which itself is computed here in any case.
+    pub(super) fn computed(&self, of: &Bound) -> Result<Value> {
         let len = self.len();
         Ok(match &of.op {
+            Op::Defined(of) => self.value(of)?,
             Op::Constant(constant) => Value::constant(len, constant.clone()),
             Op::Column(place, path) => {
                 let value = self.loaded(of, *place, path)?;

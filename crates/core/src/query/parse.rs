@@ -35,6 +35,11 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Expr>> {
     Ok(found)
 }
 
+/// Refuses what is no expression, whatever its names mean.
+pub(crate) fn check_expression(text: &str) -> Result<()> {
+    parse(text).map(drop)
+}
+
 /// The expressions of a text with colons between, as `TTree::Draw` and `TTree::Scan` take them.
 ///
 /// # Errors

@@ -89,18 +89,30 @@ impl<'s> Step<'s> {
         lengths: Lengths,
         of: &[&Bound],
         compute: impl Fn(&Rows<'_>) -> Result<T> + Sync,
-        mut take: impl FnMut(T) -> Result<()>,
+        take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        const PARTS_OF_A_THREAD: usize = 4;
         let (mut places, mut followed) = (Vec::new(), Vec::new());
         of.iter().for_each(|of| of.followed(&mut followed));
         of.iter().for_each(|of| of.columns(&mut places));
         // Only those of these values: there may be thousands of others.
-        let mut columns = HashMap::with_capacity(places.len());
-        for place in places {
+        let columns = places.into_iter().map(|place| (place, followed.contains(&place)));
+        self.each_part_of(needed, lengths, columns, compute, take)
+    }
+
+    /// The same for columns by their places, and whether their pointers are followed.
+    pub(super) fn each_part_of<T: Send>(
+        &self,
+        needed: &[usize],
+        lengths: Lengths,
+        of: impl IntoIterator<Item = (usize, bool)>,
+        compute: impl Fn(&Rows<'_>) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        const PARTS_OF_A_THREAD: usize = 4;
+        let mut columns = HashMap::new();
+        for (place, follows) in of {
             if let Some(loaded) = needed.get(place).and_then(|id| self.columns.get(id)) {
-                let ready = loaded.ready(followed.contains(&place)).map_err(|error| self.source.place(error))?;
-                columns.insert(place, ready);
+                columns.insert(place, loaded.ready(follows).map_err(|error| self.source.place(error))?);
             }
         }
         let parts = parts(columns.values().map(|ready| &ready.column), self.entries.len() as usize);
@@ -113,6 +125,7 @@ impl<'s> Step<'s> {
                 total: self.source.entries(),
                 lengths,
                 frame: None,
+                shared: None,
             };
             compute(&rows)
         };

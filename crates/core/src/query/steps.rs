@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::select::{Query, STEP_BYTES};
+use super::source::Source;
 use super::step::Step;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Stop};
@@ -28,22 +29,36 @@ pub(super) trait Waits: Send {
     fn bytes(&self) -> usize;
 }
 
+/// What is read step by step.
+pub(super) trait Reads: Sync {
+    fn source(&self) -> &Source;
+
+    /// Columns of the conditions that say which rows are needed; none if all are, or no condition says it by itself.
+    fn of_cuts(&self) -> Option<Vec<usize>>;
+
+    /// All columns.
+    fn all(&self) -> Vec<usize>;
+
+    /// Which rows are needed.
+    fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>>;
+}
+
 /// Computes something of a step, and hands it over bit by bit.
 pub(super) type Compute<'c, T> = &'c (dyn Fn(&Step<'_>, &mut dyn FnMut(T) -> Result<()>) -> Result<()> + Sync);
 
 type OnProgress<'p> = &'p mut dyn FnMut(Progress) -> Result<()>;
 
-/// Reads what some queries of one source need, step by step: for the entries that pass the cut of any of them. What is
-/// computed of the steps is taken in their order, whatever the number of threads.
+/// Reads something step by step: for the entries that pass any of its conditions. What is computed of the steps is
+/// taken in their order, whatever the number of threads.
 pub(super) fn each_step<T: Waits>(
-    queries: &[&Query],
+    reads: &dyn Reads,
     entries: &Selection,
     progress: OnProgress<'_>,
     compute: Compute<'_, T>,
     take: &mut dyn FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    let Some(steps) = Steps::new(queries)? else { return Ok(()) };
-    let source = &steps.first.source;
+    let steps = Steps::new(reads);
+    let source = reads.source();
     let _stepping = source.stepping();
     let threads = source.threads();
     if threads > 1 && source.is_near() {
@@ -57,10 +72,50 @@ pub(super) fn each_step<T: Waits>(
     steps.one_after_another(parts, threads > 1, progress, compute, take)
 }
 
-/// How the steps of some queries are read.
+/// Some queries of one source.
+pub(super) struct Queries<'q>(&'q [&'q Query], &'q Query);
+
+impl<'q> Queries<'q> {
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for queries of several sources, and for none.
+    pub(super) fn new(queries: &'q [&'q Query]) -> Result<Self> {
+        let Some(&first) = queries.first() else { return Err(Error::mismatch("nothing is drawn")) };
+        if queries.iter().any(|query| !query.source.is(&first.source)) {
+            return Err(Error::mismatch("what is drawn together is of one tree"));
+        }
+        Ok(Self(queries, first))
+    }
+}
+
+impl Reads for Queries<'_> {
+    fn source(&self) -> &Source {
+        &self.1.source
+    }
+
+    fn of_cuts(&self) -> Option<Vec<usize>> {
+        // A cut that depends on the loop of the values says nothing by itself.
+        let cuts = |query: &&Query| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
+        let of_cut = |query: &&Query| query.ids_of(query.cut.iter().map(|cut| &cut.bound));
+        self.0.iter().all(cuts).then(|| self.0.iter().flat_map(of_cut).collect())
+    }
+
+    fn all(&self) -> Vec<usize> {
+        self.0.iter().flat_map(|query| query.needed.iter().copied()).collect()
+    }
+
+    fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>> {
+        let mut any = vec![false; step.entries.len() as usize];
+        for (query, cut) in self.0.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
+            any.iter_mut().zip(query.mask(cut, step)?).for_each(|(any, passes)| *any |= passes);
+        }
+        Ok(any)
+    }
+}
+
+/// How steps are read.
 struct Steps<'q> {
-    queries: &'q [&'q Query],
-    first: &'q Query,
+    reads: &'q dyn Reads,
     /// Columns of the cuts, and of everything.
     of_cuts: Vec<usize>,
     all: Vec<usize>,
@@ -97,28 +152,18 @@ impl Looks {
 }
 
 impl<'q> Steps<'q> {
-    fn new(queries: &'q [&'q Query]) -> Result<Option<Self>> {
-        let Some(&first) = queries.first() else { return Ok(None) };
-        if queries.iter().any(|query| !query.source.is(&first.source)) {
-            return Err(Error::mismatch("what is drawn together is of one tree"));
-        }
-        // One place for what is asked for by numbers of columns.
-        let (mut of_cuts, mut all) = (Vec::new(), Vec::new());
-        for query in queries {
-            of_cuts.extend(query.ids_of(query.cut.iter().map(|cut| &cut.bound)));
-            all.extend_from_slice(&query.needed);
-        }
-        // A cut that depends on the loop of the values says nothing by itself.
-        let cuts = |query: &&Query| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
-        let is_useful = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
+    fn new(reads: &'q dyn Reads) -> Self {
+        let all = reads.all();
+        let of_cuts = reads.of_cuts();
+        let is_useful = of_cuts.as_ref().is_some_and(|of_cuts| all.iter().any(|id| !of_cuts.contains(id)));
         let looks = Looks { is_useful, dense: AtomicU32::new(0), without_look: AtomicU32::new(DENSE_STEPS.0) };
-        Ok(Some(Self { queries, first, of_cuts, all, looks }))
+        Self { reads, of_cuts: of_cuts.unwrap_or_default(), all, looks }
     }
 
     /// What is read of a step first.
     fn begin(&self, entries: Selection, progress: OnProgress<'_>) -> Result<(Step<'q>, bool)> {
         let has_look = self.looks.at_next();
-        let mut step = Step::new(&self.first.source, entries);
+        let mut step = Step::new(self.reads.source(), entries);
         step.read(if has_look { &self.of_cuts } else { &self.all }, progress)?;
         Ok((step, has_look))
     }
@@ -126,11 +171,7 @@ impl<'q> Steps<'q> {
     /// Reads the rest of a step: that of the entries that pass, where it was looked at and few do.
     fn complete(&self, step: &mut Step<'q>, has_look: bool, progress: OnProgress<'_>) -> Result<()> {
         if has_look {
-            let mut any = vec![false; step.entries.len() as usize];
-            for (query, cut) in self.queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
-                any.iter_mut().zip(query.mask(cut, step)?).for_each(|(any, passes)| *any |= passes);
-            }
-            let passing = step.passing(&any)?;
+            let passing = step.passing(&self.reads.passing(step)?)?;
             let has_spared = passing.ranges().len() as u64 * SPARSE < step.entries.len();
             self.looks.note(has_spared);
             if has_spared {
@@ -419,7 +460,7 @@ mod tests {
             Ok(())
         };
         let entries = (0..tree.entries).try_into().unwrap();
-        each_step(&[&query], &entries, &mut |_| Ok(()), &compute, &mut Ok).unwrap();
+        each_step(&Queries::new(&[&query]).unwrap(), &entries, &mut |_| Ok(()), &compute, &mut Ok).unwrap();
         assert!(steps.into_inner() > 1);
     }
 
@@ -449,7 +490,7 @@ mod tests {
                 starts.push(start);
                 Ok(())
             };
-            each_step(&[&query], &entries, &mut |_| Ok(()), &compute, &mut take).unwrap();
+            each_step(&Queries::new(&[&query]).unwrap(), &entries, &mut |_| Ok(()), &compute, &mut take).unwrap();
             assert!(starts.len() > 4 && starts.is_sorted(), "{starts:?}");
             assert_eq!(names.lock().unwrap().len(), threads.min(starts.len()));
             // Steps behind one that fails are not taken, and one that panics hangs nothing.
@@ -462,11 +503,13 @@ mod tests {
                 last = start;
                 Ok(())
             };
-            let error = each_step(&[&query], &entries, &mut |_| Ok(()), &fails, &mut take).unwrap_err();
+            let error =
+                each_step(&Queries::new(&[&query]).unwrap(), &entries, &mut |_| Ok(()), &fails, &mut take).unwrap_err();
             let first = starts.iter().find(|start| **start >= 1_000_000).unwrap();
             assert!(error.message().contains(&format!("no {first}")) && last < *first, "{error}");
-            let stops =
-                each_step(&[&query], &entries, &mut |_| Ok(()), &compute, &mut |_| Err(Error::mismatch("full")));
+            let stops = each_step(&Queries::new(&[&query]).unwrap(), &entries, &mut |_| Ok(()), &compute, &mut |_| {
+                Err(Error::mismatch("full"))
+            });
             assert_eq!(stops.unwrap_err().message(), "full");
         }
     }

@@ -1,0 +1,164 @@
+//! Results while they are gathered, and when they are complete.
+
+use super::statistics::Statistics;
+use crate::error::{Error, Result};
+use crate::hist::Histogram;
+use crate::query::{Filling, Piece, Target};
+
+/// A result that is complete.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::frame::Outcome;
+/// assert_eq!(Outcome::Count(3).count()?, 3);
+/// assert!(Outcome::Count(3).histogram().is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A histogram or a profile.
+    Histogram(Box<Histogram>),
+    /// Entries.
+    Count(u64),
+    /// Sum, mean, extremes and spread.
+    Statistics(Statistics),
+    /// The filters, the first one first.
+    Report(Vec<Cut>),
+    /// Columns were handed over while files were read.
+    Columns,
+}
+
+/// How many entries met a filter, and how many passed it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cut {
+    /// The name of the filter, or its expression.
+    pub name: String,
+    /// Entries that met it.
+    pub all: u64,
+    /// Entries that passed.
+    pub passed: u64,
+    /// The sums of their weights, of those that met it and of those that passed, if there is a weight.
+    pub weights: Option<(f64, f64)>,
+}
+
+impl Outcome {
+    fn is_not<T>(wanted: &str) -> Result<T> {
+        Err(Error::mismatch(format!("this result is no {wanted}")))
+    }
+
+    /// The histogram.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    pub fn histogram(&self) -> Result<&Histogram> {
+        match self {
+            Self::Histogram(histogram) => Ok(histogram),
+            _ => Self::is_not("histogram"),
+        }
+    }
+
+    /// The number of entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    pub fn count(&self) -> Result<u64> {
+        match self {
+            Self::Count(count) => Ok(*count),
+            _ => Self::is_not("count"),
+        }
+    }
+
+    /// The statistics.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    pub fn statistics(&self) -> Result<&Statistics> {
+        match self {
+            Self::Statistics(statistics) => Ok(statistics),
+            _ => Self::is_not("statistics"),
+        }
+    }
+
+    /// The filters.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    pub fn report(&self) -> Result<&[Cut]> {
+        match self {
+            Self::Report(cuts) => Ok(cuts),
+            _ => Self::is_not("report"),
+        }
+    }
+}
+
+/// What a piece is for the result that takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Values,
+    /// The entries behind so many filters of a report.
+    Behind(usize),
+    /// Their weights.
+    WeightsBehind(usize),
+}
+
+/// A result while it is gathered.
+#[derive(Clone, Debug)]
+pub(super) enum Accumulator {
+    Histogram { target: Box<Target>, filling: Box<Filling> },
+    Count(u64),
+    Statistics(Statistics),
+    Report { names: Vec<String>, counts: Vec<u64>, weights: Option<Vec<Statistics>> },
+    Columns,
+}
+
+impl Accumulator {
+    pub(super) fn report(names: Vec<String>, has_weight: bool) -> Self {
+        let counts = vec![0; names.len() + 1];
+        let weights = has_weight.then(|| vec![Statistics::default(); names.len() + 1]);
+        Self::Report { names, counts, weights }
+    }
+
+    pub(super) fn take(&mut self, role: Role, piece: Piece) -> Result<()> {
+        match (self, piece, role) {
+            (Self::Histogram { target, filling }, Piece::Points(points), _) => filling.take(target, points)?,
+            (Self::Count(count), Piece::Count(more), _) => *count += more,
+            (Self::Statistics(all), Piece::Points(points), _) => points.columns.iter().for_each(|of| all.add(of)),
+            (Self::Report { counts, .. }, Piece::Count(more), Role::Behind(filters)) => {
+                counts.iter_mut().skip(filters).take(1).for_each(|count| *count += more);
+            }
+            (Self::Report { weights: Some(weights), .. }, Piece::Points(points), Role::WeightsBehind(filters)) => {
+                let weights = weights.iter_mut().skip(filters).take(1);
+                weights.zip(&points.columns).for_each(|(all, of)| all.add(of));
+            }
+            _ => return Err(Error::internal("a piece of a frame is of another result")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Outcome> {
+        Ok(match self {
+            Self::Histogram { target, filling } => Outcome::Histogram(Box::new(filling.finish(&target)?)),
+            Self::Count(count) => Outcome::Count(count),
+            Self::Statistics(statistics) => Outcome::Statistics(statistics),
+            Self::Columns => Outcome::Columns,
+            Self::Report { names, counts, weights } => {
+                let cut = |(place, name): (usize, String)| {
+                    let weight = |place: usize| weights.as_ref().and_then(|all| all.get(place)).map(Statistics::sum);
+                    Cut {
+                        name,
+                        all: counts.get(place).copied().unwrap_or(0),
+                        passed: counts.get(place + 1).copied().unwrap_or(0),
+                        weights: weight(place).zip(weight(place + 1)),
+                    }
+                };
+                Outcome::Report(names.into_iter().enumerate().map(cut).collect())
+            }
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! From what is wanted of frames to a graph over one source.
+
+use std::collections::HashMap;
+
+use super::accumulator::{Accumulator, Role};
+use super::node::{Frame, Node, Variation, What};
+use super::wanted::{Axes, HistogramOf, Kind, Wanted};
+use crate::error::Result;
+use crate::query::{Bins, Builder, Filling, Scope, Target, ValueId, Want};
+
+/// The variation that something is computed for: the node that has it, and its number there. None for what is as it is.
+type Chosen = Option<(usize, usize)>;
+
+/// What a frame is in a graph.
+#[derive(Clone)]
+struct Compiled {
+    scope: Scope,
+    place: usize,
+}
+
+/// Puts what is wanted into a graph.
+pub(super) struct Compiler<'b, 's> {
+    builder: &'b mut Builder<'s>,
+    /// Frames by the address of their node, and the variation.
+    known: HashMap<(usize, Chosen), Compiled>,
+}
+
+/// What a result needs: outputs of the graph, and what they are for it.
+pub(super) type Outputs = Vec<(usize, Role)>;
+
+fn address(node: &Node) -> usize {
+    std::ptr::from_ref(node).addr()
+}
+
+/// The variations of a frame by name, the first ones first.
+fn variations(frame: &Frame) -> Vec<(&str, Chosen)> {
+    let mut nodes: Vec<&Node> = frame.nodes().filter(|node| node.variations().is_some()).collect();
+    nodes.reverse();
+    let of_node = |node: &'_ Node| {
+        let all = node.variations().unwrap_or_default().len();
+        (0..all).map(|number| Some((address(node), number))).collect::<Vec<_>>()
+    };
+    let chosen = nodes.into_iter().flat_map(of_node);
+    frame.variations().into_iter().zip(chosen).collect()
+}
+
+impl<'b, 's> Compiler<'b, 's> {
+    pub(super) fn new(builder: &'b mut Builder<'s>) -> Self {
+        Self { builder, known: HashMap::new() }
+    }
+
+    /// The outputs of a result as it is, and of each variation that changes it.
+    pub(super) fn wanted(&mut self, wanted: &Wanted) -> Result<(Outputs, Vec<(String, Outputs)>)> {
+        let nominal = self.outputs(wanted, None)?;
+        let mut varied = Vec::new();
+        for (name, chosen) in variations(&wanted.frame) {
+            let outputs = self.outputs(wanted, chosen)?;
+            if outputs != nominal {
+                varied.push((name.to_owned(), outputs));
+            }
+        }
+        Ok((nominal, varied))
+    }
+
+    /// The result before it has taken anything.
+    pub(super) fn accumulator(&mut self, wanted: &Wanted) -> Result<Accumulator> {
+        Ok(match &wanted.kind {
+            Kind::Histogram(of) => {
+                let Compiled { scope, .. } = self.frame(&wanted.frame, None)?;
+                let target = Box::new(self.target(of, &scope)?);
+                Accumulator::Histogram { target, filling: Box::default() }
+            }
+            Kind::Count => Accumulator::Count(0),
+            Kind::Statistics(_) => Accumulator::Statistics(super::Statistics::default()),
+            Kind::Columns(_) => Accumulator::Columns,
+            Kind::Report(weight) => {
+                let names = wanted.frame.filters().into_iter().map(|(_, name)| name.to_owned()).collect();
+                Accumulator::report(names, weight.is_some())
+            }
+        })
+    }
+
+    fn target(&mut self, of: &HistogramOf, scope: &Scope) -> Result<Target> {
+        let ids = of.of.iter().map(|text| self.builder.value(scope, text)).collect::<Result<Vec<_>>>()?;
+        let along = ids.into_iter().map(|id| self.builder.along(id)).collect::<Result<Vec<_>>>()?;
+        let axes = of.of.len() - usize::from(of.is_profile);
+        let usual = match axes {
+            1 => 100,
+            2 => 40,
+            _ => 20,
+        };
+        let bins = match &of.axes {
+            Axes::Automatic(count) => vec![Bins::Automatic(count.unwrap_or(usual)); axes],
+            Axes::Given(axes) => axes.iter().cloned().map(Box::new).map(Bins::Fixed).collect(),
+        };
+        Ok(Target {
+            name: of.name.clone(),
+            title: of.title.clone(),
+            is_profile: of.is_profile,
+            bins,
+            along,
+            estimate: Filling::ESTIMATE,
+        })
+    }
+
+    fn outputs(&mut self, wanted: &Wanted, chosen: Chosen) -> Result<Outputs> {
+        let Compiled { scope, place } = self.frame(&wanted.frame, chosen)?;
+        let one = |output: usize| vec![(output, Role::Values)];
+        Ok(match &wanted.kind {
+            Kind::Count => one(self.builder.output(place, Want::Count, &[], None)?),
+            Kind::Histogram(of) => {
+                let values = self.values(&scope, &of.of)?;
+                let weight = of.weight.as_ref().map(|text| self.builder.value(&scope, text)).transpose()?;
+                one(self.builder.output(place, Want::Points, &values, weight)?)
+            }
+            Kind::Statistics(text) => {
+                let value = self.builder.value(&scope, text)?;
+                one(self.builder.output(place, Want::Points, &[value], None)?)
+            }
+            Kind::Columns(texts) => {
+                let values = self.values(&scope, texts)?;
+                one(self.builder.output(place, Want::Columns, &values, None)?)
+            }
+            Kind::Report(weight) => self.report(&wanted.frame, weight.as_deref(), &scope, chosen)?,
+        })
+    }
+
+    fn values(&mut self, scope: &Scope, texts: &[String]) -> Result<Vec<ValueId>> {
+        texts.iter().map(|text| self.builder.value(scope, text)).collect()
+    }
+
+    fn report(&mut self, frame: &Frame, weight: Option<&str>, scope: &Scope, chosen: Chosen) -> Result<Outputs> {
+        let weight = weight.map(|text| self.builder.value(scope, text)).transpose()?;
+        let mut places = vec![0];
+        for (filter, _) in frame.filters() {
+            places.push(self.frame(&filter, chosen)?.place);
+        }
+        let mut outputs = Vec::new();
+        for (filters, place) in places.into_iter().enumerate() {
+            outputs.push((self.builder.output(place, Want::Count, &[], None)?, Role::Behind(filters)));
+            if let Some(weight) = weight {
+                let output = self.builder.output(place, Want::Points, &[weight], None)?;
+                outputs.push((output, Role::WeightsBehind(filters)));
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// What a frame is, with one of its variations.
+    fn frame(&mut self, frame: &Frame, chosen: Chosen) -> Result<Compiled> {
+        // What lies above a variation is the same for all of them.
+        let has_chosen = |node: &Node| chosen.is_some_and(|(of, _)| of == address(node));
+        let nodes: Vec<&Node> = frame.nodes().collect();
+        let begins = nodes.iter().position(|node| has_chosen(node));
+        let mut compiled = Compiled { scope: Scope::default(), place: 0 };
+        for (place, node) in nodes.iter().enumerate().rev() {
+            let chosen = chosen.filter(|_| begins.is_some_and(|begins| place <= begins));
+            let key = (address(node), chosen);
+            compiled = match self.known.get(&key) {
+                Some(known) => known.clone(),
+                None => self.on_top(compiled, node, chosen)?,
+            };
+            self.known.insert(key, compiled.clone());
+        }
+        Ok(compiled)
+    }
+
+    fn on_top(&mut self, below: Compiled, node: &Node, chosen: Chosen) -> Result<Compiled> {
+        let Compiled { scope, place } = below;
+        Ok(match &node.what {
+            What::Define { name, text, is_again } => {
+                self.builder.check_name(&scope, name, *is_again)?;
+                Compiled { scope: scope.with(name, text), place }
+            }
+            What::Filter { text, .. } => {
+                let place = self.builder.filter(place, &scope, text)?;
+                Compiled { scope, place }
+            }
+            What::Vary(variations) => {
+                for Variation { of, .. } in variations {
+                    of.iter().try_for_each(|(name, _)| self.builder.check_name(&scope, name, true))?;
+                }
+                let varied = chosen.filter(|(of, _)| *of == address(node));
+                let of = varied.and_then(|(_, number)| variations.get(number)).map(|variation| &variation.of);
+                // Each sees the columns as they are.
+                let above = |above: Scope, (name, text): &(String, String)| above.with_seeing(name, text, &scope);
+                let varied = of.into_iter().flatten().fold(scope.clone(), above);
+                Compiled { scope: varied, place }
+            }
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! FRAMES: a whole analysis in one pass.
+//!
+//! A [`Frame`] names values, filters entries and varies columns; each of these gives a new frame and leaves the old one
+//! as it is, so that frames are a tree. What is wanted of them ([`Wanted`]: histograms, counts, statistics, columns) is
+//! handed to a [`Run`], which computes all of it over one file after another: each column is read once, and equal
+//! expressions are computed once.
+
+mod accumulator;
+mod compile;
+mod node;
+mod run;
+mod statistics;
+mod wanted;
+
+pub use accumulator::{Cut, Outcome};
+pub use node::{Frame, Variation};
+pub use run::{Run, StepColumns, Varied};
+pub use statistics::Statistics;
+pub use wanted::Wanted;

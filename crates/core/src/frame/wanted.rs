@@ -1,0 +1,204 @@
+//! What is wanted of a frame.
+
+use super::node::Frame;
+use crate::error::{Error, Result};
+use crate::hist::Axis;
+use crate::query::check_expression;
+
+/// Something that is wanted of a [`Frame`].
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub(super) frame: Frame,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Histogram(Box<HistogramOf>),
+    Count,
+    Statistics(String),
+    Columns(Vec<String>),
+    Report(Option<String>),
+}
+
+/// A histogram before any file is known.
+#[derive(Clone, Debug)]
+pub(super) struct HistogramOf {
+    pub(super) of: Vec<String>,
+    pub(super) weight: Option<String>,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) is_profile: bool,
+    pub(super) axes: Axes,
+}
+
+/// The axes of a histogram.
+#[derive(Clone, Debug)]
+pub(super) enum Axes {
+    /// So many bins around the values; none for ROOT's numbers of bins.
+    Automatic(Option<usize>),
+    Given(Vec<Axis>),
+}
+
+impl Wanted {
+    pub(super) fn histogram(frame: Frame, of: Vec<String>) -> Result<Self> {
+        if of.is_empty() || of.len() > 3 {
+            return Err(Error::mismatch(format!("a histogram has one to three axes, not {}", of.len())));
+        }
+        of.iter().try_for_each(|text| check_expression(text))?;
+        let of = HistogramOf {
+            title: of.join(", "),
+            name: "h".to_owned(),
+            of,
+            weight: None,
+            is_profile: false,
+            axes: Axes::Automatic(None),
+        };
+        Ok(Self { frame, kind: Kind::Histogram(Box::new(of)) })
+    }
+
+    pub(super) fn count(frame: Frame) -> Self {
+        Self { frame, kind: Kind::Count }
+    }
+
+    pub(super) fn statistics(frame: Frame, of: &str) -> Result<Self> {
+        check_expression(of)?;
+        Ok(Self { frame, kind: Kind::Statistics(of.to_owned()) })
+    }
+
+    pub(super) fn columns(frame: Frame, of: Vec<String>) -> Result<Self> {
+        of.iter().try_for_each(|text| check_expression(text))?;
+        Ok(Self { frame, kind: Kind::Columns(of) })
+    }
+
+    pub(super) fn report(frame: Frame, weight: Option<&str>) -> Result<Self> {
+        weight.map_or(Ok(()), check_expression)?;
+        Ok(Self { frame, kind: Kind::Report(weight.map(str::to_owned)) })
+    }
+
+    /// The histogram that it is.
+    fn of_histogram(&mut self) -> Result<&mut HistogramOf> {
+        match &mut self.kind {
+            Kind::Histogram(of) => Ok(of),
+            _ => Err(Error::mismatch("this is no histogram")),
+        }
+    }
+
+    /// Sets the axes of a histogram, along x first.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes than of expressions, and for what is no
+    /// histogram.
+    pub fn axes(mut self, axes: impl IntoIterator<Item = Axis>) -> Result<Self> {
+        let axes: Vec<Axis> = axes.into_iter().collect();
+        let of = self.of_histogram()?;
+        let wanted = of.of.len() - usize::from(of.is_profile);
+        if axes.len() != wanted {
+            let words = "a histogram has an axis for each expression";
+            return Err(Error::mismatch(words).wanted(wanted as u64, axes.len() as u64));
+        }
+        of.axes = Axes::Given(axes);
+        Ok(self)
+    }
+
+    /// Chooses so many bins for each axis, which lie around the values of the first entries, as in ROOT.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for no bins, and for what is no histogram.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut run = Run::new([Frame::new().histogram(["Jet_pt"])?.automatic_bins(20)?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// assert_eq!(run.finish()?[0].nominal.histogram()?.axes()[0].bins(), 20);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn automatic_bins(mut self, bins: usize) -> Result<Self> {
+        if !(1..=100_000_000).contains(&bins) {
+            return Err(Error::mismatch("the number of bins is a whole number from 1 to 100,000,000"));
+        }
+        self.of_histogram()?.axes = Axes::Automatic(Some(bins));
+        Ok(self)
+    }
+
+    /// Weights each entry, or each item, of a histogram with the value of an expression.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what is no histogram.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut run = Run::new([Frame::new().histogram(["nJet"])?.weight("0.5")?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// assert_eq!(run.finish()?[0].nominal.histogram()?.statistics()?[0], 5.0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn weight(mut self, weight: &str) -> Result<Self> {
+        check_expression(weight)?;
+        self.of_histogram()?.weight = Some(weight.to_owned());
+        Ok(self)
+    }
+
+    /// Makes a profile: means of the last expression in bins of those before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for one expression only, for axes that were set before, and for what is
+    /// no histogram.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut run = Run::new([Frame::new().histogram(["Jet_eta", "Jet_pt"])?.profile()?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// assert_eq!(run.finish()?[0].nominal.histogram()?.class(), "TProfile");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn profile(mut self) -> Result<Self> {
+        let of = self.of_histogram()?;
+        if of.of.len() < 2 {
+            return Err(Error::mismatch("a profile has bins along x and means along y: name two expressions"));
+        }
+        if matches!(of.axes, Axes::Given(_)) {
+            return Err(Error::mismatch("say that it is a profile before its axes are set"));
+        }
+        of.is_profile = true;
+        Ok(self)
+    }
+
+    /// Names a histogram.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what is no histogram.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::Frame;
+    /// assert!(Frame::new().histogram(["MET_pt"])?.named("met", "Missing momentum").is_ok());
+    /// assert!(Frame::new().count().named("n", "").is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn named(mut self, name: &str, title: &str) -> Result<Self> {
+        let of = self.of_histogram()?;
+        name.clone_into(&mut of.name);
+        title.clone_into(&mut of.title);
+        Ok(self)
+    }
+}

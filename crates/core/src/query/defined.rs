@@ -1,0 +1,55 @@
+//! Names that are defined for expressions, each on top of those before.
+
+use std::sync::Arc;
+
+/// Definitions, the last one first. Cheap to clone: what is added leaves those before as they are.
+///
+/// The expression of a definition sees definitions before it alone. So a name may be defined again by what it
+/// meant before, and no definition can need itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope(Option<Arc<Definition>>);
+
+/// A name and what it stands for.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(super) name: String,
+    pub(super) text: String,
+    /// The definitions that its expression sees.
+    pub(super) sees: Scope,
+    before: Scope,
+}
+
+impl Scope {
+    /// The same with one more definition, on top.
+    pub(crate) fn with(&self, name: &str, text: &str) -> Self {
+        self.with_seeing(name, text, self)
+    }
+
+    /// The same, whose expression sees other definitions.
+    pub(crate) fn with_seeing(&self, name: &str, text: &str, sees: &Self) -> Self {
+        let (sees, before) = (sees.clone(), self.clone());
+        Self(Some(Arc::new(Definition { name: name.to_owned(), text: text.to_owned(), sees, before })))
+    }
+
+    /// The last definition of a name.
+    pub(super) fn find(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.all().find(|definition| definition.name == name)
+    }
+
+    /// All definitions, the last one first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        std::iter::successors(self.0.as_ref(), |definition| definition.before.0.as_ref())
+    }
+}
+
+impl Drop for Definition {
+    /// One after another: thousands of definitions in each other would need as many frames of the stack.
+    fn drop(&mut self) {
+        let mut rest: Vec<Arc<Self>> = [self.before.0.take(), self.sees.0.take()].into_iter().flatten().collect();
+        while let Some(definition) = rest.pop() {
+            if let Some(mut definition) = Arc::into_inner(definition) {
+                rest.extend([definition.before.0.take(), definition.sees.0.take()].into_iter().flatten());
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Graphs while they are built: expressions are bound, and equal ones found.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::intern::{Interner, address};
+use super::rowsets::RowSets;
+use super::{Expression, Graph, Output, Place};
+use crate::error::{Error, ErrorKind, Result};
+use crate::query::align::Lengths;
+use crate::query::bind::Binder;
+use crate::query::bound::{Bound, number};
+use crate::query::defined::Scope;
+use crate::query::fault::fault;
+use crate::query::filling::Along;
+use crate::query::source::Source;
+
+/// What is wanted of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Want {
+    /// How many rows there are.
+    Count,
+    /// Numbers and their weights, item by item.
+    Points,
+    /// Columns of the values, with the entries of the rows.
+    Columns,
+}
+
+/// The number of an expression: equal ones have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ValueId(usize);
+
+type OutputKey = (usize, Want, Vec<ValueId>, Option<ValueId>);
+
+/// Builds a graph.
+pub(crate) struct Builder<'s> {
+    source: &'s Source,
+    binder: Binder<'s>,
+    interner: Interner,
+    /// The first expression of each number.
+    expressions: HashMap<ValueId, Expression>,
+    places: Vec<(Place, Option<ValueId>)>,
+    known_places: HashMap<(usize, ValueId), usize>,
+    outputs: Vec<Output>,
+    known_outputs: HashMap<OutputKey, usize>,
+    /// All that was bound: addresses count, so none of it may go.
+    kept: Vec<Arc<Bound>>,
+}
+
+impl<'s> Builder<'s> {
+    pub(crate) fn new(source: &'s Source, aliases: &'s HashMap<String, String>) -> Self {
+        Self {
+            source,
+            binder: Binder::new(source, aliases, Vec::new()),
+            interner: Interner::default(),
+            expressions: HashMap::new(),
+            places: vec![(Place { parent: 0, filter: None }, None)],
+            known_places: HashMap::new(),
+            outputs: Vec::new(),
+            known_outputs: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// A value of an expression, which sees some definitions.
+    pub(crate) fn value(&mut self, scope: &Scope, text: &str) -> Result<ValueId> {
+        let bound = Arc::new(self.binder.bind_in(scope, text)?);
+        let id = ValueId(self.interner.number(&bound));
+        self.kept.push(Arc::clone(&bound));
+        self.expressions.entry(id).or_insert_with(|| Expression { text: text.to_owned(), bound });
+        Ok(id)
+    }
+
+    /// The place of the rows of another place that pass a filter; the first place, 0, is all rows.
+    pub(crate) fn filter(&mut self, parent: usize, scope: &Scope, text: &str) -> Result<usize> {
+        let value = self.value(scope, text)?;
+        if let Some(known) = self.known_places.get(&(parent, value)) {
+            return Ok(*known);
+        }
+        let filter = self.expression(value)?;
+        number(text, &filter.bound)?;
+        if filter.bound.depth > 0 || filter.bound.in_loop {
+            let words = "a filter has one answer for each entry, and this has one for each item of a list: write \
+                         any(...), all(...) or Sum$(...) > 0";
+            return Err(fault(text, 0, words));
+        }
+        self.places.push((Place { parent, filter: Some(filter) }, Some(value)));
+        self.known_places.insert((parent, value), self.places.len() - 1);
+        Ok(self.places.len() - 1)
+    }
+
+    /// Refuses a new name that has a meaning already, and one to be changed that has none.
+    pub(crate) fn check_name(&self, scope: &Scope, name: &str, is_known: bool) -> Result<()> {
+        let is_column = self.source.find(&[name])?.is_some();
+        if !is_known && is_column {
+            let words = format!("there is a column {name:?}: redefine it, or choose another name");
+            return Err(self.source.place(Error::new(ErrorKind::Expression, words)));
+        }
+        if is_known && !is_column && scope.find(name).is_none() && !self.binder.has_alias(name) {
+            return Err(self.binder.unknown(name, name, 0));
+        }
+        Ok(())
+    }
+
+    /// The number of what is wanted at a place: the same for equal wishes.
+    pub(crate) fn output(
+        &mut self,
+        place: usize,
+        want: Want,
+        values: &[ValueId],
+        weight: Option<ValueId>,
+    ) -> Result<usize> {
+        let key = (place, want, values.to_vec(), weight);
+        if let Some(known) = self.known_outputs.get(&key) {
+            return Ok(*known);
+        }
+        let values = values.iter().map(|id| self.expression(*id)).collect::<Result<Vec<_>>>()?;
+        let weight = weight.map(|id| self.expression(id)).transpose()?;
+        if want == Want::Points {
+            for Expression { text, bound } in values.iter().chain(&weight) {
+                number(text, bound)?;
+            }
+        }
+        self.outputs.push(Output { place, want, values, weight });
+        self.known_outputs.insert(key, self.outputs.len() - 1);
+        Ok(self.outputs.len() - 1)
+    }
+
+    /// What the axis of a histogram has to know of a value.
+    pub(crate) fn along(&self, id: ValueId) -> Result<Along> {
+        let Expression { text, bound } = self.expression(id)?;
+        Ok(Along::of(&text, &bound))
+    }
+
+    fn expression(&self, id: ValueId) -> Result<Expression> {
+        self.expressions.get(&id).cloned().ok_or_else(|| Error::internal("a value of a graph is unknown"))
+    }
+
+    /// The graph of all that is wanted.
+    pub(crate) fn finish(self) -> Graph {
+        let Self { source, binder, interner, places, outputs, kept, .. } = self;
+        let parents = places.iter().map(|(place, _)| place.parent).collect();
+        let mut sets = RowSets::new(parents);
+        let used = used_places(&places, &outputs);
+        let wanted = sets.union(&outputs.iter().map(|output| output.place).collect());
+        let homes = Homes::of(&interner, &places, &outputs, &used, &mut sets);
+        let columns = |is_used: &dyn Fn(&Uses) -> bool| {
+            let mut columns = BTreeSet::new();
+            for (node, _) in interner.nodes.iter().zip(&homes.uses).filter(|(_, uses)| is_used(uses)) {
+                columns.extend(node.column);
+            }
+            columns.into_iter().collect::<Vec<_>>()
+        };
+        let shared = interner.by_address.iter().filter_map(|(address, number)| {
+            let home = homes.of_shared.get(*number).copied().flatten()?;
+            Some((*address, (*number, home)))
+        });
+        Graph {
+            source: source.clone(),
+            lengths: Lengths::Same,
+            columns: columns(&|uses| !uses.places.is_empty()),
+            of_filters: columns(&|uses| uses.is_in_filter),
+            needed: binder.needed,
+            places: places.into_iter().map(|(place, _)| place).collect(),
+            outputs,
+            sets,
+            wanted,
+            shared: shared.collect(),
+            kept,
+        }
+    }
+}
+
+/// The places that outputs are at, and all above these.
+fn used_places(places: &[(Place, Option<ValueId>)], outputs: &[Output]) -> BTreeSet<usize> {
+    let mut used = BTreeSet::from([0]);
+    for output in outputs {
+        let mut at = output.place;
+        while used.insert(at) {
+            at = places.get(at).map_or(0, |(place, _)| place.parent);
+        }
+    }
+    used
+}
+
+/// Where a value is needed.
+#[derive(Clone, Debug, Default)]
+struct Uses {
+    places: BTreeSet<usize>,
+    /// By how many others, outputs and filters included.
+    count: usize,
+    is_in_filter: bool,
+}
+
+/// The rows for which each value is computed.
+struct Homes {
+    uses: Vec<Uses>,
+    /// By number: the set of rows of a value that is computed once for several.
+    of_shared: Vec<Option<usize>>,
+}
+
+impl Homes {
+    fn of(
+        interner: &Interner,
+        places: &[(Place, Option<ValueId>)],
+        outputs: &[Output],
+        used: &BTreeSet<usize>,
+        sets: &mut RowSets,
+    ) -> Self {
+        let mut uses = vec![Uses::default(); interner.nodes.len()];
+        let mut note = |bound: &Bound, place: usize, is_in_filter: bool| {
+            let number = interner.by_address.get(&address(bound));
+            if let Some(uses) = number.and_then(|number| uses.get_mut(*number)) {
+                uses.places.insert(place);
+                uses.count += 1;
+                uses.is_in_filter |= is_in_filter;
+            }
+        };
+        for (_, (place, _)) in places.iter().enumerate().filter(|(number, _)| used.contains(number)) {
+            place.filter.iter().for_each(|filter| note(&filter.bound, place.parent, true));
+        }
+        for output in outputs {
+            let all = output.values.iter().chain(&output.weight);
+            all.for_each(|value| note(&value.bound, output.place, false));
+        }
+        let mut of_shared = vec![None; interner.nodes.len()];
+        // From what is wanted down to columns: those that need a value have larger numbers.
+        for number in (0..interner.nodes.len()).rev() {
+            let (node, own) = (&interner.nodes[number], uses[number].clone());
+            if own.places.is_empty() {
+                continue;
+            }
+            let is_shared = own.count > 1 && !node.is_own;
+            let mut places = own.places;
+            if is_shared {
+                // What a filter needs must not wait for filters of other branches, which might wait for this one.
+                let home = match own.is_in_filter {
+                    true => sets.common(&places),
+                    false => sets.union(&places),
+                };
+                of_shared[number] = Some(home);
+                places = sets.sets[home].iter().copied().collect();
+            }
+            for part in &node.parts {
+                let uses = &mut uses[*part];
+                uses.places.extend(&places);
+                // A value that each computes for itself needs its parts each time.
+                uses.count += if is_shared { 1 } else { own.count };
+                uses.is_in_filter |= own.is_in_filter;
+            }
+        }
+        Self { uses, of_shared }
+    }
+}

@@ -1,0 +1,186 @@
+//! A graph computed for some thousand rows.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::intern::address;
+use super::{Expression, Graph, Output};
+use crate::error::{Error, Result};
+use crate::query::align::all_present;
+use crate::query::bound::Bound;
+use crate::query::evaluate::{Rows, Shared};
+use crate::query::fault::no_number;
+use crate::query::index;
+use crate::query::points::Points;
+use crate::query::value::{Data, Value};
+
+/// Rows of a part by their numbers, in order; all of them if it is missing.
+type Picked = Option<Arc<[usize]>>;
+
+/// Some rows of a step, and what was computed of them.
+pub(super) struct Part<'p> {
+    graph: &'p Graph,
+    all: &'p Rows<'p>,
+    /// By the number of the value and its set of rows.
+    values: RefCell<HashMap<(usize, usize), Value>>,
+    /// By set of rows.
+    picked: RefCell<HashMap<usize, Picked>>,
+    /// Where the rows of one set are in another.
+    positions: RefCell<HashMap<(usize, usize), Arc<[usize]>>>,
+}
+
+impl Shared for Part<'_> {
+    fn value(&self, of: &Bound, rows: usize) -> Option<Result<Value>> {
+        let (number, home) = *self.graph.shared.get(&address(of))?;
+        Some(self.shared(of, number, home, rows))
+    }
+}
+
+impl<'p> Part<'p> {
+    pub(super) fn new(graph: &'p Graph, all: &'p Rows<'p>) -> Self {
+        let (values, picked, positions) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { graph, all, values, picked, positions }
+    }
+
+    fn shared(&self, of: &Bound, number: usize, home: usize, set: usize) -> Result<Value> {
+        if let Some(known) = self.values.borrow().get(&(number, set)) {
+            return Ok(known.clone());
+        }
+        let value = match home == set {
+            true => self.rows(home)?.computed(of)?,
+            false => self.narrowed(self.shared(of, number, home, home)?, home, set)?,
+        };
+        self.values.borrow_mut().insert((number, set), value.clone());
+        Ok(value)
+    }
+
+    /// A value of the rows of one set, for those of a smaller one.
+    fn narrowed(&self, value: Value, from: usize, to: usize) -> Result<Value> {
+        let (of, wanted) = (self.picked(from)?, self.picked(to)?);
+        let Some(wanted) = wanted else { return Ok(value) };
+        if of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &wanted)) {
+            return Ok(value);
+        }
+        let Some(of) = of else { return index::rows(&value, &wanted) };
+        let known = self.positions.borrow().get(&(from, to)).cloned();
+        let positions = match known {
+            Some(known) => known,
+            None => {
+                let mut at = 0;
+                let places = wanted.iter().map(|row| {
+                    at += of.get(at..).unwrap_or_default().iter().take_while(|one| *one < row).count();
+                    at
+                });
+                let places: Arc<[usize]> = places.collect();
+                self.positions.borrow_mut().insert((from, to), Arc::clone(&places));
+                places
+            }
+        };
+        index::rows(&value, &positions)
+    }
+
+    /// The rows of a set.
+    fn rows(&self, set: usize) -> Result<Rows<'_>> {
+        let picked = self.picked(set)?;
+        Ok(Rows { rows: self.all.rows.clone(), picked, frame: None, shared: Some((self, set)), ..*self.all })
+    }
+
+    /// Which rows of the part are in a set.
+    pub(super) fn picked(&self, set: usize) -> Result<Picked> {
+        if let Some(known) = self.picked.borrow().get(&set) {
+            return Ok(known.clone());
+        }
+        let found = match self.graph.sets.sets.get(set).map(Vec::as_slice) {
+            Some([place]) => self.passing(*place)?,
+            Some(places) => self.any_of(places)?,
+            None => return Err(Error::internal("a graph lacks a set of rows")),
+        };
+        self.picked.borrow_mut().insert(set, found.clone());
+        Ok(found)
+    }
+
+    /// The rows of a place.
+    fn passing(&self, place: usize) -> Result<Picked> {
+        let found = self.graph.places.get(place).ok_or_else(|| Error::internal("a graph lacks a place"))?;
+        let Some(filter) = &found.filter else { return Ok(None) };
+        let above = self.picked(found.parent)?;
+        let named = |error| self.graph.named(&filter.text, error);
+        let value = self.rows(found.parent)?.alone(&filter.bound).and_then(Value::spread).map_err(named)?;
+        let Data::Numbers(numbers) = &value.data else { return Err(no_number()) };
+        let is_true = numbers.as_bool()?;
+        let passes = |row: &usize| is_true[*row] && value.is_there(*row);
+        let count = (0..is_true.len()).filter(passes).count();
+        if count == is_true.len() {
+            return Ok(above);
+        }
+        let rows = (0..is_true.len()).filter(passes);
+        Ok(Some(match above {
+            None => rows.collect(),
+            Some(above) => rows.filter_map(|row| above.get(row).copied()).collect(),
+        }))
+    }
+
+    /// The rows that are in any of some places.
+    fn any_of(&self, places: &[usize]) -> Result<Picked> {
+        let mut is_in = vec![false; self.all.rows.len()];
+        for place in places {
+            let Some(rows) = self.picked(*place)? else { return Ok(None) };
+            for row in rows.iter() {
+                if let Some(is_in) = is_in.get_mut(*row) {
+                    *is_in = true;
+                }
+            }
+        }
+        Ok(Some((0..is_in.len()).filter(|row| is_in[*row]).collect()))
+    }
+
+    /// How many rows an output has.
+    pub(super) fn count(&self, output: &Output) -> Result<usize> {
+        Ok(self.picked(output.place)?.map_or(self.all.rows.len(), |picked| picked.len()))
+    }
+
+    /// The numbers of an output with their weights.
+    pub(super) fn points(&self, output: &Output) -> Result<Points> {
+        let all: Vec<&Bound> = output.values.iter().chain(&output.weight).map(|value| &*value.bound).collect();
+        let found = || {
+            let (_, values) = self.rows(output.place)?.together(&all)?;
+            points(values, output.weight.is_some())
+        };
+        found().map_err(|error| self.graph.named(output.text(), error))
+    }
+
+    /// The values of an output.
+    pub(super) fn values(&self, output: &Output) -> Result<Vec<Value>> {
+        let rows = self.rows(output.place)?;
+        let one = |Expression { text, bound }: &Expression| {
+            let value = rows.alone(bound).and_then(Value::spread).map_err(|error| self.graph.named(text, error))?;
+            if value.depth() != bound.depth {
+                let words = "Iteration$ and what depends on it has as many values as its loop has turns: multiply it \
+                             with the list that is looped over";
+                return Err(self.graph.named(text, Error::mismatch(words)));
+            }
+            Ok(value)
+        };
+        output.values.iter().map(one).collect()
+    }
+}
+
+/// Numbers with their weights, of values that share a loop: the last one is the weight, if there is one.
+fn points(values: Vec<Value>, has_weight: bool) -> Result<Points> {
+    let present = all_present(&values);
+    let kept = |value: Value| {
+        let value = value.spread()?;
+        let doubles = value.doubles()?;
+        Ok(match &present {
+            None => doubles.into_owned(),
+            Some(present) => {
+                let there = doubles.iter().zip(present.iter()).filter(|(_, is_there)| **is_there);
+                there.map(|(value, _)| *value).collect()
+            }
+        })
+    };
+    let mut columns = values.into_iter().map(kept).collect::<Result<Vec<Vec<f64>>>>()?;
+    let weights = if has_weight { columns.pop() } else { None };
+    Ok(Points { columns, weights })
+}
