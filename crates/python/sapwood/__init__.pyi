@@ -21,6 +21,10 @@ from sapwood._file.directory import Directory as Directory
 from sapwood._file.directory import Key as Key
 from sapwood._file.file import File as File
 from sapwood._file.file import open as open
+from sapwood._frame.frame import Frame as Frame
+from sapwood._frame.frame import frame as frame
+from sapwood._frame.frame import run as run
+from sapwood._frame.results import Result as Result
 from sapwood._read.compat_kwargs import UnusedArgument as UnusedArgument
 from sapwood._read.elements import STLMap as STLMap
 from sapwood._read.elements import STLSet as STLSet

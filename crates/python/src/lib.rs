@@ -12,6 +12,7 @@ mod drop_in_thread;
 mod errors;
 mod fields;
 mod file;
+mod frame;
 mod hist;
 mod inspect;
 mod interrupt;
@@ -54,6 +55,8 @@ mod _core {
     use super::errors::SapwoodError;
     #[pymodule_export]
     use super::file::File;
+    #[pymodule_export]
+    use super::frame::{Frame, FrameRun, Wanted};
     #[pymodule_export]
     use super::hist::{
         Axis, Efficiency, Graph, Histogram, SparseHistogram, axis_members, efficiency_members, graph, histogram,

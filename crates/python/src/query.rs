@@ -84,7 +84,7 @@ pub(crate) fn in_lumi_mask(
 }
 
 /// What expressions are about: a tree, an RNTuple, or numbers by their names, and friends.
-fn source(of: &Bound<'_, PyAny>, below: Option<usize>, friends: &[Py<Friend>]) -> PyResult<Source> {
+pub(crate) fn source(of: &Bound<'_, PyAny>, below: Option<usize>, friends: &[Py<Friend>]) -> PyResult<Source> {
     let found = if let Ok(table) = of.cast::<Table>() {
         Source::from(&table.get().engine)
     } else {

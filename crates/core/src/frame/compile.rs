@@ -172,6 +172,11 @@ impl<'b, 's> Compiler<'b, 's> {
                 self.builder.check_name(&scope, name, *is_again)?;
                 Compiled { scope: scope.with(name, text), place }
             }
+            What::Compute { name, inputs, function, is_again } => {
+                self.builder.check_name(&scope, name, *is_again)?;
+                let number = self.builder.computed(place, &scope, name, inputs, function)?;
+                Compiled { scope: scope.with_computed(name, number), place }
+            }
             What::Filter { text, .. } => {
                 let place = self.builder.filter(place, &scope, text)?;
                 Compiled { scope, place }

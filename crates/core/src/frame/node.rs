@@ -1,10 +1,10 @@
 //! Frames: names, filters and variations, one on top of another.
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::wanted::Wanted;
 use crate::error::{Error, ErrorKind, Result};
-use crate::query::check_expression;
+use crate::query::{Compute, check_expression};
 
 /// Names of values, filters of entries and variations of columns, one on top of another. Cheap to clone.
 ///
@@ -27,17 +27,27 @@ use crate::query::check_expression;
 pub struct Frame(pub(super) Option<Arc<Node>>);
 
 /// What a frame has on top of another.
-#[derive(Debug)]
 pub(super) struct Node {
     pub(super) before: Frame,
     pub(super) what: What,
 }
 
-#[derive(Debug)]
 pub(super) enum What {
     Define { name: String, text: String, is_again: bool },
+    Compute { name: String, inputs: Vec<String>, function: Arc<dyn Compute>, is_again: bool },
     Filter { text: String, name: String },
     Vary(Vec<Variation>),
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, name) = match &self.what {
+            What::Define { name, .. } | What::Compute { name, .. } => ("define", name.as_str()),
+            What::Filter { text, .. } => ("filter", text.as_str()),
+            What::Vary(_) => ("vary", ""),
+        };
+        f.debug_struct("Node").field(what, &name).field("before", &self.before).finish()
+    }
 }
 
 /// Columns as they would be if something were otherwise: one of the variations of [`Frame::vary`].
@@ -67,11 +77,67 @@ impl Frame {
     /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and for a name that has a meaning
     /// already. Whether a column has that name is checked when the first file is known.
     pub fn define(&self, name: &str, text: &str) -> Result<Self> {
-        if self.nodes().any(|node| matches!(&node.what, What::Define { name: known, .. } if known == name)) {
-            let words = format!("{name:?} is defined already: redefine it, or choose another name");
-            return Err(Error::new(ErrorKind::Expression, words));
-        }
+        self.check_new(name)?;
         self.named(name, text, false)
+    }
+
+    fn check_new(&self, name: &str) -> Result<()> {
+        let has_it = |node: &Node| match &node.what {
+            What::Define { name: known, .. } | What::Compute { name: known, .. } => known == name,
+            _ => false,
+        };
+        if !self.nodes().any(has_it) {
+            return Ok(());
+        }
+        let words = format!("{name:?} is defined already: redefine it, or choose another name");
+        Err(Error::new(ErrorKind::Expression, words))
+    }
+
+    /// Names what a function computes of the values of some expressions. It is called once for each step, with the rows
+    /// that pass the filters so far, and without rows first. `is_again` allows a name that has a meaning already.
+    ///
+    /// # Errors
+    ///
+    /// As [`define`](Self::define).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use std::sync::Arc;
+    /// use sapwood::frame::{Frame, Run};
+    /// use sapwood::query::Compute;
+    /// use sapwood::read::Column;
+    /// struct Doubled;
+    /// impl Compute for Doubled {
+    ///     fn compute(&self, inputs: Vec<Column>) -> sapwood::Result<Column> {
+    ///         let doubled: Vec<f64> = inputs[0].numbers::<f64>()?.iter().map(|value| 2.0 * value).collect();
+    ///         Ok(Column::from_numbers(&doubled))
+    ///     }
+    /// }
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let busy = Frame::new().filter("nJet > 1", "")?;
+    /// let frame = busy.compute("twice", ["double(nJet)"], Arc::new(Doubled), false)?;
+    /// let mut run = Run::new([frame.statistics("twice")?, frame.statistics("nJet")?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// let found = run.finish()?;
+    /// assert_eq!(found[0].nominal.statistics()?.sum(), 2.0 * found[1].nominal.statistics()?.sum());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn compute<'t>(
+        &self,
+        name: &str,
+        inputs: impl IntoIterator<Item = &'t str>,
+        function: Arc<dyn Compute>,
+        is_again: bool,
+    ) -> Result<Self> {
+        check_name(name)?;
+        if !is_again {
+            self.check_new(name)?;
+        }
+        let inputs: Vec<String> = inputs.into_iter().map(str::to_owned).collect();
+        inputs.iter().try_for_each(|text| check_expression(text))?;
+        Ok(self.on_top(What::Compute { name: name.to_owned(), inputs, function, is_again }))
     }
 
     /// Gives a name that has a meaning another one, which may be computed of the old one.
@@ -162,64 +228,6 @@ impl Frame {
     /// What it consists of, the top first.
     pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
         std::iter::successors(self.0.as_deref(), |node| node.before.0.as_deref())
-    }
-
-    /// A histogram of one to three expressions, along x first.
-    ///
-    /// # Errors
-    ///
-    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of expressions.
-    pub fn histogram<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
-        Wanted::histogram(self.clone(), of.into_iter().map(str::to_owned).collect())
-    }
-
-    /// How many entries there are.
-    pub fn count(&self) -> Wanted {
-        Wanted::count(self.clone())
-    }
-
-    /// Sum, mean, extremes and spread of an expression, over all items of lists.
-    ///
-    /// # Errors
-    ///
-    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood.
-    pub fn statistics(&self, of: &str) -> Result<Wanted> {
-        Wanted::statistics(self.clone(), of)
-    }
-
-    /// The values of expressions, as columns that are handed over step by step.
-    ///
-    /// # Errors
-    ///
-    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood.
-    pub fn columns<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
-        Wanted::columns(self.clone(), of.into_iter().map(str::to_owned).collect())
-    }
-
-    /// How many entries each filter met, and how many passed it: by weight, too, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`Expression`](crate::ErrorKind::Expression) for a weight that cannot be understood.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("nano.root");
-    /// use sapwood::frame::{Frame, Run};
-    /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// let frame = Frame::new().filter("nJet > 0", "a jet")?.filter("nJet > 2", "three jets")?;
-    /// let mut run = Run::new([frame.report(None)?]);
-    /// run.add(&tree, 0..tree.entries)?;
-    /// let found = run.finish()?;
-    /// let cuts = found[0].nominal.report()?;
-    /// assert_eq!((cuts.len(), &*cuts[1].name, cuts[0].all), (2, "three jets", 10));
-    /// assert_eq!(cuts[1].all, cuts[0].passed);
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn report(&self, weight: Option<&str>) -> Result<Wanted> {
-        Wanted::report(self.clone(), weight)
     }
 
     /// The names of its filters, the first one first.

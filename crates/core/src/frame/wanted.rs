@@ -21,6 +21,66 @@ pub(super) enum Kind {
     Report(Option<String>),
 }
 
+impl Frame {
+    /// A histogram of one to three expressions, along x first.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of expressions.
+    pub fn histogram<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
+        Wanted::histogram(self.clone(), of.into_iter().map(str::to_owned).collect())
+    }
+
+    /// How many entries there are.
+    pub fn count(&self) -> Wanted {
+        Wanted::count(self.clone())
+    }
+
+    /// Sum, mean, extremes and spread of an expression, over all items of lists.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood.
+    pub fn statistics(&self, of: &str) -> Result<Wanted> {
+        Wanted::statistics(self.clone(), of)
+    }
+
+    /// The values of expressions, as columns that are handed over step by step.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood.
+    pub fn columns<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
+        Wanted::columns(self.clone(), of.into_iter().map(str::to_owned).collect())
+    }
+
+    /// How many entries each filter met, and how many passed it: by weight, too, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for a weight that cannot be understood.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let frame = Frame::new().filter("nJet > 0", "a jet")?.filter("nJet > 2", "three jets")?;
+    /// let mut run = Run::new([frame.report(None)?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// let found = run.finish()?;
+    /// let cuts = found[0].nominal.report()?;
+    /// assert_eq!((cuts.len(), &*cuts[1].name, cuts[0].all), (2, "three jets", 10));
+    /// assert_eq!(cuts[1].all, cuts[0].passed);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn report(&self, weight: Option<&str>) -> Result<Wanted> {
+        Wanted::report(self.clone(), weight)
+    }
+}
+
 /// A histogram before any file is known.
 #[derive(Clone, Debug)]
 pub(super) struct HistogramOf {

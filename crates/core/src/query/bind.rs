@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
 use super::compute::{result_of, sides, unary_result};
-use super::defined::{Definition, Scope};
+use super::defined::{Definition, FIRST_COMPUTED, Meaning, Scope};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
 use super::index::Slice;
@@ -29,6 +29,8 @@ pub(super) struct Binder<'s> {
     scope: Scope,
     /// What definitions were bound to, by their addresses; they are kept, so that no other gets one of these.
     defined: HashMap<usize, (Arc<Definition>, Arc<Bound>)>,
+    /// The types of columns that functions compute.
+    computed: Vec<Kind>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Aliases that are being bound.
@@ -55,12 +57,21 @@ impl<'s> Binder<'s> {
             aliases,
             scope: Scope::default(),
             defined: HashMap::new(),
+            computed: Vec::new(),
             needed,
             open: Vec::new(),
             height: 0,
             values: 0,
             is_sized: false,
         }
+    }
+
+    /// Adds a column that a function computes, and tells its levels of lists and what is in them.
+    pub(super) fn add_computed(&mut self, kind: Kind) -> Result<(usize, Of)> {
+        let no_classes = |_: &Arc<str>| Err(Error::unsupported("a function gives numbers, texts, or lists of them"));
+        let (_, depth, of) = path(kind.clone(), Vec::new(), &no_classes, ("", 0))?;
+        self.computed.push(kind);
+        Ok((depth, of))
     }
 
     /// The value of an expression that sees some definitions.
@@ -212,7 +223,7 @@ impl<'s> Binder<'s> {
         if names.len() == 1
             && let Some(definition) = self.scope.find(first).cloned()
         {
-            return self.definition(&definition, at);
+            return self.definition(text, &definition, at);
         }
         if names.len() == 1 && self.aliases.contains_key(first) && !self.open.iter().any(|open| open == first) {
             return self.alias(text, first, at);
@@ -235,16 +246,22 @@ impl<'s> Binder<'s> {
     }
 
     /// What a definition stands for, which is bound once.
-    fn definition(&mut self, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
+    fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
         let address = Arc::as_ptr(definition).addr();
         let known = self.defined.get(&address).map(|(_, bound)| Arc::clone(bound));
         let bound = match known {
             Some(bound) => bound,
             None => {
-                let expr = parse(&definition.text)?;
+                let meaning = match &definition.meaning {
+                    Meaning::Text(meaning) => meaning,
+                    Meaning::Computed(number) => {
+                        return self.column(text, FIRST_COMPUTED + number, Vec::new(), at);
+                    }
+                };
+                let expr = parse(meaning)?;
                 let outer = std::mem::replace(&mut self.scope, definition.sees.clone());
                 let is_sized = std::mem::take(&mut self.is_sized);
-                let bound = self.bind(&definition.text, &expr);
+                let bound = self.bind(meaning, &expr);
                 (self.scope, self.is_sized) = (outer, is_sized);
                 let bound = bound.map_err(|error| {
                     let words = format!("{} (the definition of {:?})", error.message(), definition.name);
@@ -295,7 +312,10 @@ impl<'s> Binder<'s> {
     }
 
     fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
-        let kind = self.source.kind(id)?;
+        let kind = match id.checked_sub(FIRST_COMPUTED) {
+            Some(number) => self.computed.get(number).cloned().ok_or_else(|| Error::not_found("no such column"))?,
+            None => self.source.kind(id)?,
+        };
         let place = self.needed.iter().position(|&needed| needed == id).unwrap_or(self.needed.len());
         if place == self.needed.len() {
             self.needed.push(id);

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+/// Numbers of columns that functions compute begin here: no table has as many.
+pub(super) const FIRST_COMPUTED: usize = usize::MAX / 2;
+
 /// Definitions, the last one first. Cheap to clone: what is added leaves those before as they are.
 ///
 /// The expression of a definition sees definitions before it alone. So a name may be defined again by what it
@@ -13,10 +16,18 @@ pub(crate) struct Scope(Option<Arc<Definition>>);
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(super) name: String,
-    pub(super) text: String,
+    pub(super) meaning: Meaning,
     /// The definitions that its expression sees.
     pub(super) sees: Scope,
     before: Scope,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    Text(String),
+    /// A column that a function computes, by its number.
+    Computed(usize),
 }
 
 impl Scope {
@@ -27,8 +38,17 @@ impl Scope {
 
     /// The same, whose expression sees other definitions.
     pub(crate) fn with_seeing(&self, name: &str, text: &str, sees: &Self) -> Self {
+        self.on_top(name, Meaning::Text(text.to_owned()), sees)
+    }
+
+    /// The same with a name for a column that a function computes.
+    pub(crate) fn with_computed(&self, name: &str, number: usize) -> Self {
+        self.on_top(name, Meaning::Computed(number), self)
+    }
+
+    fn on_top(&self, name: &str, meaning: Meaning, sees: &Self) -> Self {
         let (sees, before) = (sees.clone(), self.clone());
-        Self(Some(Arc::new(Definition { name: name.to_owned(), text: text.to_owned(), sees, before })))
+        Self(Some(Arc::new(Definition { name: name.to_owned(), meaning, sees, before })))
     }
 
     /// The last definition of a name.

@@ -19,6 +19,7 @@ use crate::read::{Column, Progress, Selection};
 const PART_ITEMS: usize = 8 << 10;
 
 /// Columns of some entries of a source.
+#[derive(Clone)]
 pub(super) struct Step<'s> {
     source: &'s Source,
     pub(super) entries: Selection,
@@ -39,6 +40,11 @@ impl<'s> Step<'s> {
         let read = self.source.columns(&missing, &self.entries, progress)?;
         self.columns.extend(missing.into_iter().zip(read));
         Ok(())
+    }
+
+    /// Adds a column.
+    pub(super) fn insert(&mut self, id: usize, loaded: Loaded) {
+        self.columns.insert(id, loaded);
     }
 
     /// The entries whose row is true.

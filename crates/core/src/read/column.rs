@@ -117,7 +117,7 @@ impl Column {
     /// # Errors
     ///
     /// [`Internal`](crate::ErrorKind::Internal).
-    pub(super) fn check(&self, rows: u64) -> Result<()> {
+    pub(crate) fn check(&self, rows: u64) -> Result<()> {
         if self.len as u64 != rows {
             return Err(Error::internal("a column has too many or too few rows").wanted(rows, self.len as u64));
         }

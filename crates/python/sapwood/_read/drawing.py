@@ -45,7 +45,7 @@ def fill(
 ) -> list[_core.Histogram]:
     """Histograms of one tree, which is read once; they go on from those of ``more``. ``show`` is as
     ``progress`` of :meth:`arrays`."""
-    axes = None if bins is None else _axes(bins)
+    axes = None if bins is None else axes_of(bins)
     wanted = [(words, cut, profile, axes) for words, cut in drawings]
     draws = _draws(tree, wanted, aliases, friends, tree_weight)
     start, stop, rows = _wanted(tree, entry_start, entry_stop, entries)
@@ -116,7 +116,7 @@ def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tu
     return (*selection.span, rows)
 
 
-def _axes(bins: Any) -> list[_core.Axis]:
+def axes_of(bins: Any) -> list[_core.Axis]:
     """Axes from bins: a tuple ``(bins, low, high)``, edges, an axis of hist or boost-histogram, or a list of these
     for several axes. The axes of a histogram are a tuple."""
     is_list = isinstance(bins, list) and all(_is_axis(one) or np.ndim(one) == 1 for one in bins)

@@ -77,7 +77,7 @@ def nanoevents(
     """
     if mode not in ("virtual", "eager", "dask"):
         raise ValueError(f'mode is "virtual", "eager" or "dask", not {mode!r}')
-    made, trees = _schema(schema)
+    made, trees = schema_of(schema)
     chain = Chain("nanoevents", files, {**others, "threads": threads}, allow_missing=allow_missing)
     chain.default_trees = trees
     names = list(preload)
@@ -107,7 +107,7 @@ def nanoevents(
     raise MismatchError("no file has a tree that could be read")
 
 
-def _schema(schema: Any) -> tuple[Any, tuple[str, ...]]:
+def schema_of(schema: Any) -> tuple[Any, tuple[str, ...]]:
     """A schema, and the names of the trees that it is about."""
     need("coffea", "sapwood.nanoevents()")
     from coffea.nanoevents import schemas  # type: ignore[import-untyped]

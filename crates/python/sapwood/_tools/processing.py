@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,72 +12,15 @@ from typing import Any, NamedTuple
 from sapwood import _core
 from sapwood._read import chain as chain_module
 from sapwood._read import progress as progress_bar
-from sapwood._read import reading
 from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Selection
 from sapwood._remote import paths
-from sapwood._tools import packets
+from sapwood._tools import packets, processors
+from sapwood._tools.selector import Selector
 from sapwood._tree import iteration
 from sapwood._write.lossless import shown
-from sapwood.errors import MismatchError, NotFoundError, SapwoodError, WrongTypeError
-
-
-class Selector:
-    """What is done with the entries of many files. Derive from it, and say at least :meth:`process`.
-
-    A selector is copied to the workers of processes, and shared by threads: :meth:`process` returns what it
-    found, and changes nothing.
-
-    >>> class Sum(Selector):
-    ...     columns, cut = ["x"], "x > 0"
-    ...     def process(self, batch):
-    ...         return float(np.sum(batch["x"]))
-    """
-
-    columns: Any = None
-    """Expressions that are read, as for :meth:`sapwood.Tree.arrays`; all branches without them."""
-    cut: str | None = None
-    """Only entries for which this is true."""
-    aliases: Mapping[str, str] | None = None
-    """Names of expressions."""
-
-    def begin(self) -> None:
-        """Is called once, before anything is read."""
-
-    def process(self, batch: Any) -> Any:
-        """What some entries give: anything that :meth:`merge` joins."""
-        raise NotImplementedError(f"{type(self).__name__} lacks a method process(batch)")
-
-    def merge(self, one: Any, other: Any) -> Any:
-        """Two results as one, unless this is overridden: by ``+``, and dictionaries key by key, also
-        ``Counter``, ``defaultdict`` and others whose class has no ``+``. Results come in the order of
-        entries.
-
-        >>> Selector().merge({"n": 1, "sums": {"x": 2.5}}, {"n": 2, "sums": {"x": 1.0, "y": 1.0}})
-        {'n': 3, 'sums': {'x': 3.5, 'y': 1.0}}
-        """
-        if _by_key(one) and _by_key(other):
-            # A copy keeps the class, and what a defaultdict makes of missing keys.
-            both = copy.copy(one)
-            for key, value in other.items():
-                both[key] = self.merge(one[key], value) if key in one else value
-            return both
-        if one is None or other is None:
-            raise MismatchError(
-                f"{type(self).__name__}.process() returned None, and None has no +: return what was found, or "
-                "say merge(one, other)"
-            )
-        return one + other
-
-    def terminate(self, result: Any) -> Any:
-        """The result of all, ``None`` where there were no entries, as the caller gets it."""
-        return result
-
-
-def _by_key(result: Any) -> bool:
-    """Whether a result is merged key by key. A ``Counter`` is, since its ``+`` drops what is not above zero."""
-    return isinstance(result, dict) and (isinstance(result, Counter) or not hasattr(result, "__add__"))
+from sapwood.errors import NotFoundError, SapwoodError, WrongTypeError
 
 
 class ProcessingError(SapwoodError, RuntimeError):
@@ -90,6 +31,7 @@ def process(
     files: Any,
     selector: Selector,
     executor: Any = None,
+    schema: Any = "nanoaod",
     *,
     step_size: int | str = "25 MB",
     library: Any = "ak",
@@ -117,6 +59,11 @@ def process(
     entries are wanted. Data sets by name, ``{"ttbar": ["a.root:t", "b.root:t"], ...}`` or coffea's
     ``{"ttbar": {"files": ...}, ...}``, have a result each: a dictionary by name.
 
+    ``selector`` may be a processor of coffea, too: its ``process`` gets events as :func:`sapwood.nanoevents` of
+    ``schema`` makes them, with the metadata of the data set and ``dataset``, ``filename``, ``entrystart`` and
+    others, for some 100,000 entries at a time. What it finds in all data sets is accumulated as coffea does,
+    and handed to its ``postprocess``.
+
     Raises :class:`ProcessingError` where the selector raises, with the file, the entries and the line.
 
     >>> import numpy as np, os, sapwood, tempfile
@@ -130,8 +77,20 @@ def process(
     >>> process(f"{path}:t", Sum())
     4.0
     """
+    if processors.is_processor(selector):
+        return _processed(
+            files,
+            selector,
+            executor,
+            schema,
+            step_size=100_000 if step_size == "25 MB" else step_size,
+            allow_missing=allow_missing,
+            partial=partial,
+            progress=progress,
+            **options,
+        )
     _check(selector)
-    sets = _data_sets(files)
+    sets = data_sets(files)
     if sets is not None:
         run = functools.partial(
             process,
@@ -185,7 +144,24 @@ def process(
     return selector.terminate(result)
 
 
-def _data_sets(files: Any) -> dict[Any, Any] | None:
+def _processed(files: Any, processor: Any, executor: Any, schema: Any, **options: Any) -> Any:
+    """What a processor of coffea finds in all data sets."""
+    sets = data_sets(files)
+    found: Any = None
+    is_first = True
+    for name, of_set in ({"": files} if sets is None else sets).items():
+        given = files[name] if sets is not None else None
+        selector = processors.ProcessorSelector(processor, schema, processors.metadata_of(str(name), given))
+        one = process(of_set, selector, executor, **options)
+        if one is None:
+            continue
+        found, is_first = (one if is_first else selector.merge(found, one)), False
+    done = processor.postprocess(found)
+    # As coffea's own Runner: a processor may change what it got, and return nothing.
+    return found if done is None else done
+
+
+def data_sets(files: Any) -> dict[Any, Any] | None:
     """The files of each data set by its name; ``None`` if files are given otherwise, as in ``{path: tree}``."""
     if not isinstance(files, Mapping) or not files:
         return None
@@ -306,10 +282,10 @@ def _run(
     library, opening = how
     with ExitStack() as held:
         last: Unit | None = None
-        plan: Any = None
+        read: Any = None
 
         def run(unit: Unit) -> Any:
-            nonlocal last, plan
+            nonlocal last, read
             if last is None or (unit.source, unit.aliases, unit.friends) != (
                 last.source,
                 last.aliases,
@@ -319,11 +295,10 @@ def _run(
                 tree = chain_module.open_tree(unit.source, opening)
                 held.callback(chain_module.close, unit.source, tree)
                 friends = held.enter_context(chain_module.opened(unit.friends, opening))
-                plan = reading.Plan(
-                    tree, selector.columns, selector.cut, aliases=unit.aliases, friends=friends
-                )
+                reader = getattr(selector, "_reader", None) or functools.partial(Selector._reader, selector)
+                read = reader(tree, unit.aliases, friends, library)
                 last = unit
-            return selector.process(reading.read(plan, unit.selection, library, None, False))
+            return selector.process(read(unit.selection))
 
         return packets.work_on(units, run, seconds)
 

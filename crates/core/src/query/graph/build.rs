@@ -3,9 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::computed::{Compute, Computed, named, without_rows};
+use super::expression::Expression;
 use super::intern::{Interner, address};
+use super::plan::{Graph, Output, Place, Want};
 use super::rowsets::RowSets;
-use super::{Expression, Graph, Output, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::query::align::Lengths;
 use crate::query::bind::Binder;
@@ -14,17 +16,6 @@ use crate::query::defined::Scope;
 use crate::query::fault::fault;
 use crate::query::filling::Along;
 use crate::query::source::Source;
-
-/// What is wanted of some values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Want {
-    /// How many rows there are.
-    Count,
-    /// Numbers and their weights, item by item.
-    Points,
-    /// Columns of the values, with the entries of the rows.
-    Columns,
-}
 
 /// The number of an expression: equal ones have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +34,8 @@ pub(crate) struct Builder<'s> {
     known_places: HashMap<(usize, ValueId), usize>,
     outputs: Vec<Output>,
     known_outputs: HashMap<OutputKey, usize>,
+    computed: Vec<Computed>,
+    known_computed: HashMap<(usize, usize, Vec<ValueId>), usize>,
     /// All that was bound: addresses count, so none of it may go.
     kept: Vec<Arc<Bound>>,
 }
@@ -58,6 +51,8 @@ impl<'s> Builder<'s> {
             known_places: HashMap::new(),
             outputs: Vec::new(),
             known_outputs: HashMap::new(),
+            computed: Vec::new(),
+            known_computed: HashMap::new(),
             kept: Vec::new(),
         }
     }
@@ -126,6 +121,30 @@ impl<'s> Builder<'s> {
         Ok(self.outputs.len() - 1)
     }
 
+    /// The number of a column that a function computes at a place.
+    pub(crate) fn computed(
+        &mut self,
+        place: usize,
+        scope: &Scope,
+        name: &str,
+        inputs: &[String],
+        function: &Arc<dyn Compute>,
+    ) -> Result<usize> {
+        let ids = inputs.iter().map(|text| self.value(scope, text)).collect::<Result<Vec<_>>>()?;
+        let key = (place, Arc::as_ptr(function).addr(), ids);
+        if let Some(known) = self.known_computed.get(&key) {
+            return Ok(*known);
+        }
+        let inputs = key.2.iter().map(|id| self.expression(*id)).collect::<Result<Vec<_>>>()?;
+        let empty = function.compute(without_rows(&inputs)?).map_err(|error| named(name, &error))?;
+        let number = self.computed.len();
+        let (depth, of) = self.binder.add_computed(empty.kind.clone()).map_err(|error| named(name, &error))?;
+        let (name, function) = (name.to_owned(), Arc::clone(function));
+        self.computed.push(Computed { name, place, inputs, function, kind: empty.kind, depth, of });
+        self.known_computed.insert(key, number);
+        Ok(number)
+    }
+
     /// What the axis of a histogram has to know of a value.
     pub(crate) fn along(&self, id: ValueId) -> Result<Along> {
         let Expression { text, bound } = self.expression(id)?;
@@ -138,12 +157,12 @@ impl<'s> Builder<'s> {
 
     /// The graph of all that is wanted.
     pub(crate) fn finish(self) -> Graph {
-        let Self { source, binder, interner, places, outputs, kept, .. } = self;
+        let Self { source, binder, interner, places, outputs, computed, kept, .. } = self;
         let parents = places.iter().map(|(place, _)| place.parent).collect();
         let mut sets = RowSets::new(parents);
         let used = used_places(&places, &outputs);
         let wanted = sets.union(&outputs.iter().map(|output| output.place).collect());
-        let homes = Homes::of(&interner, &places, &outputs, &used, &mut sets);
+        let homes = Homes::of(&interner, &places, &outputs, &computed, &used, &mut sets);
         let columns = |is_used: &dyn Fn(&Uses) -> bool| {
             let mut columns = BTreeSet::new();
             for (node, _) in interner.nodes.iter().zip(&homes.uses).filter(|(_, uses)| is_used(uses)) {
@@ -163,6 +182,7 @@ impl<'s> Builder<'s> {
             needed: binder.needed,
             places: places.into_iter().map(|(place, _)| place).collect(),
             outputs,
+            computed,
             sets,
             wanted,
             shared: shared.collect(),
@@ -204,6 +224,7 @@ impl Homes {
         interner: &Interner,
         places: &[(Place, Option<ValueId>)],
         outputs: &[Output],
+        computed: &[Computed],
         used: &BTreeSet<usize>,
         sets: &mut RowSets,
     ) -> Self {
@@ -222,6 +243,10 @@ impl Homes {
         for output in outputs {
             let all = output.values.iter().chain(&output.weight);
             all.for_each(|value| note(&value.bound, output.place, false));
+        }
+        // What functions get is there before what filters below them need.
+        for of in computed {
+            of.inputs.iter().for_each(|value| note(&value.bound, of.place, true));
         }
         let mut of_shared = vec![None; interner.nodes.len()];
         // From what is wanted down to columns: those that need a value have larger numbers.

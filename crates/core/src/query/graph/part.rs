@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::expression::Expression;
 use super::intern::address;
-use super::{Expression, Graph, Output};
+use super::plan::{Graph, Output};
 use crate::error::{Error, Result};
 use crate::query::align::all_present;
 use crate::query::bound::Bound;
@@ -150,9 +151,9 @@ impl<'p> Part<'p> {
         found().map_err(|error| self.graph.named(output.text(), error))
     }
 
-    /// The values of an output.
-    pub(super) fn values(&self, output: &Output) -> Result<Vec<Value>> {
-        let rows = self.rows(output.place)?;
+    /// The values of some expressions at a place.
+    pub(super) fn values(&self, place: usize, of: &[Expression]) -> Result<Vec<Value>> {
+        let rows = self.rows(place)?;
         let one = |Expression { text, bound }: &Expression| {
             let value = rows.alone(bound).and_then(Value::spread).map_err(|error| self.graph.named(text, error))?;
             if value.depth() != bound.depth {
@@ -162,7 +163,7 @@ impl<'p> Part<'p> {
             }
             Ok(value)
         };
-        output.values.iter().map(one).collect()
+        of.iter().map(one).collect()
     }
 }
 

@@ -1,15 +1,15 @@
 //! A graph over the entries of its source.
 
+use super::in_step::{InStep, OfPart, mask};
 use super::part::Part;
-use super::{Graph, Output, Want, entries_of};
-use crate::error::{Error, ErrorKind, Place, Result};
+use super::plan::{Graph, Output, Want};
+use crate::error::Result;
+use crate::query::defined::FIRST_COMPUTED;
 use crate::query::evaluate::Rows;
-use crate::query::load::column;
 use crate::query::points::Points;
 use crate::query::source::Source;
 use crate::query::step::Step;
 use crate::query::steps::{Reads, Waits, each_step};
-use crate::query::value::Value;
 use crate::read::{Column, Progress, Selection};
 
 /// What was computed for an output.
@@ -36,13 +36,6 @@ impl Waits for Pieces {
     }
 }
 
-impl Output {
-    /// The expression that errors name.
-    pub(super) fn text(&self) -> &str {
-        self.values.first().or(self.weight.as_ref()).map_or("", |value| &value.text)
-    }
-}
-
 impl Graph {
     /// Reads some entries, and hands over what is computed of them in their order.
     pub(crate) fn run(
@@ -56,7 +49,31 @@ impl Graph {
         each_step(self, entries, progress, &compute, &mut take_all)
     }
 
+    /// A step with the columns that functions compute of it.
+    fn with_computed<'s>(&self, step: &Step<'s>) -> Result<Step<'s>> {
+        let mut step = step.clone();
+        for (number, computed) in self.computed.iter().enumerate() {
+            let mut inputs = InStep::default();
+            let compute = |rows: &Rows<'_>| {
+                let part = Part::new(self, rows);
+                let values = part.values(computed.place, &computed.inputs)?;
+                Ok(OfPart { values, picked: part.picked(computed.place)?, rows: rows.rows.len() })
+            };
+            let take = |part: OfPart| {
+                inputs.add(part);
+                Ok(())
+            };
+            step.each_part_of(&self.needed, self.lengths, self.columns.iter().copied(), compute, take)?;
+            let rows = inputs.is_in.iter().filter(|is_in| **is_in).count();
+            let columns = inputs.columns(&computed.inputs)?;
+            let found = computed.call(columns, rows)?;
+            step.insert(FIRST_COMPUTED + number, computed.spread(&found, &inputs.is_in)?);
+        }
+        Ok(step)
+    }
+
     fn of_step(&self, step: &Step<'_>, take: &mut dyn FnMut(Pieces) -> Result<()>) -> Result<()> {
+        let step = &self.with_computed(step)?;
         let of_columns = || self.outputs.iter().enumerate().filter(|(_, output)| output.want == Want::Columns);
         let mut columns: Vec<InStep> = of_columns().map(|_| InStep::default()).collect();
         let compute = |rows: &Rows<'_>| {
@@ -72,7 +89,8 @@ impl Graph {
                 }
             }
             let of_part = |(_, output): (usize, &Output)| {
-                Ok(OfPart { values: part.values(output)?, picked: part.picked(output.place)?, rows: rows.rows.len() })
+                let values = part.values(output.place, &output.values)?;
+                Ok(OfPart { values, picked: part.picked(output.place)?, rows: rows.rows.len() })
             };
             Ok((Pieces(pieces), of_columns().map(of_part).collect::<Result<Vec<_>>>()?))
         };
@@ -83,21 +101,10 @@ impl Graph {
         step.each_part_of(&self.needed, self.lengths, self.columns.iter().copied(), compute, each)?;
         let whole = of_columns().zip(columns).map(|((number, output), found)| {
             let entries = entries_of(&step.entries, &found.is_in)?;
-            Ok((number, Piece::Columns(found.columns(output)?, entries)))
+            Ok((number, Piece::Columns(found.columns(&output.values)?, entries)))
         });
         let whole = whole.collect::<Result<Vec<_>>>()?;
         if whole.is_empty() { Ok(()) } else { take(Pieces(whole)) }
-    }
-
-    /// An error with the expression that it is about.
-    pub(super) fn named(&self, text: &str, error: Error) -> Error {
-        match error.kind() {
-            ErrorKind::Mismatch if error.place() == &Place::default() => {
-                let words = format!("in {text:?}: {}", error.message());
-                self.source.place(Error::new(ErrorKind::Mismatch, words))
-            }
-            _ => error,
-        }
     }
 }
 
@@ -107,8 +114,8 @@ impl Reads for Graph {
     }
 
     fn of_cuts(&self) -> Option<Vec<usize>> {
-        // Without a filter above everything, all rows are needed.
-        (self.wanted > 0).then(|| self.ids(&self.of_filters))
+        // Without a filter above everything, all rows are needed; functions need the rows that they are called with.
+        (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
     }
 
     fn all(&self) -> Vec<usize> {
@@ -130,48 +137,14 @@ impl Reads for Graph {
     }
 }
 
-fn mask(picked: Option<&[usize]>, rows: usize) -> Vec<bool> {
-    let Some(picked) = picked else { return vec![true; rows] };
-    let mut mask = vec![false; rows];
-    picked.iter().for_each(|row| {
-        if let Some(is_in) = mask.get_mut(*row) {
-            *is_in = true;
+/// The entries of the rows of a step at some rows.
+fn entries_of(step: &Selection, rows: &[bool]) -> Result<Selection> {
+    let mut entries = Vec::new();
+    for (entry, _) in step.ranges().flatten().zip(rows).filter(|(_, is_chosen)| **is_chosen) {
+        match entries.last_mut() {
+            Some(std::ops::Range { end, .. }) if *end == entry => *end += 1,
+            _ => entries.push(entry..entry + 1),
         }
-    });
-    mask
-}
-
-/// Values of an output of a part.
-struct OfPart {
-    values: Vec<Value>,
-    picked: Option<std::sync::Arc<[usize]>>,
-    rows: usize,
-}
-
-/// Values of an output of a step.
-#[derive(Default)]
-struct InStep {
-    parts: Vec<Vec<Value>>,
-    is_in: Vec<bool>,
-}
-
-impl InStep {
-    fn add(&mut self, part: OfPart) {
-        self.is_in.extend(mask(part.picked.as_deref(), part.rows));
-        self.parts.push(part.values);
     }
-
-    fn columns(&self, output: &Output) -> Result<Vec<Column>> {
-        let one = |(place, value): (usize, &super::Expression)| {
-            let parts = self.parts.iter().map(|values| values.get(place).cloned());
-            let parts = parts.collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a graph lost a value"))?;
-            column(&parts, value.bound.depth, value.bound.number(), value.bound.may_lack() || lacks(&parts))
-        };
-        output.values.iter().enumerate().map(one).collect()
-    }
-}
-
-/// Whether some items are absent.
-fn lacks(parts: &[Value]) -> bool {
-    parts.iter().any(|value| value.present.as_ref().is_some_and(|present| present.contains(&false)))
+    Selection::of_ranges(entries)
 }

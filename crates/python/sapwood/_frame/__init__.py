@@ -1,0 +1,1 @@
+"""Whole analyses in one pass: names, filters, variations, and results of them."""

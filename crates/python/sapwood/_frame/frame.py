@@ -1,0 +1,356 @@
+"""Whole analyses: names, filters and variations, and results of them in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sapwood import _core
+from sapwood._frame import results
+from sapwood._frame.analysis import Analysis
+from sapwood._frame.functions import as_column
+from sapwood._frame.results import Result
+from sapwood._frame.sinks import Folded, InMemory, Snapshots
+from sapwood._read import drawing
+from sapwood._read.libraries import as_library
+from sapwood.errors import ExpressionError, MismatchError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood._remote.network import Opening
+
+
+def frame(
+    files: Any,
+    *,
+    aliases: Mapping[str, str] | None = None,
+    allow_missing: bool = False,
+    fill: Mapping[str, float] | None = None,
+    friends: Mapping[str, Any] | None = None,
+    lumi_mask: Any = None,
+    entries: Any = None,
+    progress: bool | None = None,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    **others: Unpack[Opening],
+) -> Frame:
+    """An analysis of trees or RNTuples, which is described first and computed in one pass.
+
+    ``files`` and the options are those of :func:`sapwood.iterate`. Or they are samples by name,
+    ``{"ttbar": {"files": ..., "xsec": 831.8}, ...}``: what is said of a sample beside its files is a name in
+    expressions, and each result is a dictionary by sample.
+
+    >>> import os, sapwood, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+    >>> with sapwood.recreate(path) as file:
+    ...     file["events"] = {"met": [10.0, 50.0, 90.0], "jets": [[30.0], [], [20.0, 60.0]]}
+    >>> events = sapwood.frame(f"{path}:events").define("ht", "Sum$(jets)")
+    >>> busy = events.filter("ht > 0", "a jet")
+    >>> met, count, cuts = busy.hist("met", bins=(10, 0, 100)), busy.count(), busy.report()
+    >>> count.value, met.value.sum(), cuts.value[0].efficiency
+    (2, 2.0, 0.6666666666666666)
+    """
+    limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
+    reads = {
+        "allow_missing": allow_missing,
+        "fill": fill,
+        "friends": friends,
+        "lumi_mask": lumi_mask,
+        "entries": entries,
+    }
+    return Frame(Analysis(files, {**others, **limits}, reads, aliases, progress), _core.Frame())
+
+
+class Frame:
+    """Names, filters and variations on top of files: see :func:`sapwood.frame`. Each method leaves its frame as it
+    is and gives a new one, or a result."""
+
+    def __init__(self, analysis: Analysis, core: _core.Frame) -> None:
+        self._analysis, self._core = analysis, core
+
+    def _on_top(self, core: _core.Frame) -> Frame:
+        return Frame(self._analysis, core)
+
+    def define(
+        self,
+        name: str,
+        value: str | Callable[..., Any],
+        inputs: Sequence[str] | None = None,
+        library: str = "ak",
+    ) -> Frame:
+        """Names the value of an expression, or what a function computes.
+
+        A function gets the values of ``inputs`` as arrays of ``library`` (``"ak"`` or ``"np"``): those of some
+        thousand entries that pass the filters so far. It gives a value for each entry: numbers, texts, or lists
+        of these. It is called without entries first, to learn the type of its values, and from several threads.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events").define("ht", "Sum$(Jet_pt)")
+        >>> f = f.define("root", lambda ht: ht ** 0.5, inputs=["ht"])
+        """
+        return self._defined(name, value, inputs, library, False)
+
+    def redefine(
+        self,
+        name: str,
+        value: str | Callable[..., Any],
+        inputs: Sequence[str] | None = None,
+        library: str = "ak",
+    ) -> Frame:
+        """Gives a column, or another name, a new meaning, which may be computed of the old one.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events").redefine("Jet_pt", "Jet_pt * 1.02")
+        """
+        return self._defined(name, value, inputs, library, True)
+
+    def _defined(
+        self, name: str, value: Any, inputs: Sequence[str] | None, library: str, again: bool
+    ) -> Frame:
+        if isinstance(value, str):
+            if inputs is not None:
+                raise ExpressionError(
+                    f"{name!r} is an expression, which names its inputs itself: leave inputs= out"
+                )
+            return self._on_top(self._core.define(name, value, again))
+        if not callable(value):
+            raise ExpressionError(f"{name!r} is an expression or a function, not {value!r}")
+        if inputs is None:
+            raise ExpressionError(
+                f"say of which values the function computes {name!r}: inputs=['Jet_pt', ...]"
+            )
+        check_array_library(library)
+        listed = [inputs] if isinstance(inputs, str) else list(inputs)
+        return self._on_top(self._core.compute(name, listed, as_column(name, value, library), again))
+
+    def filter(self, expression: str, name: str = "") -> Frame:
+        """Keeps the entries for which an expression is true. ``name`` stands for it in reports.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events").filter("nMuon >= 2", "two muons")
+        """
+        return self._on_top(self._core.filter(expression, name))
+
+    def vary(self, name: str, variations: Mapping[str, Mapping[str, str]]) -> Frame:
+        """Varies columns or other names: results further down have a value for each variation that changes them,
+        beside the nominal one.
+
+        ``variations`` are, by tag, the names that change and what stands in their place. In the results a
+        variation is called ``name:tag``.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events")
+        >>> f = f.vary("jes", {"up": {"Jet_pt": "Jet_pt * 1.03"}, "down": {"Jet_pt": "Jet_pt * 0.97"}})
+        """
+        given = []
+        for tag, of in variations.items():
+            if not isinstance(of, Mapping):
+                raise ExpressionError(f"a variation is {{name: expression}}, and {name}:{tag} is {of!r}")
+            given.append((f"{name}:{tag}", [(column, str(text)) for column, text in of.items()]))
+        return self._on_top(self._core.vary(given))
+
+    def hist(
+        self,
+        *expressions: str,
+        bins: Any = None,
+        weight: str | None = None,
+        name: str = "h",
+        title: str | None = None,
+        library: str = "hist",
+    ) -> Result:
+        """A histogram of one to three expressions, along x first. Lists count item by item.
+
+        ``bins`` are as for :meth:`sapwood.Tree.draw`: ``(100, 0, 200)``, edges, an axis of hist, a list of these
+        for several axes, or a number of bins that lie around the values. ``weight`` is an expression. With
+        ``library="root"`` the histogram is one of ROOT's classes, which can be written, and with ``"np"`` arrays.
+
+        >>> import sapwood
+        >>> ht = sapwood.frame("a.root:events").hist("Sum$(Jet_pt)", bins=(50, 0, 500), weight="genWeight")
+        """
+        return self._histogram(expressions, bins, weight, name, title, library, False)
+
+    def profile(
+        self,
+        *expressions: str,
+        bins: Any = None,
+        weight: str | None = None,
+        name: str = "h",
+        title: str | None = None,
+        library: str = "hist",
+    ) -> Result:
+        """Means of the last expression in bins of those before it; the rest is as in :meth:`hist`.
+
+        >>> import sapwood
+        >>> response = sapwood.frame("a.root:events").profile("Jet_eta", "Jet_pt", bins=(20, -5, 5))
+        """
+        return self._histogram(expressions, bins, weight, name, title, library, True)
+
+    def _histogram(
+        self,
+        expressions: Sequence[str],
+        bins: Any,
+        weight: str | None,
+        name: str,
+        title: str | None,
+        library: str,
+        profile: bool,
+    ) -> Result:
+        drawing.check_library(library)
+        count = bins if isinstance(bins, int) and not isinstance(bins, bool) else None
+        axes = None if bins is None or count is not None else drawing.axes_of(bins)
+        words = ", ".join(expressions)
+        wanted = self._core.histogram(
+            list(expressions), axes, count, weight, name, words if title is None else title, profile
+        )
+        return Result(
+            self._analysis, wanted, lambda found: drawing.as_library(found, library), f"hist {words}"
+        )
+
+    def count(self) -> Result:
+        """The number of entries that pass.
+
+        >>> import sapwood
+        >>> passed = sapwood.frame("a.root:events").filter("nMuon >= 2").count()
+        """
+        return Result(self._analysis, self._core.count(), lambda found: found, "count")
+
+    def _statistic(self, expression: str, which: str) -> Result:
+        wanted = self._core.statistics(expression)
+        return Result(self._analysis, wanted, results.number(which), f"{which} {expression}")
+
+    def sum(self, expression: str) -> Result:
+        """The sum of an expression, over all items of lists.
+
+        >>> import sapwood
+        >>> total = sapwood.frame("a.root:events").sum("genWeight")
+        """
+        return self._statistic(expression, "sum")
+
+    def mean(self, expression: str) -> Result:
+        """The mean of an expression, over all items of lists; NaN for none.
+
+        >>> import sapwood
+        >>> mean = sapwood.frame("a.root:events").mean("MET_pt")
+        """
+        return self._statistic(expression, "mean")
+
+    def min(self, expression: str) -> Result:
+        """The least value of an expression, over all items of lists; NaN for none.
+
+        >>> import sapwood
+        >>> least = sapwood.frame("a.root:events").min("MET_pt")
+        """
+        return self._statistic(expression, "min")
+
+    def max(self, expression: str) -> Result:
+        """The largest value of an expression, over all items of lists; NaN for none.
+
+        >>> import sapwood
+        >>> largest = sapwood.frame("a.root:events").max("MET_pt")
+        """
+        return self._statistic(expression, "max")
+
+    def std(self, expression: str) -> Result:
+        """The standard deviation of an expression, by one less than the number of values, as
+        ``RDataFrame::StdDev``.
+
+        >>> import sapwood
+        >>> spread = sapwood.frame("a.root:events").std("MET_pt")
+        """
+        return self._statistic(expression, "std")
+
+    def report(self, weight: str | None = None) -> Result:
+        """How many entries met each filter and passed it: a tuple of ``(name, all, passed, weights)``, which prints
+        as a table. ``weights`` are the sums of ``weight`` of those that met it and of those that passed.
+
+        >>> import sapwood
+        >>> cuts = sapwood.frame("a.root:events").filter("nMuon >= 2", "two muons").report()
+        """
+        return Result(self._analysis, self._core.report(weight), results.cut_flow, "report")
+
+    def take(self, *expressions: str, library: str = "ak") -> Result:
+        """The values of expressions for the entries that pass: an array of one, or a dictionary of several.
+
+        >>> import sapwood
+        >>> met = sapwood.frame("a.root:events").filter("nMuon >= 2").take("MET_pt", library="np")
+        """
+        if not expressions:
+            raise ExpressionError("say which values are taken: take('MET_pt', ...)")
+        check_array_library(library)
+        wanted = self._core.columns(list(expressions))
+
+        def sink(sample: str | None, variation: str | None) -> InMemory:
+            return InMemory(expressions, library)
+
+        return Result(self._analysis, wanted, lambda found: found, f"take {', '.join(expressions)}", sink)
+
+    def aggregate(
+        self,
+        zero: Any,
+        add: Callable[[Any, dict[str, Any]], Any],
+        columns: Sequence[str],
+        library: str = "ak",
+    ) -> Result:
+        """What a function makes of some thousand entries after another: ``add(so_far, arrays)`` gives the next value,
+        and ``zero`` is the first one. ``arrays`` are those of ``columns``, by name.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events")
+        >>> longest = f.aggregate(0, lambda most, of: max([most, *map(len, of["Jet_pt"])]), ["Jet_pt"])
+        """
+        check_array_library(library)
+        wanted = self._core.columns(list(columns))
+
+        def sink(sample: str | None, variation: str | None) -> Folded:
+            return Folded(columns, library, zero, add)
+
+        return Result(self._analysis, wanted, lambda found: found, f"aggregate {', '.join(columns)}", sink)
+
+    def snapshot(
+        self,
+        path: Any,
+        columns: Sequence[str] | Mapping[str, str],
+        name: str = "Events",
+        *,
+        rntuple: bool = False,
+        **options: Any,
+    ) -> Result:
+        """Writes values of the entries that pass into a new file, beside everything else that is computed. The value
+        of the result is the path with the name of the tree.
+
+        ``columns`` are names, or expressions by the names that they get. ``rntuple=True`` writes an RNTuple instead
+        of a tree. Samples and variations have trees of their own: ``Events__ttbar``, ``Events__jes_up``.
+        ``options`` are those of :func:`sapwood.recreate`.
+
+        >>> import sapwood
+        >>> skim = sapwood.frame("a.root:events").filter("nMuon >= 2").snapshot("skim.root", ["MET_pt"])
+        """
+        named = dict(columns) if isinstance(columns, Mapping) else {column: column for column in columns}
+        if not named:
+            raise ExpressionError("say which columns are written: snapshot(path, ['MET_pt', ...])")
+        snapshots = Snapshots(path, name, list(named), "rntuple" if rntuple else "tree", options)
+        wanted = self._core.columns(list(named.values()))
+        words = f"snapshot {path}"
+        return Result(self._analysis, wanted, lambda found: found, words, lambda *key: snapshots.sink(*key))
+
+
+def run(*wanted: Result, progress: bool | None = None) -> None:
+    """Computes results, and all else that was asked of their frames: one pass over the files of each.
+
+    >>> import sapwood
+    >>> sapwood.run()
+    """
+    for one in wanted:
+        if not isinstance(one, Result):
+            raise MismatchError(f"run() takes results of frames, not {one!r}")
+    for analysis in dict.fromkeys(one._analysis for one in wanted):
+        analysis.run(progress)
+
+
+def check_array_library(library: str) -> None:
+    """Refuses what functions cannot get."""
+    if library not in ("ak", "np"):
+        raise TypeError(f'library is "ak" or "np", not {library!r}')
+    as_library(library)

@@ -1,0 +1,177 @@
+"""Results of frames: they have values once their frame was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sapwood._read.libraries import need
+from sapwood.errors import MismatchError
+
+if TYPE_CHECKING:
+    from sapwood import _core
+    from sapwood._frame.analysis import Analysis
+
+#: The name that the columns as they are have among variations.
+NOMINAL = "nominal"
+
+
+class Cut(NamedTuple):
+    """A filter of a report."""
+
+    name: str
+    all: int
+    """Entries that met it."""
+    passed: int
+    """Entries that passed."""
+    weights: tuple[float, float] | None = None
+    """Sums of their weights, of those that met it and of those that passed; ``None`` without a weight."""
+
+    @property
+    def efficiency(self) -> float:
+        """The share that passed; NaN where nothing met it."""
+        return self.passed / self.all if self.all else float("nan")
+
+
+class CutFlow(tuple[Cut, ...]):
+    """The filters of a frame, the first one first."""
+
+    def __str__(self) -> str:
+        """A table: entries that met each filter, those that passed, and their share.
+
+        >>> print(CutFlow([Cut("two jets", 10, 4)]))
+        filter    met  passed       %
+        two jets   10       4   40.00
+        """
+        width = max([6, *(len(cut.name) for cut in self)])
+        rows = [("filter", "met", "passed", "%")]
+        rows += [(cut.name, str(cut.all), str(cut.passed), f"{100 * cut.efficiency:.2f}") for cut in self]
+        met = max(len(row[1]) for row in rows)
+        passed = max(len(row[2]) for row in rows)
+        return "\n".join(f"{a:<{width}}  {b:>{met}}  {c:>{passed}}  {d:>6}" for a, b, c, d in rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(cut.name)}</td><td>{cut.all}</td><td>{cut.passed}</td>"
+            f"<td>{100 * cut.efficiency:.2f}</td></tr>"
+            for cut in self
+        )
+        head = "<tr><th>filter</th><th>met</th><th>passed</th><th>%</th></tr>"
+        return f"<table>{head}{rows}</table>"
+
+
+class Result:
+    """Something that was asked of a frame. The first look at a value runs the frame, with all that was asked of
+    it and of those that it belongs to."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        wanted: _core.Wanted,
+        finish: Callable[[Any], Any],
+        what: str,
+        sink: Callable[[str | None, str | None], Any] | None = None,
+    ) -> None:
+        self._analysis, self._wanted, self._finish, self._what = analysis, wanted, finish, what
+        #: Makes what takes the columns of a sample and a variation, step by step.
+        self._sink = sink
+        #: By sample (``None`` where there are none), and by variation.
+        self._found: dict[str | None, dict[str, Any]] | None = None
+        analysis.book(self)
+
+    @property
+    def value(self) -> Any:
+        """The value of the columns as they are: a dictionary by sample, where there are samples."""
+        return self.variations[NOMINAL]
+
+    @property
+    def variations(self) -> dict[str, Any]:
+        """Values by variation: ``"nominal"``, and those that change this result."""
+        found = self._values()
+        names = list(dict.fromkeys(name for of in found.values() for name in of))
+        if None in found:
+            return found[None]
+        # A sample that a variation does not reach is as it is.
+        return {name: {sample: of.get(name, of[NOMINAL]) for sample, of in found.items()} for name in names}
+
+    def stacked(self, sample: str = "dataset", variation: str = "variation") -> Any:
+        """One histogram of hist, with an axis of samples, where there are samples, and one of variations, where
+        there are some; the names of these axes are the arguments."""
+        need("hist", "a histogram with axes of categories")
+        import hist
+
+        variations = self.variations
+        first = variations[NOMINAL]
+        has_samples = isinstance(first, dict)
+        one = next(iter(first.values())) if has_samples else first
+        if not isinstance(one, hist.Hist):
+            raise MismatchError(f"{self._what} is no histogram of hist, and these alone are stacked")
+        axes = [hist.axis.StrCategory(list(first), name=sample)] if has_samples else []
+        if len(variations) > 1:
+            axes.append(hist.axis.StrCategory(list(variations), name=variation))
+        stacked = hist.Hist(*axes, *one.axes, storage=one.storage_type())
+        view = stacked.view(flow=True)
+        for place, of in enumerate(variations.values()):
+            for number, histogram in enumerate(of.values() if has_samples else [of]):
+                at = ([number] if has_samples else []) + ([place] if len(variations) > 1 else [])
+                view[tuple(at)] = histogram.view(flow=True)
+        return stacked
+
+    def _values(self) -> dict[str | None, dict[str, Any]]:
+        if self._found is None:
+            self._analysis.run()
+        if self._found is None:  # pragma: no cover
+            raise MismatchError(f"{self._what} has no value")
+        return self._found
+
+    def _take(self, sample: str | None, nominal: Any, variations: list[tuple[str, Any]]) -> None:
+        """Keeps what the engine found."""
+        values = {NOMINAL: self._finish(nominal)}
+        values.update({name: self._finish(of) for name, of in variations})
+        self._found = {**(self._found or {}), sample: values}
+
+    def __repr__(self) -> str:
+        state = "not run yet" if self._found is None else repr(self.value)
+        return f"<Result {self._what}: {state}>"
+
+    def _repr_html_(self) -> str | None:
+        if self._found is None:
+            return None
+        show = getattr(self.value, "_repr_html_", None)
+        return show() if show is not None else None
+
+
+#: What the engine's statistics are, in this order.
+_STATISTICS = ("count", "sum", "mean", "min", "max", "std")
+
+
+def number(name: str) -> Callable[[Any], Any]:
+    """One of the statistics of a value; ``min`` and ``max`` of nothing are NaN.
+
+    >>> number("mean")((2, 3.0, 1.5, 1.0, 2.0, 0.7))
+    1.5
+    """
+
+    def one(found: Any) -> Any:
+        statistics = dict(zip(_STATISTICS, found, strict=True))
+        return statistics[name] if statistics["count"] or name not in ("min", "max") else float("nan")
+
+    return one
+
+
+def cut_flow(found: Any) -> CutFlow:
+    """The filters of a report."""
+    return CutFlow(Cut(*one) for one in found)
+
+
+def joined(parts: list[Any], library: str) -> Any:
+    """Arrays of steps as one."""
+    if library == "np":
+        return np.concatenate(parts) if parts else np.zeros(0)
+    import awkward
+
+    return awkward.concatenate(parts) if len(parts) > 1 else parts[0] if parts else awkward.Array([])

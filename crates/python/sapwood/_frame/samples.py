@@ -1,0 +1,70 @@
+"""Samples: files with what is known of them, such as a cross section."""
+
+from __future__ import annotations
+
+import json
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sapwood._tools.processing import data_sets
+from sapwood.errors import ExpressionError, MismatchError
+
+
+class Sample(NamedTuple):
+    """Files, and values of expressions for all of their entries."""
+
+    name: str
+    files: Any
+    names: dict[str, str]
+    """Expressions by name: what the metadata of the sample say."""
+
+
+def samples_of(files: Any) -> list[Sample] | None:
+    """The samples of a mapping by name; ``None`` if files are given otherwise.
+
+    >>> [(one.name, one.names) for one in samples_of({"ttbar": {"files": "t.root:Events", "xsec": 831.8}})]
+    [('ttbar', {'xsec': '831.8'})]
+    """
+    sets = data_sets(files)
+    if sets is None:
+        return None
+    found = []
+    for name, of_set in sets.items():
+        if not of_set:
+            raise MismatchError(f"the sample {name!r} has no files")
+        given = files[name]
+        known: dict[str, Any] = {}
+        if isinstance(given, Mapping):
+            rest = {
+                key: value for key, value in given.items() if key not in ("files", "treename", "metadata")
+            }
+            known = {**(given.get("metadata") or {}), **rest}
+        found.append(
+            Sample(str(name), of_set, {key: _text(name, key, value) for key, value in known.items()})
+        )
+    return found
+
+
+def _text(sample: Any, key: str, value: Any) -> str:
+    """A value of metadata as an expression."""
+    if not (isinstance(key, str) and key.isidentifier()):
+        raise ExpressionError(f"{key!r} of the sample {sample!r} cannot be a name in expressions")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value)).replace("inf", "(1./0.)").replace("nan", "(0./0.)")
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    raise ExpressionError(
+        f"{key!r} of the sample {sample!r} is {type(value).__name__}: expressions know numbers and texts"
+    )
+
+
+def lacking(name: str, samples: list[Sample]) -> str | None:
+    """The sample that lacks a value which others have."""
+    if not any(name in sample.names for sample in samples):
+        return None
+    return next((sample.name for sample in samples if name not in sample.names), None)

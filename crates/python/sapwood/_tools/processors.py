@@ -1,0 +1,70 @@
+"""Processors of coffea, run as selectors over data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sapwood._read.libraries import need
+from sapwood._read.selection import Selection
+from sapwood._tools import events as events_module
+from sapwood._tools.selector import Selector
+from sapwood.errors import MismatchError
+
+
+def is_processor(selector: Any) -> bool:
+    """Whether it is a processor of coffea: an instance that has ``process`` and ``postprocess``."""
+    return not isinstance(selector, type) and all(
+        callable(getattr(selector, name, None)) for name in ("process", "postprocess")
+    )
+
+
+class ProcessorSelector(Selector):
+    """What a processor does with the events of one data set."""
+
+    def __init__(self, processor: Any, schema: Any, metadata: Mapping[str, Any]) -> None:
+        need("coffea", "process() of a processor of coffea")
+        events_module.schema_of(schema)
+        self._processor, self._schema, self._metadata = processor, schema, dict(metadata)
+        # Workers read what a processor looks at, and these tell only how long steps may be.
+        self.columns: Any = None
+
+    def process(self, batch: Any) -> Any:
+        """What the processor finds in some events."""
+        return self._processor.process(batch)
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Two results as one, as coffea accumulates them."""
+        from coffea.processor import accumulate  # type: ignore[import-untyped]
+
+        return accumulate([other], one)
+
+    def _reader(
+        self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any
+    ) -> Callable[[Selection], Any]:
+        def read(selection: Selection) -> Any:
+            if selection.rows is not None:
+                raise MismatchError(
+                    "a processor of coffea gets ranges of entries: select events in it, or leave entries= and "
+                    "lumi_mask= out"
+                )
+            start, stop = selection.span
+            known = {
+                **self._metadata,
+                "filename": str(tree.file_path),
+                "treename": tree.object_path.strip("/").partition(";")[0],
+                "entrystart": start,
+                "entrystop": stop,
+                "fileuuid": str(getattr(tree.file, "uuid", "")),
+            }
+            return events_module.nanoevents(
+                tree, self._schema, entry_start=start, entry_stop=stop, metadata=known
+            )
+
+        return read
+
+
+def metadata_of(name: str, given: Any) -> dict[str, Any]:
+    """What coffea's data sets say of themselves, with the name of the data set."""
+    known = given.get("metadata") if isinstance(given, Mapping) else None
+    return {"dataset": name, **(known or {})}

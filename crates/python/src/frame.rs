@@ -1,0 +1,202 @@
+//! Frames: a whole analysis in one pass.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use sapwood::frame::{self, Outcome, StepColumns, Variation, Varied};
+use sapwood::query::Compute;
+
+use crate::column::Column;
+use crate::errors::{raise, run, with_python};
+use crate::hist::{Axis, Histogram};
+use crate::ntuple_writer::kind_of;
+use crate::query::{Friend, source};
+use crate::reading::{Wanted as Entries, watched};
+
+/// Names, filters and variations.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Frame(frame::Frame);
+
+/// Something that is wanted of a frame.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Wanted(frame::Wanted);
+
+/// A column as Python gives it: its type as nested tuples, its rows, and its buffers.
+type Given<'py> = (Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
+
+/// A function that takes columns and gives one.
+struct Function(Py<PyAny>);
+
+impl Compute for Function {
+    fn compute(&self, inputs: Vec<sapwood::read::Column>) -> sapwood::Result<sapwood::read::Column> {
+        with_python(|py| {
+            let inputs: Vec<Column> = inputs.into_iter().map(Column).collect();
+            let given = self.0.bind(py).call1((inputs,))?;
+            let (kind, rows, buffers): Given<'_> = given.extract()?;
+            // Python's memory may change as soon as others run.
+            let copies = buffers.iter().map(|buffer| buffer.to_vec(py).map(Bytes::from));
+            let buffers = copies.collect::<PyResult<Vec<Bytes>>>()?;
+            Ok(sapwood::read::Column::from_buffers(kind_of(&kind)?, rows, buffers))
+        })
+    }
+}
+
+#[pymethods]
+impl Frame {
+    #[new]
+    fn new() -> Self {
+        Self(frame::Frame::new())
+    }
+
+    /// Names the value of an expression; `again` allows a name that has a meaning.
+    fn define(&self, name: &str, text: &str, again: bool) -> PyResult<Self> {
+        let defined = if again { self.0.redefine(name, text) } else { self.0.define(name, text) };
+        defined.map(Self).map_err(raise)
+    }
+
+    /// Names what a function computes of columns.
+    fn compute(&self, name: &str, inputs: Vec<String>, function: Py<PyAny>, again: bool) -> PyResult<Self> {
+        let inputs = inputs.iter().map(String::as_str);
+        self.0.compute(name, inputs, Arc::new(Function(function)), again).map(Self).map_err(raise)
+    }
+
+    /// Keeps the entries for which an expression is true.
+    fn filter(&self, text: &str, name: &str) -> PyResult<Self> {
+        self.0.filter(text, name).map(Self).map_err(raise)
+    }
+
+    /// Variations: their names, and pairs of a column and an expression.
+    fn vary(&self, variations: Vec<(String, Vec<(String, String)>)>) -> PyResult<Self> {
+        self.0.vary(variations.into_iter().map(|(name, of)| Variation { name, of })).map(Self).map_err(raise)
+    }
+
+    /// A histogram of expressions, along x first.
+    #[pyo3(signature = (of, axes, bins, weight, name, title, profile))]
+    #[expect(clippy::too_many_arguments, reason = "what a histogram is made of")]
+    fn histogram(
+        &self,
+        of: Vec<String>,
+        axes: Option<Vec<Py<Axis>>>,
+        bins: Option<usize>,
+        weight: Option<&str>,
+        name: &str,
+        title: &str,
+        profile: bool,
+    ) -> PyResult<Wanted> {
+        let made = || {
+            let mut wanted = self.0.histogram(of.iter().map(String::as_str))?.named(name, title)?;
+            if profile {
+                wanted = wanted.profile()?;
+            }
+            if let Some(axes) = &axes {
+                wanted = wanted.axes(axes.iter().map(|axis| axis.get().engine().clone()))?;
+            }
+            if let Some(bins) = bins {
+                wanted = wanted.automatic_bins(bins)?;
+            }
+            weight.map_or(Ok(wanted.clone()), |weight| wanted.weight(weight))
+        };
+        made().map(Wanted).map_err(raise)
+    }
+
+    /// The number of entries.
+    fn count(&self) -> Wanted {
+        Wanted(self.0.count())
+    }
+
+    /// Count, sum, mean, extremes and spread of an expression.
+    fn statistics(&self, of: &str) -> PyResult<Wanted> {
+        self.0.statistics(of).map(Wanted).map_err(raise)
+    }
+
+    /// The values of expressions.
+    fn columns(&self, of: Vec<String>) -> PyResult<Wanted> {
+        self.0.columns(of.iter().map(String::as_str)).map(Wanted).map_err(raise)
+    }
+
+    /// Entries that met each filter, and that passed it.
+    fn report(&self, weight: Option<&str>) -> PyResult<Wanted> {
+        self.0.report(weight).map(Wanted).map_err(raise)
+    }
+}
+
+/// A result and its variations, as values of Python.
+type Results = (Py<PyAny>, Vec<(String, Py<PyAny>)>);
+
+/// Computes what is wanted over one file after another.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct FrameRun(Mutex<Option<frame::Run>>);
+
+#[pymethods]
+impl FrameRun {
+    #[new]
+    fn new(wanted: Vec<Py<Wanted>>) -> Self {
+        Self(Mutex::new(Some(frame::Run::new(wanted.iter().map(|wanted| wanted.get().0.clone())))))
+    }
+
+    /// Adds entries `start..stop`, or ascending `entries`, of a table. `take` is called with the number of what is
+    /// wanted, the name of the variation (`None` for the columns as they are), and columns of a step.
+    #[pyo3(signature = (of, aliases, friends, start, stop, entries=None, progress=None, take=None))]
+    #[expect(clippy::too_many_arguments, reason = "what is read, and who hears of it")]
+    fn add(
+        &self,
+        of: &Bound<'_, PyAny>,
+        aliases: Vec<(String, String)>,
+        friends: Vec<Py<Friend>>,
+        start: u64,
+        stop: u64,
+        entries: Option<PyBuffer<i64>>,
+        progress: Option<Py<PyAny>>,
+        take: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let py = of.py();
+        let source = source(of, None, &friends)?;
+        let entries = Entries::new(py, entries, start, stop)?;
+        run(py, || {
+            let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = locked.as_mut().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?;
+            let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+            let take = |step: StepColumns<'_>| match &take {
+                None => Ok(()),
+                Some(take) => with_python(|py| {
+                    let columns: Vec<Column> = step.columns.into_iter().map(Column).collect();
+                    take.call1(py, (step.wanted, step.variation, columns)).map(drop)
+                }),
+            };
+            held.add_with(source, entries.selection()?, aliases, watched(progress), take)
+        })
+    }
+
+    /// The results, each with its variations.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Results>> {
+        let found = run(py, || {
+            let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locked.take().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?.finish()
+        })?;
+        let one = |found: Varied| {
+            let varied = found.variations.into_iter().map(|(name, of)| Ok((name, value(py, of)?)));
+            Ok((value(py, found.nominal)?, varied.collect::<PyResult<_>>()?))
+        };
+        found.into_iter().map(one).collect()
+    }
+}
+
+/// A result as a value of Python: a histogram, a number of entries, a tuple of statistics, or a list of filters.
+fn value(py: Python<'_>, of: Outcome) -> PyResult<Py<PyAny>> {
+    Ok(match of {
+        Outcome::Histogram(histogram) => Py::new(py, Histogram::from_engine(*histogram))?.into_any(),
+        Outcome::Count(count) => count.into_pyobject(py)?.into_any().unbind(),
+        Outcome::Statistics(of) => {
+            let all = (of.count(), of.sum(), of.mean(), of.min(), of.max(), of.standard_deviation());
+            all.into_pyobject(py)?.into_any().unbind()
+        }
+        Outcome::Report(cuts) => {
+            let cuts: Vec<_> = cuts.into_iter().map(|cut| (cut.name, cut.all, cut.passed, cut.weights)).collect();
+            cuts.into_pyobject(py)?.into_any().unbind()
+        }
+        _ => py.None(),
+    })
+}

@@ -1,0 +1,339 @@
+"""Frames: names, filters, variations and results in one pass, beside RDataFrame, NumPy and Awkward."""
+
+from __future__ import annotations
+
+import pickle
+
+import awkward as ak
+import numpy as np
+import pytest
+import sapwood
+from sapwood.errors import ExpressionError, MismatchError, NotFoundError
+
+ENTRIES = 3_000
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    """Events with lists of several lengths, weights and flags."""
+    rng = np.random.default_rng(7)
+    counts = rng.integers(0, 6, ENTRIES)
+    return {
+        "met": rng.exponential(40, ENTRIES),
+        "run": np.repeat(np.arange(6), ENTRIES // 6).astype("int32"),
+        "w": rng.normal(1, 0.3, ENTRIES),
+        "jet_pt": ak.unflatten(rng.exponential(30, counts.sum()).astype("float32"), counts),
+        "jet_eta": ak.unflatten(rng.normal(0, 2, counts.sum()).astype("float32"), counts),
+    }
+
+
+@pytest.fixture(scope="module", params=["tree", "rntuple"])
+def path(request, arrays, tmp_path_factory):
+    """A file with them, in clusters of a few hundred entries."""
+    path = str(tmp_path_factory.mktemp("frame") / "events.root")
+    with sapwood.recreate(path) as file:
+        if request.param == "tree":
+            file.mktree("events", arrays)
+        else:
+            file.mkrntuple("events", arrays)
+    return f"{path}:events"
+
+
+def counts_of(values, bins, weights=None):
+    return np.histogram(np.asarray(values), *bins[:1], bins[1:], weights=weights)[0]
+
+
+def test_results_of_one_pass_are_those_of_numpy(path, arrays):
+    frame = sapwood.frame(path).define("ht", "Sum$(jet_pt)").filter("ht > 50", "busy")
+    central = frame.define("good", "abs(jet_eta) < 1")
+    met = frame.hist("met", bins=(20, 0, 200), weight="w")
+    pt = central.hist("jet_pt[good]", bins=(10, 0, 100))
+    both = central.hist("jet_pt", "jet_eta", bins=[(4, 0, 100), (5, -5, 5)])
+    count, mean, std = frame.count(), frame.mean("met"), frame.std("met")
+    least, largest, total = frame.min("jet_pt"), frame.max("jet_pt"), frame.sum("w")
+    cuts = central.filter("met > 100").report(weight="w")
+    taken = frame.take("met", "jet_pt[jet_pt > 20]")
+    ht = ak.sum(arrays["jet_pt"].to_list(), axis=1).to_numpy()
+    keep = ht > 50
+    assert np.allclose(met.value.values(), counts_of(arrays["met"][keep], (20, 0, 200), arrays["w"][keep]))
+    jets, eta = arrays["jet_pt"][keep], arrays["jet_eta"][keep]
+    good = ak.flatten(jets[abs(eta) < 1])
+    assert np.array_equal(pt.value.values(), counts_of(good, (10, 0, 100)))
+    expected = np.histogram2d(ak.flatten(jets), ak.flatten(eta), [4, 5], [[0, 100], [-5, 5]])[0]
+    assert np.array_equal(both.value.values(), expected)
+    assert count.value == keep.sum()
+    assert mean.value == pytest.approx(arrays["met"][keep].mean(), rel=1e-13)
+    assert std.value == pytest.approx(arrays["met"][keep].std(ddof=1), rel=1e-12)
+    assert (least.value, largest.value) == (ak.min(jets), ak.max(jets))
+    assert total.value == pytest.approx(arrays["w"][keep].sum(), rel=1e-13)
+    first, second = cuts.value
+    tail = keep & (arrays["met"] > 100)
+    assert first[:3] == ("busy", ENTRIES, keep.sum())
+    assert second[:3] == ("met > 100", keep.sum(), tail.sum())
+    assert second.weights == pytest.approx((arrays["w"][keep].sum(), arrays["w"][tail].sum()))
+    assert np.array_equal(taken.value["met"], arrays["met"][keep])
+    assert ak.array_equal(taken.value["jet_pt[jet_pt > 20]"], jets[jets > 20])
+
+
+def test_variations_compute_again_what_depends_on_them(path, arrays):
+    frame = sapwood.frame(path).vary(
+        "jes", {"up": {"jet_pt": "jet_pt * 2"}, "down": {"jet_pt": "jet_pt / 2"}}
+    )
+    frame = frame.define("weight", "w").vary("btag", {"up": {"weight": "weight * 1.5"}})
+    frame = frame.define("ht", "Sum$(jet_pt)").filter("ht > 50")
+    ht, met = frame.hist("ht", bins=(10, 0, 500), weight="weight"), sapwood_hist(frame)
+    plain = sapwood.frame(path).vary("jes", {"up": {"jet_pt": "jet_pt * 2"}}).count()
+    assert list(ht.variations) == ["nominal", "jes:up", "jes:down", "btag:up"]
+    jets = arrays["jet_pt"]
+    for name, scale, weight in [
+        ("nominal", 1, 1),
+        ("jes:up", 2, 1),
+        ("jes:down", 0.5, 1),
+        ("btag:up", 1, 1.5),
+    ]:
+        sums = ak.sum(ak.values_astype(jets, "float64") * scale, axis=1).to_numpy()
+        keep = sums > 50
+        expected = counts_of(sums[keep], (10, 0, 500), weight * arrays["w"][keep])
+        assert np.allclose(ht.variations[name].values(), expected), name
+        if name != "btag:up":
+            assert np.array_equal(met.variations[name].values(), counts_of(arrays["met"][keep], (20, 0, 200)))
+    # The weight is not needed there.
+    assert list(met.variations) == ["nominal", "jes:up", "jes:down"]
+    assert plain.variations == {"nominal": ENTRIES}
+    stacked = ht.stacked()
+    assert [axis.name for axis in stacked.axes][:1] == ["variation"]
+    assert np.array_equal(stacked["jes:up", :].values(), ht.variations["jes:up"].values())
+
+
+def sapwood_hist(frame):
+    return frame.hist("met", bins=(20, 0, 200))
+
+
+def test_a_variation_sees_the_columns_as_they_are(path, arrays):
+    """Two columns that vary together are each computed of both as they are."""
+    frame = sapwood.frame(path).vary("swap", {"it": {"met": "w", "w": "met"}})
+    met, w = frame.sum("met"), frame.sum("w")
+    assert met.variations["swap:it"] == w.variations["nominal"]
+    assert w.variations["swap:it"] == met.variations["nominal"]
+
+
+def test_names_are_defined_again_on_top_of_what_they_meant(path, arrays):
+    frame = sapwood.frame(path).redefine("met", "met + 1").redefine("met", "met * 2")
+    assert frame.sum("met").value == pytest.approx((2 * (arrays["met"] + 1)).sum())
+
+
+def test_functions_get_what_passes_and_give_columns(path, arrays):
+    seen = []
+
+    def leading(pt, met):
+        seen.append(len(pt))
+        return ak.fill_none(ak.max(pt, axis=1), -1.0)
+
+    frame = (
+        sapwood.frame(path, threads=2).filter("met > 20").define("lead", leading, inputs=["jet_pt", "met"])
+    )
+    frame = frame.define("scaled", lambda pt, lead: pt / lead, inputs=["jet_pt", "lead"])
+    lead = frame.filter("lead > 30").take("lead", "scaled", "met")
+    up = frame.vary("met", {"up": {"met": "met + 100"}}).filter("lead > 30").take("met")
+    keep = arrays["met"] > 20
+    jets = arrays["jet_pt"][keep]
+    expected = ak.fill_none(ak.max(jets, axis=1), -1.0)
+    passing = expected > 30
+    assert ak.array_equal(lead.value["lead"], expected[passing])
+    assert ak.array_equal(lead.value["scaled"], (jets / expected)[passing])
+    assert np.array_equal(lead.value["met"], arrays["met"][keep][ak.to_numpy(passing)])
+    assert np.allclose(up.variations["met:up"], up.value + 100)
+    assert sum(seen) == keep.sum()
+
+
+def test_snapshots_are_read_again(path, arrays, tmp_path):
+    frame = sapwood.frame(path).vary("jes", {"up": {"jet_pt": "jet_pt * 2"}}).filter("Sum$(jet_pt) > 100")
+    for kind in (False, True):
+        target = str(tmp_path / f"skim{kind}.root")
+        skim = frame.snapshot(target, {"met": "met", "good": "jet_pt[jet_pt > 20]"}, rntuple=kind)
+        beside = frame.count()
+        assert skim.variations == {"nominal": f"{target}:Events", "jes:up": f"{target}:Events__jes_up"}
+        for name, scale in [("nominal", 1), ("jes:up", 2)]:
+            jets = ak.values_astype(arrays["jet_pt"], "float64") * scale
+            keep = ak.sum(jets, axis=1) > 100
+            with sapwood.open(skim.variations[name]) as tree:
+                assert tree.num_entries == beside.variations[name]
+                found = tree.arrays()
+            assert np.array_equal(found["met"], arrays["met"][ak.to_numpy(keep)])
+            assert ak.almost_equal(found["good"], jets[keep][jets[keep] > 20], dtype_exact=False)
+
+
+def test_aggregate_goes_over_the_entries_in_order(path, arrays):
+    frame = sapwood.frame(path, threads=2).filter("met > 10")
+    found = frame.aggregate([], lambda so_far, of: so_far + [of["met"]], ["met"], library="np")
+    assert np.array_equal(np.concatenate(found.value), arrays["met"][arrays["met"] > 10])
+
+
+def test_samples_have_a_value_each(path, arrays):
+    samples = {
+        "a": {"files": path, "scale": 2.0, "label": "x"},
+        "b": {"files": [path, path], "scale": 0.5, "label": "y"},
+    }
+    frame = sapwood.frame(samples)
+    total, met = frame.sum("w * scale"), frame.hist("met", bins=(5, 0, 100), weight="scale")
+    only = frame.filter('label == "x"').count()
+    w = arrays["w"].sum()
+    assert total.value == pytest.approx({"a": 2 * w, "b": w})
+    assert only.value == {"a": ENTRIES, "b": 0}
+    assert np.allclose(met.stacked()["b", :].values(), 0.5 * 2 * counts_of(arrays["met"], (5, 0, 100)))
+    lacks = sapwood.frame({"a": {"files": path, "xsec": 1.0}, "b": {"files": path}}).sum("xsec")
+    with pytest.raises(ExpressionError, match="the sample 'b' has no 'xsec'"):
+        _ = lacks.value
+    with pytest.raises(MismatchError, match="the sample 'c' has no files"):
+        sapwood.frame({"c": {"files": []}})
+
+
+def test_the_bits_do_not_depend_on_threads(path):
+    def found(threads):
+        frame = sapwood.frame([path] * 3, threads=threads).vary("jes", {"up": {"jet_pt": "jet_pt * 1.1"}})
+        frame = frame.filter("Sum$(jet_pt) > 40")
+        histogram = frame.hist("jet_pt", bins=(50, 0, 200), weight="w * met", library="root")
+        return [
+            (h.values(flow=True).tobytes(), h.variances(flow=True).tobytes())
+            for h in histogram.variations.values()
+        ]
+
+    assert found(1) == found(2) == found(8)
+
+
+def test_equal_drawings_are_computed_once(path):
+    """Columns are read once, however many results need them."""
+    frame = sapwood.frame(path).define("ht", "Sum$(jet_pt)")
+    results = [frame.hist("ht", bins=(10, 0, 100 + 0 * number)) for number in range(20)]
+    first = results[0].value
+    assert all(np.array_equal(result.value.values(), first.values()) for result in results)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda f: f.define("x", "met +"), "expression"),
+        (lambda f: f.define("1x", "met"), "begins with no digit"),
+        (
+            lambda f: f.define("x", "met").define("x", "met"),
+            "'x' is defined already|\"x\" is defined already",
+        ),
+        (lambda f: f.define("x", lambda a: a), "inputs="),
+        (lambda f: f.define("x", 3), "an expression or a function"),
+        (lambda f: f.hist(), "one to three axes"),
+        (lambda f: f.hist("met", bins=[(3, 0, 1), (3, 0, 1)]), "an axis for each expression"),
+        (lambda f: f.profile("met"), "name two expressions"),
+        (lambda f: f.vary("a", {"up": {"met": "met"}}).vary("a", {"up": {"met": "met"}}), "a:up"),
+        (lambda f: f.vary("a", {"up": "met"}), "a variation is"),
+        (lambda f: f.take(), "say which values"),
+        (lambda f: f.snapshot("x.root", []), "say which columns"),
+    ],
+)
+def test_mistakes_are_told_while_booking(path, make, words):
+    with pytest.raises((ExpressionError, MismatchError), match=words):
+        make(sapwood.frame(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda f: f.hist("met_pt"), NotFoundError, "met"),
+        (lambda f: f.filter("jet_pt > 3").count(), ExpressionError, "one answer for each entry"),
+        (lambda f: f.define("met", "w").count(), ExpressionError, "there is a column"),
+        (lambda f: f.redefine("mett", "w").count(), NotFoundError, "met"),
+        (lambda f: f.vary("v", {"up": {"mett": "w"}}).count(), NotFoundError, "met"),
+        (lambda f: f.define("x", "jet_pt + jet_eta[:, 1:]").sum("x"), MismatchError, "items"),
+        (lambda f: f.define("x", lambda a: a[:-1], inputs=["met"]).sum("x"), MismatchError, "rows"),
+        (lambda f: f.define("x", lambda a: 1 / 0, inputs=["met"]).sum("x"), Exception, "'x'|\"x\""),
+        (
+            lambda f: f.define(
+                "x", lambda a: a if len(a) else a.astype("int64"), inputs=["met"], library="np"
+            ).sum("x"),
+            MismatchError,
+            "let it give one type",
+        ),
+    ],
+)
+def test_mistakes_are_told_with_what_is_wrong(path, make, error, words):
+    result = make(sapwood.frame(path))
+    with pytest.raises(error, match=words):
+        _ = result.value
+    # It fails again, and gives no half of a value.
+    with pytest.raises(error, match=words):
+        _ = result.value
+
+
+def test_a_failing_snapshot_leaves_no_file(path, tmp_path):
+    target = tmp_path / "half.root"
+    skim = sapwood.frame([path, str(tmp_path / "missing.root") + ":events"]).snapshot(target, ["met"])
+    with pytest.raises(FileNotFoundError):
+        _ = skim.value
+    assert not target.exists()
+
+
+def test_results_of_root_are_the_same(path, tmp_path):
+    """RDataFrame with the same expressions: 1000 bins of everything, filters, a report and variations."""
+    ROOT = pytest.importorskip("ROOT")
+    name, tree = path.rsplit(":", 1)
+    df = ROOT.RDataFrame(tree, name)
+    df = df.Vary("jet_pt", "ROOT::RVec<ROOT::RVecF>{jet_pt * 1.5f, jet_pt * 0.5f}", ["up", "down"], "jes")
+    df = df.Define("ht", "Sum(ROOT::RVecD(jet_pt.begin(), jet_pt.end()))").Filter("ht > 60", "busy")
+    df = df.Filter("jet_pt.size() >= 2", "two")
+    frame = sapwood.frame(path)
+    frame = frame.vary(
+        "jes", {"up": {"jet_pt": "(float)(jet_pt * 1.5)"}, "down": {"jet_pt": "(float)(jet_pt * 0.5)"}}
+    )
+    frame = frame.define("ht", "Sum$(jet_pt)").filter("ht > 60", "busy").filter("Length$(jet_pt) >= 2", "two")
+    theirs = {
+        "ht": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "ht", "w")),
+        "pt": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "jet_pt")),
+    }
+    report = df.Report()
+    ours = {
+        "ht": frame.hist("ht", bins=(1000, 0, 500), weight="w", library="root"),
+        "pt": frame.hist("jet_pt", bins=(1000, 0, 500), library="root"),
+    }
+    cuts = frame.report()
+    for key, result in ours.items():
+        for variation, found in result.variations.items():
+            expected = theirs[key][variation]
+            values = [expected.GetBinContent(bin) for bin in range(1002)]
+            assert np.array_equal(found.values(flow=True), values), (key, variation)
+            errors = [expected.GetBinError(bin) for bin in range(1002)]
+            assert np.allclose(found.errors(flow=True), errors, rtol=1e-12), (key, variation)
+            assert found.member("fEntries") == expected.GetEntries()
+    assert [(cut.name, cut.all, cut.passed) for cut in cuts.value] == [
+        (cut.GetName(), cut.GetAll(), cut.GetPass()) for cut in report.GetValue()
+    ]
+
+
+def test_many_definitions_in_each_other_cost_no_stack(path, arrays):
+    frame = sapwood.frame(path)
+    for number in range(60):
+        before = f"x{number - 1} + x{number - 1}" if number else "met"
+        frame = frame.define(f"x{number}", f"({before}) / 2" if number else before)
+    assert frame.sum("x59").value == pytest.approx(arrays["met"].sum())
+
+
+def test_friends_and_missing_files_as_elsewhere(path, arrays, tmp_path):
+    other = str(tmp_path / "friend.root")
+    with sapwood.recreate(other) as file:
+        file["scores"] = {"score": np.arange(ENTRIES, dtype="float64")}
+    frame = sapwood.frame(
+        [path, str(tmp_path / "no.root") + ":events"], friends={"scores": (f"{other}:scores", False)}
+    )
+    with pytest.raises(FileNotFoundError):
+        _ = frame.count().value
+    frame = sapwood.frame(path, friends={"scores": f"{other}:scores"})
+    assert frame.sum("score").value == ENTRIES * (ENTRIES - 1) / 2
+    chain = sapwood.frame([path, path], entries=[1, ENTRIES + 2])
+    assert np.array_equal(chain.take("met", library="np").value, arrays["met"][[1, 2]])
+    numbers = sapwood.frame([path, path]).filter("Entry$ >= 2999").take("Entry$", library="np").value
+    assert numbers[0] == 2999 and numbers[-1] == 2 * ENTRIES - 1
+
+
+def test_cut_flows_are_tables(path):
+    report = sapwood.frame(path).filter("met > 50", "large").report().value
+    assert str(report).splitlines()[0].split() == ["filter", "met", "passed", "%"]
+    assert "<table>" in report._repr_html_()
+    assert pickle.loads(pickle.dumps(tuple(report))) == tuple(report)
