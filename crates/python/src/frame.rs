@@ -126,6 +126,9 @@ impl Frame {
 /// A result and its variations, as values of Python.
 type Results = (Py<PyAny>, Vec<(String, Py<PyAny>)>);
 
+/// What a run reads and computes, as a tuple.
+type Explained = (Vec<String>, Vec<String>, Vec<(usize, String)>, Vec<String>, usize, usize);
+
 /// Computes what is wanted over one file after another.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct FrameRun(Mutex<Option<frame::Run>>);
@@ -168,6 +171,23 @@ impl FrameRun {
             };
             held.add_with(source, entries.selection()?, aliases, watched(progress), take)
         })
+    }
+
+    /// What would be read and computed of a table: columns, those that are read first, filters, functions, different
+    /// outputs, and expressions that are computed once for several.
+    fn explain(
+        &self,
+        of: &Bound<'_, PyAny>,
+        aliases: Vec<(String, String)>,
+        friends: Vec<Py<Friend>>,
+    ) -> PyResult<Explained> {
+        let source = source(of, None, &friends)?;
+        let found = run(of.py(), || {
+            let locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = locked.as_ref().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?;
+            held.explain(source, aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str())))
+        })?;
+        Ok((found.columns, found.first, found.filters, found.functions, found.outputs, found.shared))
     }
 
     /// The results, each with its variations.

@@ -114,6 +114,13 @@ impl Histogram {
         self.0.to_draft().into()
     }
 
+    /// The sum of it and another one with the same axes.
+    fn plus(&self, other: &Self) -> PyResult<Self> {
+        let mut sum = self.0.clone();
+        sum.add(&other.0).map_err(raise)?;
+        Ok(Self(sum))
+    }
+
     /// The histogram that a record is.
     #[staticmethod]
     fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {

@@ -6,7 +6,7 @@ use super::accumulator::{Accumulator, Outcome, Role};
 use super::compile::{Compiler, Outputs};
 use super::wanted::Wanted;
 use crate::error::{Error, Result};
-use crate::query::{Builder, Piece, Source};
+use crate::query::{Builder, Explained, Lengths, Piece, Source};
 use crate::read::{Column, Progress, Selection};
 
 /// Computes what is wanted of frames, over one file after another.
@@ -125,7 +125,7 @@ impl Run {
         let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let mut builder = Builder::new(&source, &aliases);
         let routes = self.compile(&mut builder)?;
-        let graph = builder.finish();
+        let graph = builder.finish(Lengths::Same);
         let states = self.states.as_mut().ok_or_else(|| Error::internal("a run has no results"))?;
         graph.run(&entries, &mut progress, &mut |output, piece| {
             let Some(routes) = routes.get(&output) else { return Ok(()) };
@@ -145,6 +145,23 @@ impl Run {
             }
             Ok(())
         })
+    }
+
+    /// What it would read and compute of a table.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for names that the table does not have, and others of expressions.
+    pub fn explain<'a>(
+        &self,
+        source: impl Into<Source>,
+        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Explained> {
+        let source = source.into();
+        let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let mut builder = Builder::new(&source, &aliases);
+        Self::new(self.wanted.iter().cloned()).compile(&mut builder)?;
+        Ok(builder.finish(Lengths::Same).explained())
     }
 
     /// Puts all that is wanted into a graph.

@@ -2,16 +2,19 @@
 
 use super::align::Lengths;
 use super::bound::Bound;
+use super::defined::Scope;
 use super::evaluate::Rows;
 use super::fault::fault;
 use super::filling::{Along, Bins, Filling, Target};
+use super::graph::{Builder, Piece, Want};
 use super::index;
 use super::parse::parse_list;
 use super::points::{Points, passing};
+use super::queries::Queries;
 use super::select::Query;
 use super::source::Source;
 use super::step::Step;
-use super::steps::{Queries, each_step};
+use super::steps::each_step;
 use super::token::{Placed, Token, tokens};
 use super::value::Data;
 use crate::error::{Error, Result};
@@ -260,12 +263,12 @@ impl Draw {
 
     /// What some rows are filled with. A cut on entries comes first, so that values are computed only where it passes.
     fn points_of(&self, rows: &Rows<'_>, bounds: &[&Bound]) -> Result<Points> {
-        let cut = self.query.cut.as_ref();
+        let cut = self.query.cut.as_ref().map(|cut| &cut.bound);
         let values = &bounds[..self.query.values.len()];
-        let Some(first) = cut.filter(|cut| cut.bound.depth == 0 && !cut.bound.in_loop) else {
+        let Some(first) = cut.filter(|cut| cut.depth == 0 && !cut.in_loop) else {
             return passing(rows.together(bounds)?.1, cut);
         };
-        let weights = rows.alone(&first.bound)?.spread()?;
+        let weights = rows.alone(first)?.spread()?;
         let Data::Numbers(numbers) = &weights.data else { return Err(super::fault::no_number()) };
         let passes = numbers.as_bool()?;
         let chosen: Vec<usize> = (0..passes.len()).filter(|&row| passes[row] && weights.is_there(row)).collect();
@@ -279,7 +282,7 @@ impl Draw {
         let weights = index::rows(&weights, &chosen)?;
         let rows = rows.picked(chosen);
         let (_, mut values) = rows.together(values)?;
-        if first.bound.is_condition() {
+        if first.is_condition() {
             return passing(values, None);
         }
         values.push(weights);
@@ -341,6 +344,12 @@ pub fn draw_with(
             return Err(Error::mismatch(words).wanted(draws.len() as u64, given.len() as u64));
         }
     };
+    if let [first, rest @ ..] = draws
+        && !rest.is_empty()
+        && rest.iter().all(|draw| means_the_same(&draw.query, &first.query))
+    {
+        return drawn_together(first, draws, entries, fillings, &mut progress);
+    }
     let queries: Vec<&Query> = draws.iter().map(|draw| &draw.query).collect();
     let compute = |step: &Step<'_>, take: &mut dyn FnMut((usize, Points)) -> Result<()>| {
         let mut of_each = draws.iter().enumerate();
@@ -393,6 +402,46 @@ fn set_target(made: &mut Target, words: &str, target: &str) -> Result<()> {
         };
     }
     Ok(())
+}
+
+/// Fills histograms of one source whose expressions mean the same: what these have in common is computed once.
+fn drawn_together(
+    first: &Draw,
+    draws: &[Draw],
+    entries: &Selection,
+    mut fillings: Vec<Filling>,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<Vec<Histogram>> {
+    let mut builder = Builder::new(&first.query.source, &first.query.aliases);
+    let outputs = draws.iter().map(|draw| output(&draw.query, &mut builder)).collect::<Result<Vec<_>>>()?;
+    let graph = builder.finish(Lengths::Shortest);
+    graph.run(entries, progress, &mut |output, piece| {
+        let Piece::Points(points) = piece else { return Ok(()) };
+        let of_output = draws.iter().zip(&mut fillings).zip(&outputs).filter(|(_, own)| **own == output);
+        for ((draw, filling), _) in of_output {
+            filling.take(&draw.target, points.clone().weighted(draw.weight))?;
+        }
+        Ok(())
+    })?;
+    draws.iter().zip(fillings).map(|(draw, filling)| filling.finish(&draw.target)).collect()
+}
+
+/// Whether names mean the same in two queries.
+fn means_the_same(one: &Query, other: &Query) -> bool {
+    one.source.is(&other.source) && one.aliases == other.aliases
+}
+
+/// The output of a graph that is what the values and the cut of a query are drawn with.
+fn output(query: &Query, builder: &mut Builder<'_>) -> Result<usize> {
+    let scope = Scope::default();
+    let values = query.values.iter().map(|value| builder.value(&scope, &value.text)).collect::<Result<Vec<_>>>()?;
+    let Some(cut) = &query.cut else { return builder.output(0, Want::Points, &values, None) };
+    let weight = Some(builder.value(&scope, &cut.text)?);
+    if cut.bound.depth > 0 || cut.bound.in_loop {
+        return builder.output(0, Want::Passing, &values, weight);
+    }
+    let place = builder.filter(0, &scope, &cut.text)?;
+    builder.output(place, Want::Points, &values, weight.filter(|_| !cut.bound.is_condition()))
 }
 
 /// The expressions, and what stands behind the last `>>`, if that is a name or bins.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::friend::Pair;
-use super::select::STEP_BYTES;
 use super::source::Source;
+use super::step::STEP_BYTES;
 use crate::error::{Error, Result};
 use crate::read::Selection;
 

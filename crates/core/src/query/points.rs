@@ -1,8 +1,8 @@
 //! Values that histograms are filled with.
 
+use super::bound::Bound;
 use super::fault::no_number;
 use super::number::Side;
-use super::select::Named;
 use super::steps::Waits;
 use super::value::{Data, Scalar, Value};
 use crate::error::Result;
@@ -67,13 +67,13 @@ impl Points {
 }
 
 /// What passes of some values that share a loop; the last of them is the cut, if there is one.
-pub(super) fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
+pub(super) fn passing(mut values: Vec<Value>, cut: Option<&Bound>) -> Result<Points> {
     let weight = if cut.is_some() { values.pop() } else { None };
     let nothing = |count: usize| Points { columns: vec![Vec::new(); count], weights: None };
     let mut weights = None;
     let mut chosen: Option<Vec<bool>> = None;
     if let Some(weight) = weight {
-        let is_condition = cut.is_some_and(|cut| cut.bound.is_condition());
+        let is_condition = cut.is_some_and(Bound::is_condition);
         match &weight.data {
             // The same for all.
             Data::One(_) => {

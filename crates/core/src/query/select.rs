@@ -9,15 +9,12 @@ use super::evaluate::Rows;
 use super::load::column;
 use super::parse::parse;
 use super::source::Source;
-use super::step::Step;
+use super::step::{STEP_BYTES, Step};
 use super::value::{Data, Value};
 use crate::column::Number;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::read::{Column, Progress, Selection};
 use crate::tree::Stepping;
-
-/// Memory that the columns of a step take, about, where a source is read in steps.
-pub(super) const STEP_BYTES: u64 = 32 << 20;
 
 /// Columns of a cut up to this size are read at once, and used again for the values; larger ones step by step.
 const KEPT_BYTES: u64 = 256 << 20;
@@ -38,7 +35,7 @@ const KEPT_BYTES: u64 = 256 << 20;
 #[derive(Clone, Debug)]
 pub struct Query {
     pub(super) source: Source,
-    aliases: HashMap<String, String>,
+    pub(super) aliases: HashMap<String, String>,
     pub(super) values: Vec<Named>,
     pub(super) cut: Option<Named>,
     /// Columns that are read as they are.

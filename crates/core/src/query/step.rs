@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::read::{Column, Progress, Selection};
 
+/// Memory that the columns of a step take, about, where a source is read in steps.
+pub(super) const STEP_BYTES: u64 = 32 << 20;
+
 /// Items of the largest column in a part: what is computed of them stays in the processor's cache.
 const PART_ITEMS: usize = 8 << 10;
 

@@ -9,10 +9,16 @@ from typing import Any
 from sapwood import _core
 from sapwood._frame.results import Result
 from sapwood._frame.samples import Sample, lacking, samples_of
+from sapwood._frame.sinks import Sinks, Snapshots
+from sapwood._frame.workers import FrameSelector
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.chain import Chain, Member
-from sapwood.errors import ExpressionError, MismatchError, NotFoundError, not_found
+from sapwood._tools import processing
+from sapwood.errors import ExpressionError, MismatchError, NotFoundError
+
+#: Entries that a worker computes at a time, about: steps end with clusters.
+WORKER_STEP = 250_000
 
 
 class Analysis:
@@ -36,109 +42,122 @@ class Analysis:
         self._waiting: list[Result] = []
         self._lock = threading.Lock()
 
+    @property
+    def waiting(self) -> list[Result]:
+        """Results that the next pass computes."""
+        return list(self._waiting)
+
     def book(self, result: Result) -> None:
         """Adds a result to those that the next pass computes."""
         self._waiting.append(result)
 
-    def run(self, progress: bool | None = None) -> None:
+    def run(
+        self, progress: bool | None = None, executor: Any = None, step_size: int | str = WORKER_STEP
+    ) -> None:
         """Computes all results that wait, in one pass."""
         with self._lock:
             waiting, show = list(self._waiting), self.progress if progress is None else progress
             if not waiting:
                 return
-            for result in waiting:
-                result._found = None
-            for sample in self.samples:
-                self._run(sample, waiting, show)
+            snapshots = [
+                one.booking.collects for one in waiting if isinstance(one.booking.collects, Snapshots)
+            ]
+            try:
+                found = []
+                for sample in self.samples:
+                    if executor is None:
+                        found.append(self._run(sample, waiting, show))
+                    else:
+                        found.append(self._run_on(executor, sample, waiting, show, step_size))
+                for one in snapshots:
+                    one.closed()
+            except BaseException:
+                for one in snapshots:
+                    one.discard()
+                raise
+            for sample, of_sample in zip(self.samples, found, strict=True):
+                for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
+                    result._take(sample.name if self.has_samples else None, nominal, varied)
             self._waiting = [result for result in self._waiting if result not in waiting]
 
-    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> None:
-        chain = Chain("frame", sample.files, self.options, **self.reads)
-        name = sample.name if self.has_samples else None
-        run = _core.FrameRun([result._wanted for result in waiting])
-        sinks = Sinks(waiting, name)
+    def _chain(self, sample: Sample) -> Chain:
+        return Chain("frame", sample.files, self.options, **self.reads)
+
+    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> Any:
+        """In this process, with the engine's threads."""
+        chain = self._chain(sample)
+        run = _core.FrameRun([result.wanted for result in waiting])
+        sinks = Sinks(
+            [result.booking.collects for result in waiting], sample.name if self.has_samples else None
+        )
+        take = sinks.take if sinks.used else None
         try:
             for member in progress_bar.each(chain.members(), len(chain.sources), show, "files", "files"):
                 try:
-                    self._add(run, chain, member, sample, sinks)
+                    self._add(run, chain, member, sample, take)
                 except NotFoundError as error:
                     chain.left_out(member.source, self._named(error, sample))
-            found = run.finish()
+            return sinks.partial(run.finish())
         except BaseException:
             sinks.discard()
             raise
-        sinks.finish(found)
-        for number, (result, (nominal, variations)) in enumerate(zip(waiting, found, strict=True)):
-            if result._sink is not None:
-                nominal, variations = sinks.values(number, variations)
-            result._take(name, nominal, variations)
 
-    def _add(self, run: _core.FrameRun, chain: Chain, member: Member, sample: Sample, sinks: Sinks) -> None:
+    def _names(self, chain: Chain, member: Member, sample: Sample) -> dict[str, str]:
+        """Names of expressions for a file of a sample."""
         named = chain.aliases(member, self.aliases, *self.aliases.values())
         for name in sample.names:
             if member.tree._find(name) is not None:
                 raise MismatchError(
                     f"the sample {sample.name!r} has {name!r}, which is a column of its files, too"
                 )
-        named = {**sample.names, **reading.used_aliases(member.tree, named)}
+        return {**sample.names, **reading.used_aliases(member.tree, named)}
+
+    def _add(self, run: _core.FrameRun, chain: Chain, member: Member, sample: Sample, take: Any) -> None:
+        named = list(self._names(chain, member, sample).items())
         more = chain.friends_of(member)
         tree = member.tree
-        take = sinks.take if sinks.used else None
         for start, stop in member.ranges:
             selection = member.select(start, stop)
             rows, _ = selection.in_order()
             span = selection.span
 
             def add(friends: list[Any], span: Any = span, rows: Any = rows) -> None:
-                run.add(tree._core, list(named.items()), friends, span[0], span[1], rows, None, take)
+                run.add(tree._core, named, friends, span[0], span[1], rows, None, take)
 
             with chain.naming(member):
                 tree._with_friends(add, more)
 
+    def _run_on(
+        self, executor: Any, sample: Sample, waiting: list[Result], show: bool | None, step_size: int | str
+    ) -> Any:
+        """On an executor: workers open the files."""
+        bookings = [result.booking for result in waiting]
+        for booking in bookings:
+            booking.check_workers()
+        options = {name: value for name, value in self.options.items() if name != "threads"}
+        selector = FrameSelector(bookings, {**sample.names, **self.aliases})
+        done = processing.process(
+            sample.files, selector, executor, step_size=step_size, progress=show, **self.reads, **options
+        )
+        if done is None:
+            raise MismatchError("nothing was read: the files have no entries")
+        return done.found
+
+    def explain(self, waiting: list[Result]) -> Any:
+        """What a pass reads and computes of the first file."""
+        sample = self.samples[0]
+        chain = self._chain(sample)
+        run = _core.FrameRun([result.wanted for result in waiting])
+        for member in chain.members():
+            named = list(self._names(chain, member, sample).items())
+            more = chain.friends_of(member)
+            with chain.naming(member):
+                return member.tree._with_friends(lambda of: run.explain(member.tree._core, named, of), more)
+        raise MismatchError("no file could be read")
+
     def _named(self, error: NotFoundError, sample: Sample) -> Exception:
         """An error about a name that this sample lacks, and others have."""
         for known in {name for other in self.samples for name in other.names}:
-            if lacking(known, self.samples) == sample.name and repr(known).strip("'") in str(error):
+            if lacking(known, self.samples) == sample.name and known in str(error):
                 return ExpressionError(f"the sample {sample.name!r} has no {known!r}, and others do: {error}")
         return error
-
-
-class Sinks:
-    """What takes columns step by step: for each result that wants them, one for each variation."""
-
-    def __init__(self, waiting: list[Result], sample: str | None) -> None:
-        self._waiting, self._sample = waiting, sample
-        self._open: dict[tuple[int, str | None], Any] = {}
-        self.used = any(result._sink is not None for result in waiting)
-
-    def _of(self, number: int, variation: str | None) -> Any:
-        key = (number, variation)
-        if key not in self._open:
-            make = self._waiting[number]._sink
-            if make is None:
-                raise not_found(f"a result that takes no columns got some: {number}")
-            self._open[key] = make(self._sample, variation)
-        return self._open[key]
-
-    def take(self, number: int, variation: str | None, columns: list[_core.Column]) -> None:
-        """Hands columns to the one that they are for."""
-        self._of(number, variation).take(columns)
-
-    def finish(self, found: list[tuple[Any, list[tuple[str, Any]]]]) -> None:
-        """Makes those that got nothing, too, and ends all."""
-        for number, (_, variations) in enumerate(found):
-            if self._waiting[number]._sink is not None:
-                for variation in [None, *(name for name, _ in variations)]:
-                    self._of(number, variation)
-        for sink in self._open.values():
-            sink.finish()
-
-    def discard(self) -> None:
-        """Ends all without a result."""
-        for sink in self._open.values():
-            sink.discard()
-
-    def values(self, number: int, variations: list[tuple[str, Any]]) -> tuple[Any, list[tuple[str, Any]]]:
-        """What the sinks of a result have found."""
-        varied = [(name, self._open[number, name].value) for name, _ in variations]
-        return self._open[number, None].value, varied

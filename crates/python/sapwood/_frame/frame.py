@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import _core
 from sapwood._frame import results
-from sapwood._frame.analysis import Analysis
-from sapwood._frame.functions import as_column
-from sapwood._frame.results import Result
-from sapwood._frame.sinks import Folded, InMemory, Snapshots
+from sapwood._frame.analysis import WORKER_STEP, Analysis
+from sapwood._frame.booking import Booking, Description, applied
+from sapwood._frame.results import Explained, Result
+from sapwood._frame.sinks import Folding, Snapshots, Taking
 from sapwood._read import drawing
 from sapwood._read.libraries import as_library
 from sapwood.errors import ExpressionError, MismatchError
@@ -60,18 +60,34 @@ def frame(
         "lumi_mask": lumi_mask,
         "entries": entries,
     }
-    return Frame(Analysis(files, {**others, **limits}, reads, aliases, progress), _core.Frame())
+    return Frame(
+        Analysis(files, {**others, **limits}, reads, aliases, progress), Description(), _core.Frame()
+    )
 
 
 class Frame:
     """Names, filters and variations on top of files: see :func:`sapwood.frame`. Each method leaves its frame as it
     is and gives a new one, or a result."""
 
-    def __init__(self, analysis: Analysis, core: _core.Frame) -> None:
-        self._analysis, self._core = analysis, core
+    def __init__(self, analysis: Analysis, description: Description, core: _core.Frame) -> None:
+        self._analysis, self._description, self._core = analysis, description, core
 
-    def _on_top(self, core: _core.Frame) -> Frame:
-        return Frame(self._analysis, core)
+    def _on_top(self, method: str, *arguments: Any) -> Frame:
+        """A frame with one more step; mistakes show here."""
+        core = applied(self._core, method, arguments)
+        return Frame(self._analysis, self._description.and_then(method, *arguments), core)
+
+    def _booked(
+        self,
+        what: str,
+        method: str,
+        *arguments: Any,
+        finish: Callable[[Any], Any] = lambda found: found,
+        collects: Any = None,
+    ) -> Result:
+        booking = Booking(self._description, method, arguments, collects)
+        wanted = applied(self._core, method, booking.of_engine())
+        return Result(self._analysis, booking, wanted, finish, what)
 
     def define(
         self,
@@ -114,7 +130,7 @@ class Frame:
                 raise ExpressionError(
                     f"{name!r} is an expression, which names its inputs itself: leave inputs= out"
                 )
-            return self._on_top(self._core.define(name, value, again))
+            return self._on_top("define", name, value, again)
         if not callable(value):
             raise ExpressionError(f"{name!r} is an expression or a function, not {value!r}")
         if inputs is None:
@@ -123,7 +139,7 @@ class Frame:
             )
         check_array_library(library)
         listed = [inputs] if isinstance(inputs, str) else list(inputs)
-        return self._on_top(self._core.compute(name, listed, as_column(name, value, library), again))
+        return self._on_top("compute", name, listed, value, library, again)
 
     def filter(self, expression: str, name: str = "") -> Frame:
         """Keeps the entries for which an expression is true. ``name`` stands for it in reports.
@@ -131,7 +147,7 @@ class Frame:
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events").filter("nMuon >= 2", "two muons")
         """
-        return self._on_top(self._core.filter(expression, name))
+        return self._on_top("filter", expression, name)
 
     def vary(self, name: str, variations: Mapping[str, Mapping[str, str]]) -> Frame:
         """Varies columns or other names: results further down have a value for each variation that changes them,
@@ -149,7 +165,7 @@ class Frame:
             if not isinstance(of, Mapping):
                 raise ExpressionError(f"a variation is {{name: expression}}, and {name}:{tag} is {of!r}")
             given.append((f"{name}:{tag}", [(column, str(text)) for column, text in of.items()]))
-        return self._on_top(self._core.vary(given))
+        return self._on_top("vary", given)
 
     def hist(
         self,
@@ -199,14 +215,33 @@ class Frame:
     ) -> Result:
         drawing.check_library(library)
         count = bins if isinstance(bins, int) and not isinstance(bins, bool) else None
-        axes = None if bins is None or count is not None else drawing.axes_of(bins)
+        axes = None
+        if bins is not None and count is None:
+            axes = [[float(edge) for edge in axis.edges()] for axis in drawing.axes_of(bins)]
         words = ", ".join(expressions)
-        wanted = self._core.histogram(
-            list(expressions), axes, count, weight, name, words if title is None else title, profile
+        named = (name, words if title is None else title)
+        return self._booked(
+            f"hist {words}",
+            "histogram",
+            list(expressions),
+            axes,
+            count,
+            weight,
+            *named,
+            profile,
+            finish=lambda found: drawing.as_library(found, library),
         )
-        return Result(
-            self._analysis, wanted, lambda found: drawing.as_library(found, library), f"hist {words}"
-        )
+
+    def explain(self) -> Explained:
+        """What a pass for all results that wait reads and computes: :func:`explain`.
+
+        >>> import sapwood
+        >>> f = sapwood.frame("a.root:events")
+        """
+        waiting = self._analysis.waiting
+        if not waiting:
+            raise MismatchError("nothing was asked of this frame yet: explain it after its results are named")
+        return explain(*waiting)
 
     def count(self) -> Result:
         """The number of entries that pass.
@@ -214,11 +249,10 @@ class Frame:
         >>> import sapwood
         >>> passed = sapwood.frame("a.root:events").filter("nMuon >= 2").count()
         """
-        return Result(self._analysis, self._core.count(), lambda found: found, "count")
+        return self._booked("count", "count")
 
     def _statistic(self, expression: str, which: str) -> Result:
-        wanted = self._core.statistics(expression)
-        return Result(self._analysis, wanted, results.number(which), f"{which} {expression}")
+        return self._booked(f"{which} {expression}", "statistics", expression, finish=results.number(which))
 
     def sum(self, expression: str) -> Result:
         """The sum of an expression, over all items of lists.
@@ -268,7 +302,7 @@ class Frame:
         >>> import sapwood
         >>> cuts = sapwood.frame("a.root:events").filter("nMuon >= 2", "two muons").report()
         """
-        return Result(self._analysis, self._core.report(weight), results.cut_flow, "report")
+        return self._booked("report", "report", weight, finish=results.cut_flow)
 
     def take(self, *expressions: str, library: str = "ak") -> Result:
         """The values of expressions for the entries that pass: an array of one, or a dictionary of several.
@@ -279,12 +313,9 @@ class Frame:
         if not expressions:
             raise ExpressionError("say which values are taken: take('MET_pt', ...)")
         check_array_library(library)
-        wanted = self._core.columns(list(expressions))
-
-        def sink(sample: str | None, variation: str | None) -> InMemory:
-            return InMemory(expressions, library)
-
-        return Result(self._analysis, wanted, lambda found: found, f"take {', '.join(expressions)}", sink)
+        taking = Taking(expressions, library)
+        words = f"take {', '.join(expressions)}"
+        return self._booked(words, "columns", list(expressions), finish=taking.finished, collects=taking)
 
     def aggregate(
         self,
@@ -292,21 +323,20 @@ class Frame:
         add: Callable[[Any, dict[str, Any]], Any],
         columns: Sequence[str],
         library: str = "ak",
+        merge: Callable[[Any, Any], Any] | None = None,
     ) -> Result:
         """What a function makes of some thousand entries after another: ``add(so_far, arrays)`` gives the next value,
-        and ``zero`` is the first one. ``arrays`` are those of ``columns``, by name.
+        and ``zero`` is the first one. ``arrays`` are those of ``columns``, by name. ``merge(one, other)`` joins what
+        two workers of an executor found.
 
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events")
         >>> longest = f.aggregate(0, lambda most, of: max([most, *map(len, of["Jet_pt"])]), ["Jet_pt"])
         """
         check_array_library(library)
-        wanted = self._core.columns(list(columns))
-
-        def sink(sample: str | None, variation: str | None) -> Folded:
-            return Folded(columns, library, zero, add)
-
-        return Result(self._analysis, wanted, lambda found: found, f"aggregate {', '.join(columns)}", sink)
+        folding = Folding(columns, library, zero, add, merge)
+        words = f"aggregate {', '.join(columns)}"
+        return self._booked(words, "columns", list(columns), finish=folding.finished, collects=folding)
 
     def snapshot(
         self,
@@ -331,13 +361,27 @@ class Frame:
         if not named:
             raise ExpressionError("say which columns are written: snapshot(path, ['MET_pt', ...])")
         snapshots = Snapshots(path, name, list(named), "rntuple" if rntuple else "tree", options)
-        wanted = self._core.columns(list(named.values()))
-        words = f"snapshot {path}"
-        return Result(self._analysis, wanted, lambda found: found, words, lambda *key: snapshots.sink(*key))
+        return self._booked(
+            f"snapshot {path}",
+            "columns",
+            list(named.values()),
+            finish=snapshots.finished,
+            collects=snapshots,
+        )
 
 
-def run(*wanted: Result, progress: bool | None = None) -> None:
+def run(
+    *wanted: Result,
+    executor: Any = None,
+    step_size: int | str = WORKER_STEP,
+    progress: bool | None = None,
+) -> None:
     """Computes results, and all else that was asked of their frames: one pass over the files of each.
+
+    ``executor`` is one of ``concurrent.futures`` or a ``Client`` of Dask, as for :func:`sapwood.process`: workers
+    open the files themselves and compute ``step_size`` entries at a time. What they find is put together in the
+    order of entries, so that it does not depend on their number; what a lost worker had is computed again, and
+    counted once. Without one, the engine's threads work in this process.
 
     >>> import sapwood
     >>> sapwood.run()
@@ -346,7 +390,24 @@ def run(*wanted: Result, progress: bool | None = None) -> None:
         if not isinstance(one, Result):
             raise MismatchError(f"run() takes results of frames, not {one!r}")
     for analysis in dict.fromkeys(one._analysis for one in wanted):
-        analysis.run(progress)
+        analysis.run(progress, executor, step_size)
+
+
+def explain(*wanted: Result) -> Explained:
+    """What one pass for some results reads and computes.
+
+    >>> import os, sapwood, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+    >>> with sapwood.recreate(path) as file:
+    ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0]}
+    >>> busy = sapwood.frame(f"{path}:t").filter("x > 1")
+    >>> found = explain(busy.sum("y"), busy.mean("y"))
+    >>> found.columns, found.first, found.outputs
+    (['x', 'y'], ['x'], 1)
+    """
+    if not wanted:
+        raise MismatchError("name results whose pass is explained")
+    return Explained(*wanted[0]._analysis.explain(list(wanted)))
 
 
 def check_array_library(library: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
     from sapwood import _core
     from sapwood._frame.analysis import Analysis
+    from sapwood._frame.booking import Booking
 
 #: The name that the columns as they are have among variations.
 NOMINAL = "nominal"
@@ -71,14 +70,14 @@ class Result:
     def __init__(
         self,
         analysis: Analysis,
+        booking: Booking,
         wanted: _core.Wanted,
         finish: Callable[[Any], Any],
         what: str,
-        sink: Callable[[str | None, str | None], Any] | None = None,
     ) -> None:
-        self._analysis, self._wanted, self._finish, self._what = analysis, wanted, finish, what
-        #: Makes what takes the columns of a sample and a variation, step by step.
-        self._sink = sink
+        self._analysis, self._finish, self._what = analysis, finish, what
+        #: What was asked for, and the engine's form of it.
+        self.booking, self.wanted = booking, wanted
         #: By sample (``None`` where there are none), and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
         analysis.book(self)
@@ -145,6 +144,35 @@ class Result:
         return show() if show is not None else None
 
 
+class Explained(NamedTuple):
+    """What one pass reads and computes of a file."""
+
+    columns: list[str]
+    """All columns that are read."""
+    first: list[str]
+    """Those that are read first, to see which of the others are needed where."""
+    filters: list[tuple[int, str]]
+    """Filters as they are computed: the number of the one above (0 for all entries), and the expression."""
+    functions: list[str]
+    """Names that functions compute."""
+    outputs: int
+    """Different outputs: equal results are one."""
+    shared: int
+    """Expressions that several others need, and that are computed once."""
+
+    def __str__(self) -> str:
+        """What it says, line by line."""
+        lines = [f"reads {', '.join(self.columns) or 'nothing'}"]
+        if self.first:
+            lines.append(f"  first {', '.join(self.first)}, and the others where entries pass")
+        depth = [0]
+        for parent, text in self.filters:
+            depth.append(depth[parent] + 1)
+            lines.append("  " * depth[-1] + f"filter {text}")
+        lines += [f"calls the function of {name}" for name in self.functions]
+        return "\n".join([*lines, f"computes {self.outputs} outputs; {self.shared} expressions are shared"])
+
+
 #: What the engine's statistics are, in this order.
 _STATISTICS = ("count", "sum", "mean", "min", "max", "std")
 
@@ -166,12 +194,3 @@ def number(name: str) -> Callable[[Any], Any]:
 def cut_flow(found: Any) -> CutFlow:
     """The filters of a report."""
     return CutFlow(Cut(*one) for one in found)
-
-
-def joined(parts: list[Any], library: str) -> Any:
-    """Arrays of steps as one."""
-    if library == "np":
-        return np.concatenate(parts) if parts else np.zeros(0)
-    import awkward
-
-    return awkward.concatenate(parts) if len(parts) > 1 else parts[0] if parts else awkward.Array([])

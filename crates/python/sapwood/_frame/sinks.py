@@ -1,4 +1,5 @@
-"""What takes the columns of a frame step by step: arrays in memory, a tree of a new file, or a function."""
+"""What becomes of the columns of a frame, step by step: arrays in memory, a tree of a new file, or what a function
+makes of them."""
 
 from __future__ import annotations
 
@@ -7,52 +8,101 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sapwood._frame.results import joined
+from sapwood._frame.arrays import array, joined
 from sapwood._read import layout
 from sapwood.errors import MismatchError
 
 
-def array(column: Any, library: str) -> Any:
-    """A column as an array of a library."""
-    return layout.to_numpy(column) if library == "np" else layout.to_awkward(column)
+class Taking:
+    """All values of one or more expressions, in memory."""
+
+    def __init__(self, names: Sequence[str], library: str) -> None:
+        self._names, self._library = tuple(names), library
+
+    def sink(self, sample: str | None, variation: str | None) -> InMemory:
+        """What takes them."""
+        return InMemory(len(self._names), self._library)
+
+    def check_workers(self) -> None:
+        """Workers send what they have."""
+
+    def plus(self, one: Any, other: Any) -> Any:
+        """The parts of both."""
+        return [[*a, *b] for a, b in zip(one, other, strict=True)]
+
+    def finished(self, parts: Any) -> Any:
+        """An array, or several by name."""
+        arrays = [joined(of, self._library) for of in parts]
+        return arrays[0] if len(arrays) == 1 else dict(zip(self._names, arrays, strict=True))
 
 
 class InMemory:
-    """All values of one or more expressions."""
+    """Values of several expressions, in parts."""
 
-    def __init__(self, names: Sequence[str], library: str) -> None:
-        self._names, self._library = names, library
-        self._parts: list[list[Any]] = [[] for _ in names]
-        self.value: Any = None
+    def __init__(self, count: int, library: str) -> None:
+        self._library = library
+        self.found: list[list[Any]] = [[] for _ in range(count)]
 
     def take(self, columns: list[Any]) -> None:
         """Keeps the values of a step."""
-        for parts, column in zip(self._parts, columns, strict=True):
+        for parts, column in zip(self.found, columns, strict=True):
             parts.append(array(column, self._library))
 
     def finish(self) -> None:
-        """Puts the steps together."""
-        arrays = [joined(parts, self._library) for parts in self._parts]
-        self.value = arrays[0] if len(arrays) == 1 else dict(zip(self._names, arrays, strict=True))
+        """Nothing is left to do."""
 
     def discard(self) -> None:
         """Forgets everything."""
-        self._parts = []
+        self.found = []
+
+
+class Folding:
+    """What a function makes of one step after another."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        library: str,
+        zero: Any,
+        add: Callable[[Any, Any], Any],
+        merge: Callable[[Any, Any], Any] | None,
+    ) -> None:
+        self.names, self.library, self.zero, self.add, self.merge = tuple(names), library, zero, add, merge
+
+    def sink(self, sample: str | None, variation: str | None) -> Folded:
+        """What takes the columns."""
+        return Folded(self)
+
+    def check_workers(self) -> None:
+        """Results of workers are merged."""
+        if self.merge is None:
+            raise MismatchError(
+                "several workers need a function that joins two results: aggregate(..., merge=)"
+            )
+
+    def plus(self, one: Any, other: Any) -> Any:
+        """Two results as one."""
+        self.check_workers()
+        return self.merge(one, other) if self.merge is not None else None
+
+    def finished(self, found: Any) -> Any:
+        """The result as it is."""
+        return found
 
 
 class Folded:
-    """What a function makes of one step after another."""
+    """What a function made of the steps so far."""
 
-    def __init__(self, names: Sequence[str], library: str, zero: Any, add: Callable[[Any, Any], Any]) -> None:
-        self._names, self._library, self._add = names, library, add
-        self.value = zero
+    def __init__(self, of: Folding) -> None:
+        self._of = of
+        self.found = of.zero
 
     def take(self, columns: list[Any]) -> None:
         """Adds the values of a step."""
-        arrays = {
-            name: array(column, self._library) for name, column in zip(self._names, columns, strict=True)
-        }
-        self.value = self._add(self.value, arrays)
+        named = zip(self._of.names, columns, strict=True)
+        self.found = self._of.add(
+            self.found, {name: array(column, self._of.library) for name, column in named}
+        )
 
     def finish(self) -> None:
         """Nothing is left to do."""
@@ -67,7 +117,7 @@ class Snapshots:
     def __init__(
         self, path: Any, name: str, names: Sequence[str], kind: str, options: dict[str, Any]
     ) -> None:
-        self.path, self.name, self.names, self.kind, self.options = path, name, names, kind, options
+        self.path, self.name, self.names, self.kind, self.options = path, name, tuple(names), kind, options
         self._file: Any = None
         self._open = 0
 
@@ -81,22 +131,34 @@ class Snapshots:
         parts = [self.name, *(part for part in (sample, variation) if part is not None)]
         return Snapshot(self, "__".join(parts).replace(":", "_"))
 
-    def finished(self) -> None:
-        """Closes the file with the last of its trees."""
-        self._open -= 1
-        if not self._open and self._file is not None:
-            self._file.close()
-            self._file = None
+    def check_workers(self) -> None:
+        """One process writes a file."""
+        raise MismatchError(f"{self.path} is written by one process: run its frame without an executor")
+
+    def plus(self, one: Any, other: Any) -> Any:
+        """One process writes a file."""
+        raise MismatchError(f"{self.path} is written by one process")
+
+    def finished(self, found: Any) -> Any:
+        """The path with the name of the tree."""
+        return found
+
+    def closed(self) -> None:
+        """Closes the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def discard(self) -> None:
         """Removes what was begun."""
-        file, self._file, self._open = self._file, None, 0
-        if file is not None:
-            with contextlib.suppress(Exception):
-                file.close()
-            if isinstance(self.path, (str, os.PathLike)):
-                with contextlib.suppress(OSError):
-                    os.remove(self.path)
+        file, self._file = self._file, None
+        if file is None:
+            return
+        with contextlib.suppress(Exception):
+            file.close()
+        if isinstance(self.path, (str, os.PathLike)):
+            with contextlib.suppress(OSError):
+                os.remove(self.path)
 
     @property
     def file(self) -> Any:
@@ -112,7 +174,7 @@ class Snapshot:
     def __init__(self, of: Snapshots, name: str) -> None:
         self._of, self._name = of, name
         self._tree: Any = None
-        self.value = f"{os.fspath(of.path)}:{name}" if isinstance(of.path, (str, os.PathLike)) else name
+        self.found = f"{os.fspath(of.path)}:{name}" if isinstance(of.path, (str, os.PathLike)) else name
 
     def take(self, columns: list[Any]) -> None:
         """Writes the values of a step."""
@@ -128,9 +190,48 @@ class Snapshot:
             self._tree = self._of.file[self._name]
 
     def finish(self) -> None:
-        """Ends the tree."""
-        self._of.finished()
+        """The file is closed when all of it is there."""
 
     def discard(self) -> None:
         """Removes the file: it is not whole."""
         self._of.discard()
+
+
+class Sinks:
+    """What takes columns: for each result that wants them, one for each variation."""
+
+    def __init__(self, collects: list[Any], sample: str | None) -> None:
+        self._collects, self._sample = collects, sample
+        self._open: dict[tuple[int, str | None], Any] = {}
+        self.used = any(one is not None for one in collects)
+
+    def _of(self, number: int, variation: str | None) -> Any:
+        key = (number, variation)
+        if key not in self._open:
+            self._open[key] = self._collects[number].sink(self._sample, variation)
+        return self._open[key]
+
+    def take(self, number: int, variation: str | None, columns: list[Any]) -> None:
+        """Hands columns to the one that they are for."""
+        self._of(number, variation).take(columns)
+
+    def partial(
+        self, found: list[tuple[Any, list[tuple[str, Any]]]]
+    ) -> list[tuple[Any, list[tuple[str, Any]]]]:
+        """The results of the engine, with what was made of columns in its place."""
+        whole = []
+        for number, (nominal, varied) in enumerate(found):
+            if self._collects[number] is None:
+                whole.append((nominal, varied))
+                continue
+            # Those that got nothing are made, too.
+            sinks = [(name, self._of(number, name)) for name in [None, *(name for name, _ in varied)]]
+            for _, sink in sinks:
+                sink.finish()
+            whole.append((sinks[0][1].found, [(str(name), sink.found) for name, sink in sinks[1:]]))
+        return whole
+
+    def discard(self) -> None:
+        """Ends all without a result."""
+        for sink in self._open.values():
+            sink.discard()

@@ -111,7 +111,7 @@ impl<'s> Builder<'s> {
         }
         let values = values.iter().map(|id| self.expression(*id)).collect::<Result<Vec<_>>>()?;
         let weight = weight.map(|id| self.expression(id)).transpose()?;
-        if want == Want::Points {
+        if matches!(want, Want::Points | Want::Passing) {
             for Expression { text, bound } in values.iter().chain(&weight) {
                 number(text, bound)?;
             }
@@ -156,7 +156,7 @@ impl<'s> Builder<'s> {
     }
 
     /// The graph of all that is wanted.
-    pub(crate) fn finish(self) -> Graph {
+    pub(crate) fn finish(self, lengths: Lengths) -> Graph {
         let Self { source, binder, interner, places, outputs, computed, kept, .. } = self;
         let parents = places.iter().map(|(place, _)| place.parent).collect();
         let mut sets = RowSets::new(parents);
@@ -176,7 +176,7 @@ impl<'s> Builder<'s> {
         });
         Graph {
             source: source.clone(),
-            lengths: Lengths::Same,
+            lengths,
             columns: columns(&|uses| !uses.places.is_empty()),
             of_filters: columns(&|uses| uses.is_in_filter),
             needed: binder.needed,

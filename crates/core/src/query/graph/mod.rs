@@ -16,5 +16,6 @@ mod run;
 
 pub(crate) use build::{Builder, ValueId};
 pub use computed::Compute;
+pub use plan::Explained;
 pub(crate) use plan::Want;
 pub(crate) use run::Piece;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::expression::Expression;
 use super::intern::address;
-use super::plan::{Graph, Output};
+use super::plan::{Graph, Output, Want};
 use crate::error::{Error, Result};
 use crate::query::align::all_present;
 use crate::query::bound::Bound;
 use crate::query::evaluate::{Rows, Shared};
 use crate::query::fault::no_number;
 use crate::query::index;
-use crate::query::points::Points;
+use crate::query::points::{Points, passing};
 use crate::query::value::{Data, Value};
 
 /// Rows of a part by their numbers, in order; all of them if it is missing.
@@ -146,7 +146,10 @@ impl<'p> Part<'p> {
         let all: Vec<&Bound> = output.values.iter().chain(&output.weight).map(|value| &*value.bound).collect();
         let found = || {
             let (_, values) = self.rows(output.place)?.together(&all)?;
-            points(values, output.weight.is_some())
+            match (output.want, &output.weight) {
+                (Want::Passing, Some(cut)) => passing(values, Some(&*cut.bound)),
+                (_, weight) => points(values, weight.is_some()),
+            }
         };
         found().map_err(|error| self.graph.named(output.text(), error))
     }

@@ -19,8 +19,44 @@ pub(crate) enum Want {
     Count,
     /// Numbers and their weights, item by item.
     Points,
+    /// Numbers item by item where the last value is true, which is their weight, too: a cut of `TTree::Draw`.
+    Passing,
     /// Columns of the values, with the entries of the rows.
     Columns,
+}
+
+/// What a run of frames reads and computes of one table.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::frame::{Frame, Run};
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let busy = Frame::new().filter("nJet > 2", "")?;
+/// let run = Run::new([busy.histogram(["Jet_pt"])?, busy.statistics("Sum$(Jet_pt)")?]);
+/// let explained = run.explain(&tree, [])?;
+/// assert_eq!(explained.columns, ["nJet", "Jet_pt"]);
+/// assert_eq!(explained.first, ["nJet"]);
+/// assert_eq!(explained.filters, [(0, "nJet > 2".to_owned())]);
+/// assert_eq!((explained.outputs, explained.shared), (2, 1));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// All columns that are read.
+    pub columns: Vec<String>,
+    /// Those that are read first, to see which of the others are needed where.
+    pub first: Vec<String>,
+    /// Filters as they are computed: the number of the one above (0 for all entries), and the expression. Equal ones are
+    /// one, and each variation that changes one adds another.
+    pub filters: Vec<(usize, String)>,
+    /// Columns that functions compute.
+    pub functions: Vec<String>,
+    /// Different outputs: equal results are one.
+    pub outputs: usize,
+    /// Expressions that several others need, and that are computed once.
+    pub shared: usize,
 }
 
 /// Values of one source, ready to be computed.
@@ -66,6 +102,27 @@ pub(super) struct Output {
 }
 
 impl Graph {
+    /// What is read and computed.
+    pub(crate) fn explained(&self) -> Explained {
+        let names = |ids: Vec<usize>| ids.into_iter().filter_map(|id| self.source.name_of(id).ok()).collect();
+        let filter = |place: &Place| Some((place.parent, place.filter.as_ref()?.text.clone()));
+        let shared: std::collections::BTreeSet<usize> = self.shared.values().map(|(number, _)| *number).collect();
+        Explained {
+            columns: names(self.ids(&self.columns)),
+            first: names(self.of_cuts().unwrap_or_default()),
+            filters: self.places.iter().filter_map(filter).collect(),
+            functions: self.computed.iter().map(|computed| computed.name.clone()).collect(),
+            outputs: self.outputs.len(),
+            shared: shared.len(),
+        }
+    }
+
+    /// Columns that filters need, where nothing is wanted of entries that pass none; functions need the entries that
+    /// they are called with.
+    pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
+        (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
+    }
+
     /// An error with the expression that it is about.
     pub(super) fn named(&self, text: &str, error: Error) -> Error {
         match error.kind() {

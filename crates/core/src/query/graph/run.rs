@@ -83,8 +83,8 @@ impl Graph {
                 match output.want {
                     Want::Count => pieces.push((number, Piece::Count(part.count(output)? as u64))),
                     // Nothing is computed where nothing passes.
-                    Want::Points if part.count(output)? == 0 => {}
-                    Want::Points => pieces.push((number, Piece::Points(part.points(output)?))),
+                    Want::Points | Want::Passing if part.count(output)? == 0 => {}
+                    Want::Points | Want::Passing => pieces.push((number, Piece::Points(part.points(output)?))),
                     Want::Columns => {}
                 }
             }
@@ -114,8 +114,7 @@ impl Reads for Graph {
     }
 
     fn of_cuts(&self) -> Option<Vec<usize>> {
-        // Without a filter above everything, all rows are needed; functions need the rows that they are called with.
-        (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
+        self.of_cuts()
     }
 
     fn all(&self) -> Vec<usize> {

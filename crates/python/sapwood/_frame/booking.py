@@ -1,0 +1,104 @@
+"""What is asked of a frame, in a form that can be sent to other processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sapwood import _core
+from sapwood._frame.functions import as_column
+from sapwood.errors import MismatchError
+
+
+class Description(NamedTuple):
+    """What a frame consists of: methods of the engine's frame, and their arguments."""
+
+    steps: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+    def and_then(self, method: str, *arguments: Any) -> Description:
+        """The same with one more step."""
+        return Description((*self.steps, (method, arguments)))
+
+    def core(self) -> _core.Frame:
+        """The engine's frame."""
+        frame = _core.Frame()
+        for method, arguments in self.steps:
+            frame = applied(frame, method, arguments)
+        return frame
+
+
+def applied(frame: _core.Frame, method: str, arguments: tuple[Any, ...]) -> Any:
+    """What a method of the engine's frame gives."""
+    if method != "compute":
+        return getattr(frame, method)(*arguments)
+    name, inputs, function, library, again = arguments
+    return frame.compute(name, inputs, as_column(name, function, library), again)
+
+
+class Booking(NamedTuple):
+    """Something that is wanted of a frame."""
+
+    frame: Description
+    method: str
+    arguments: tuple[Any, ...]
+    collects: Any = None
+    """What becomes of columns: one of :mod:`sapwood._frame.sinks`."""
+
+    def core(self) -> _core.Wanted:
+        """The engine's."""
+        return applied(self.frame.core(), self.method, self.of_engine())
+
+    def of_engine(self) -> tuple[Any, ...]:
+        """The arguments as the engine takes them: axes travel as their edges."""
+        if self.method != "histogram" or self.arguments[1] is None:
+            return self.arguments
+        axes = [_core.Axis(edges, None, "") for edges in self.arguments[1]]
+        return (self.arguments[0], axes, *self.arguments[2:])
+
+    def check_workers(self) -> None:
+        """Refuses what several workers cannot do together."""
+        if self.method == "histogram" and self.arguments[1] is None:
+            raise MismatchError(
+                f"the bins of the histogram of {', '.join(self.arguments[0])} lie around the values that are seen first: "
+                "say bins=, so that workers have the same"
+            )
+        if self.collects is not None:
+            self.collects.check_workers()
+
+    def plus(self, one: Any, other: Any) -> Any:
+        """What two lots of entries give together."""
+        if self.collects is not None:
+            return self.collects.plus(one, other)
+        return _PLUS[self.method](one, other)
+
+
+def _plus_reports(one: list[Any], other: list[Any]) -> list[Any]:
+    def plus(a: Any, b: Any) -> Any:
+        weights = None if a[3] is None or b[3] is None else (a[3][0] + b[3][0], a[3][1] + b[3][1])
+        return (a[0], a[1] + b[1], a[2] + b[2], weights)
+
+    return [plus(a, b) for a, b in zip(one, other, strict=True)]
+
+
+def plus_statistics(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Count, sum, mean, least, largest and spread of two lots of numbers together.
+
+    >>> plus_statistics((2, 3.0, 1.5, 1.0, 2.0, 0.7071067811865476), (1, 3.0, 3.0, 3.0, 3.0, 0.0))
+    (3, 6.0, 2.0, 1.0, 3.0, 1.0)
+    """
+    if not one[0] or not other[0]:
+        return other if other[0] else one
+    count, distance = one[0] + other[0], other[2] - one[2]
+    squares = sum(of[5] ** 2 * (of[0] - 1) for of in (one, other)) + distance**2 * one[0] * other[0] / count
+    total = one[1] + other[1]
+    spread = math.sqrt(squares / (count - 1))
+    return count, total, total / count, min(one[3], other[3]), max(one[4], other[4]), spread
+
+
+_PLUS: dict[str, Callable[[Any, Any], Any]] = {
+    "histogram": lambda one, other: one.plus(other),
+    "count": lambda one, other: one + other,
+    "statistics": plus_statistics,
+    "report": _plus_reports,
+}

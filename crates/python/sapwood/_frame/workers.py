@@ -1,0 +1,118 @@
+"""Frames on executors: what workers compute of some entries, and how it is put together."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sapwood import _core
+from sapwood._frame.booking import Booking
+from sapwood._frame.sinks import Sinks
+from sapwood._read.selection import Selection
+from sapwood._tools.selector import Selector
+
+#: What the engine found for a result: as it is, and by variation.
+Found = tuple[Any, list[tuple[str, Any]]]
+
+
+class Partial:
+    """What was computed of some entries: of each result, as the engine gives it. Histograms travel as a file of
+    ROOT."""
+
+    def __init__(self, found: list[Found]) -> None:
+        self.found = found
+
+    def __reduce__(self) -> Any:
+        histograms: list[_core.Histogram] = []
+
+        def packed(value: Any) -> Any:
+            if not isinstance(value, _core.Histogram):
+                return value
+            histograms.append(value)
+            return Place(len(histograms) - 1)
+
+        found = [
+            (packed(nominal), [(name, packed(one)) for name, one in varied]) for nominal, varied in self.found
+        ]
+        return _unpacked, (found, _as_file(histograms))
+
+
+class Place:
+    """Where a histogram is in a file."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _as_file(histograms: list[_core.Histogram]) -> bytes:
+    if not histograms:
+        return b""
+    import sapwood
+
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        for number, histogram in enumerate(histograms):
+            file[f"h{number}"] = histogram.draft()
+    return memory.getvalue()
+
+
+def _unpacked(found: list[Found], data: bytes) -> Partial:
+    histograms: dict[int, _core.Histogram] = {}
+    if data:
+        import sapwood
+
+        with sapwood.open(io.BytesIO(data)) as file:
+            for key in file.keys(cycle=False):
+                histograms[int(key[1:])] = _core.Histogram.of(file[key]._value)
+
+    def opened(value: Any) -> Any:
+        return histograms[value.number] if isinstance(value, Place) else value
+
+    return Partial(
+        [(opened(nominal), [(name, opened(one)) for name, one in varied]) for nominal, varied in found]
+    )
+
+
+class FrameSelector(Selector):
+    """Computes results of one sample, some entries at a time."""
+
+    #: Steps are so many entries: no columns decide on them.
+    columns: Any = ()
+
+    def __init__(self, bookings: list[Booking], aliases: Mapping[str, str]) -> None:
+        self._bookings = bookings
+        self.aliases = dict(aliases)
+
+    def process(self, batch: Any) -> Partial:
+        """What some entries give."""
+        tree, aliases, friends, selection = batch
+        run = _core.FrameRun([booking.core() for booking in self._bookings])
+        sinks = Sinks([booking.collects for booking in self._bookings], None)
+        rows, _ = selection.in_order()
+        start, stop = selection.span
+        take = sinks.take if sinks.used else None
+
+        def add(of: list[Any]) -> None:
+            run.add(tree._core, list(aliases.items()), of, start, stop, rows, None, take)
+
+        tree._with_friends(add, friends)
+        return Partial(sinks.partial(run.finish()))
+
+    def merge(self, one: Partial, other: Partial) -> Partial:
+        """Both as one."""
+        merged = []
+        for booking, (nominal, varied), (more, more_varied) in zip(
+            self._bookings, one.found, other.found, strict=True
+        ):
+            # A variation that changes nothing in some of the entries is as it is there.
+            names = list(dict.fromkeys(name for name, _ in [*varied, *more_varied]))
+            own, others = dict(varied), dict(more_varied)
+            both = [(name, booking.plus(own.get(name, nominal), others.get(name, more))) for name in names]
+            merged.append((booking.plus(nominal, more), both))
+        return Partial(merged)
+
+    def _reader(
+        self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any
+    ) -> Callable[[Selection], Any]:
+        return lambda selection: (tree, dict(aliases), friends, selection)
