@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
+use super::collection::{Called, Known, OF_COLLECTIONS, optional};
 use super::compute::{result_of, sides, unary_result};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
@@ -21,31 +22,41 @@ use crate::error::{Error, Result};
 
 /// Turns expressions over one source into values, and collects which columns they need.
 pub(super) struct Binder<'s> {
-    source: &'s Source,
+    pub(super) source: &'s Source,
     /// Aliases of the caller, which come before branches.
-    aliases: &'s HashMap<String, String>,
+    pub(super) aliases: &'s HashMap<String, String>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Aliases that are being bound.
-    open: Vec<String>,
+    pub(super) open: Vec<String>,
     /// Values in each other, aliases included, and all of them.
     height: usize,
-    values: u64,
+    pub(super) values: u64,
     /// Whether only the lists of the next column matter, which may hold records.
-    is_sized: bool,
+    pub(super) is_sized: bool,
+    pub(super) collections: Known,
 }
 
 /// The most values that an expression may have once its aliases are filled in.
-const MOST_VALUES: u64 = 20_000;
+pub(super) const MOST_VALUES: u64 = 20_000;
 /// The most loops in each other that ask for their turns.
 const MOST_LOOPS: usize = 6;
 /// The most aliases inside each other.
-const DEEPEST_ALIAS: usize = 50;
+pub(super) const DEEPEST_ALIAS: usize = 50;
 
 impl<'s> Binder<'s> {
     /// Begins with columns that are needed already.
     pub(super) fn new(source: &'s Source, aliases: &'s HashMap<String, String>, needed: Vec<usize>) -> Self {
-        Self { source, aliases, needed, open: Vec::new(), height: 0, values: 0, is_sized: false }
+        Self {
+            source,
+            aliases,
+            needed,
+            open: Vec::new(),
+            height: 0,
+            values: 0,
+            is_sized: false,
+            collections: Known::new(),
+        }
     }
 
     /// The value of an expression.
@@ -114,6 +125,9 @@ impl<'s> Binder<'s> {
 
     /// A name with members and indices: of a column, an alias, or a constant.
     fn path(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
+        if let Some(value) = self.collected(text, expr)? {
+            return Ok(value);
+        }
         let mut names: Vec<(&str, usize)> = Vec::new();
         let mut indices: Vec<&[Item]> = Vec::new();
         let mut at = expr;
@@ -166,7 +180,10 @@ impl<'s> Binder<'s> {
                 self.bind(text, of)?
             }
         };
-        self.indexed(text, value, &indices, expr.span.start)
+        let value = self.indexed(text, value, &indices, expr.span.start)?;
+        // As of any collection, a member of objects that a computed index names may lack.
+        let is_of_objects = matches!(expr.node, Node::Member(..)) && matches!(value.op, Op::PickBy { .. });
+        Ok(if is_of_objects { optional(value) } else { value })
     }
 
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
@@ -197,11 +214,14 @@ impl<'s> Binder<'s> {
         {
             return Ok(value);
         }
+        if let Some(error) = self.collection_fault(text, &parts, at)? {
+            return Err(error);
+        }
         Err(self.unknown(text, &joined, at))
     }
 
     /// What an alias stands for: those of the caller, of the tree, of its friends.
-    fn meaning(&self, name: &str) -> Option<&'s str> {
+    pub(super) fn meaning(&self, name: &str) -> Option<&'s str> {
         self.aliases.get(name).map(String::as_str).or_else(|| self.source.alias(name))
     }
 
@@ -229,7 +249,7 @@ impl<'s> Binder<'s> {
         Ok(Bound { at, ..bound })
     }
 
-    fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
+    pub(super) fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
         let kind = self.source.kind(id)?;
         let place = self.needed.iter().position(|&needed| needed == id).unwrap_or(self.needed.len());
         if place == self.needed.len() {
@@ -274,8 +294,19 @@ impl<'s> Binder<'s> {
     }
 
     /// A value with indices, each in brackets of its own.
-    fn indexed(&mut self, text: &str, mut value: Bound, indices: &[&[Item]], at: usize) -> Result<Bound> {
-        let mut level = 0;
+    fn indexed(&mut self, text: &str, value: Bound, indices: &[&[Item]], at: usize) -> Result<Bound> {
+        self.indexed_from(text, value, indices, &mut 0, at)
+    }
+
+    /// Indices from a level on.
+    pub(super) fn indexed_from(
+        &mut self,
+        text: &str,
+        mut value: Bound,
+        indices: &[&[Item]],
+        level: &mut usize,
+        at: usize,
+    ) -> Result<Bound> {
         for items in indices {
             // The first item of several counts entries, as in Python.
             let counts_entries = items.len() > 1 || matches!(items, [Item::Slice { .. } | Item::Rest]);
@@ -283,7 +314,7 @@ impl<'s> Binder<'s> {
             if counts_entries {
                 match items.next() {
                     Some(Item::Slice { from: None, to: None, step: None } | Item::All) => {}
-                    Some(Item::Rest) => level = value.depth.saturating_sub(items.len()),
+                    Some(Item::Rest) => *level = value.depth.saturating_sub(items.len()),
                     _ => {
                         let words = "the first index counts entries: write [:, i] for an item of each";
                         return Err(fault(text, at, words));
@@ -292,10 +323,10 @@ impl<'s> Binder<'s> {
             }
             while let Some(item) = items.next() {
                 if let Item::Rest = item {
-                    level = level.max(value.depth.saturating_sub(items.len()));
+                    *level = (*level).max(value.depth.saturating_sub(items.len()));
                     continue;
                 }
-                value = self.item(text, value, item, &mut level, counts_entries, at)?;
+                value = self.item(text, value, item, level, counts_entries, at)?;
             }
         }
         Ok(value)
@@ -384,7 +415,7 @@ impl<'s> Binder<'s> {
     }
 
     /// A whole number that is written down, with or without a sign.
-    fn whole_constant(&mut self, text: &str, expr: &Expr) -> Result<i64> {
+    pub(super) fn whole_constant(&mut self, text: &str, expr: &Expr) -> Result<i64> {
         let bound = self.bind(text, expr)?;
         match &bound.op {
             Op::Constant(Scalar::I64(whole)) => Ok(*whole),
@@ -398,6 +429,9 @@ impl<'s> Binder<'s> {
 
     /// `@list`, `list.size()`: how many items a list has.
     fn size(&mut self, text: &str, of: &Expr, at: usize) -> Result<Bound> {
+        if let Some(size) = self.sized(text, of, at)? {
+            return Ok(size);
+        }
         self.is_sized = matches!(of.node, Node::Name(_) | Node::Member(..));
         let of = self.bind(text, of);
         self.is_sized = false;
@@ -428,7 +462,10 @@ impl<'s> Binder<'s> {
             let op = Op::Unary(Unary::Cast(cast), Box::new(of));
             return Ok(Bound { op, at, depth, of: Of::Number(cast.0), in_loop });
         }
-        let of = arguments.iter().map(|argument| self.bind(text, argument)).collect::<Result<Vec<_>>>()?;
+        let of = match self.called(text, expr, name, arguments)? {
+            Called::Done(value) => return Ok(value),
+            Called::Arguments(of) => of,
+        };
         if let Some(special) = special(text, name, at, &of)? {
             if special.loops() > MOST_LOOPS {
                 let words =
@@ -438,7 +475,8 @@ impl<'s> Binder<'s> {
             return Ok(special);
         }
         let Some(function) = Function::find(name) else {
-            let known: Vec<String> = Function::names().chain(SPECIAL.map(str::to_owned)).collect();
+            let special = SPECIAL.into_iter().chain(OF_COLLECTIONS).map(str::to_owned);
+            let known: Vec<String> = Function::names().chain(special).collect();
             let near = near(name, known.iter().map(String::as_str));
             return Err(fault(text, at, format!("there is no function {name:?}{near}")));
         };

@@ -96,6 +96,9 @@ impl Rows<'_> {
             }
             return self.lists_of(by, into);
         }
+        if let Op::Shared(shared) = &of.op {
+            return self.lists_of(&shared.bound, into);
+        }
         of.parts().into_iter().try_for_each(|part| self.lists_of(part, into))
     }
 
@@ -210,6 +213,11 @@ impl Rows<'_> {
             }
             Op::Pairs(of, second) => index::pairs(&self.value(of)?.spread()?, *second)?,
             Op::Alternative(a, b) => self.alternative(a, b)?,
+            Op::Joint(joint, of) => {
+                let values = of.iter().map(|of| self.value(of)?.spread()).collect::<Result<Vec<_>>>()?;
+                joint.of(values)?
+            }
+            Op::Shared(shared) => self.value(&shared.bound)?,
             Op::Entry => {
                 let part = self.entries.part(self.rows.start as u64..self.rows.end as u64);
                 let entries: Vec<i64> = part.ranges().flatten().map(|entry| entry as i64).collect();
