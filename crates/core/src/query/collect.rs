@@ -207,7 +207,8 @@ impl Binder<'_> {
     /// Whether a name with what follows means something without any collection.
     fn is_plain(&mut self, name: &str, steps: &[Next<'_>]) -> Result<bool> {
         let mut parts = vec![name];
-        let (mut indices, mut is_open) = (0, false);
+        let mut indices = 0;
+        let mut is_open = false;
         for step in steps {
             match step {
                 Next::Member(name, _) => parts.push(name),
@@ -291,7 +292,7 @@ impl Binder<'_> {
         at: usize,
     ) -> Result<()> {
         let items = match items {
-            // As in Python, the first of several counts entries.
+            // The first of several counts entries, as in Python.
             [Item::Slice { from: None, to: None, step: None } | Item::All, rest @ ..] if !rest.is_empty() => rest,
             [_, _, ..] => {
                 let words = "the first index counts entries: write [:, i] for an item of each";

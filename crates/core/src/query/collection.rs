@@ -1,6 +1,6 @@
 //! Collections: lists of objects whose members are columns, and what is chosen, combined and joined of them.
 //!
-//! A collection has no value. It says how the value of any member is made: from the member's column by the same masks,
+//! A collection has no value. It makes the value of any member: from the member's column by the same masks,
 //! indices and combinations.
 
 use std::collections::HashMap;
@@ -93,7 +93,7 @@ pub(super) enum Collection {
 #[derive(Debug)]
 pub(super) struct Tuple {
     pub(super) how: How,
-    /// Whose items they are: one collection for sets, else two.
+    /// The collections of the items: one for sets, else two.
     pub(super) of: Vec<Arc<Collection>>,
     /// A value of each of these, which has its lists.
     pub(super) lists: Vec<Bound>,
@@ -358,12 +358,12 @@ pub(super) fn optional(of: Bound) -> Bound {
 
 /// The position of each item in its list.
 pub(super) fn positions(of: Bound, level: usize) -> Bound {
-    let (at, in_loop) = (of.at, of.in_loop);
+    let Bound { at, in_loop, .. } = of;
     let op = Op::Joint(Joint::Positions { level }, vec![of]);
     Bound { op, at, depth: level + 1, of: computed(Wide::I64), in_loop }
 }
 
-/// Where the items of each list are in ascending order.
+/// Positions of the items of each list in ascending order.
 pub(super) fn order(of: Bound) -> Bound {
     let Bound { at, depth, in_loop, .. } = of;
     Bound { op: Op::Joint(Joint::Order, vec![of]), at, depth, of: computed(Wide::I64), in_loop }
@@ -371,7 +371,7 @@ pub(super) fn order(of: Bound) -> Bound {
 
 /// How many items the lists of a level have.
 pub(super) fn sizes(of: Bound, level: usize) -> Bound {
-    let (at, in_loop) = (of.at, of.in_loop);
+    let Bound { at, in_loop, .. } = of;
     Bound { op: Op::Size(Box::new(of), level), at, depth: level, of: computed(Wide::I64), in_loop }
 }
 

@@ -81,9 +81,11 @@ impl Binder<'_> {
         of: &[Expr],
     ) -> Result<Option<Reached>> {
         let at = expr.span.start;
-        let arity = |count: usize| match of.len() == count {
-            true => Ok(()),
-            false => Err(fault(text, at, format!("{name}() takes {count} values, not {}", of.len()))),
+        let arity = |count: usize| {
+            if of.len() == count {
+                return Ok(());
+            }
+            Err(fault(text, at, format!("{name}() takes {count} values, not {}", of.len())))
         };
         let made = |of: Collection| Ok(Some(Reached::Objects(Arc::new(of))));
         match name {

@@ -26,13 +26,13 @@ pub(super) enum How {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Joint {
     /// One part of each combination. Its values are those of the collections that are combined: the one at `part` is
-    /// picked, the other says how many items it has. Sets need the picked one alone.
+    /// picked, the other one has the lengths. Sets need the picked one alone.
     Combine { how: How, part: usize, level: usize },
     /// The sum of the parts of each combination: of one value for sets, else of two.
     Sum { how: How, level: usize },
     /// The lists of several values one after another.
     Concat,
-    /// Where the items of each innermost list are in ascending order.
+    /// Positions of the items of each innermost list in ascending order.
     Order,
     /// The positions of the items in the lists of a level.
     Positions { level: usize },
@@ -155,7 +155,7 @@ fn cross(
     Ok(levels)
 }
 
-/// One part of each pair of an item of one list with an item of another, which may be in a list of its own for each
+/// One part of each pair of an item of one list with an item of another, which may form a list for each
 /// item of the first.
 fn crossed(of: [&Value; 2], each: bool, part: usize, level: usize) -> Result<Value> {
     let mut items: Vec<usize> = Vec::new();
@@ -284,8 +284,8 @@ fn concat(values: &[Value]) -> Result<Value> {
     Ok(Value { frame, data: Data::Numbers(numbers), present })
 }
 
-/// Where the items of each innermost list are in ascending order; equal ones stay in theirs. NaN comes last, and after
-/// it what lacks.
+/// Positions of the items of each innermost list in ascending order; equal ones keep theirs. NaN comes last, and absent
+/// items after it.
 fn order(value: &Value) -> Result<Value> {
     let outer = value.depth().checked_sub(1).ok_or_else(|| Error::internal("an order of a value without lists"))?;
     let Data::Numbers(numbers) = &value.data else { return Err(no_number()) };
@@ -322,7 +322,7 @@ fn positions(value: &Value, level: usize) -> Result<Value> {
     Ok(Value::numbers(value.frame.outer(level + 1), places))
 }
 
-/// The distance of each direction to the nearest of a list of others; infinite if there are none.
+/// The distance of each direction to the nearest of a list of others; infinite without any.
 fn nearest(values: &[Value]) -> Result<Value> {
     let [eta, phi, other_eta, other_phi] = values else { return Err(Error::internal("a direction lacks an angle")) };
     let rows = eta.frame.rows;

@@ -220,13 +220,12 @@ fn ordered(members: impl Iterator<Item = String>) -> Vec<String> {
 
 pub(super) fn unknown_member(text: &str, base: &Base, name: &str, at: usize) -> Error {
     let near = near(name, base.members.iter().map(String::as_str));
-    let known = match near.is_empty() {
-        true => {
-            let names: Vec<&str> = base.members.iter().take(10).map(String::as_str).collect();
-            let more = if base.members.len() > names.len() { ", ..." } else { "" };
-            format!("; it has {}{more}", names.join(", "))
-        }
-        false => near,
+    let known = if near.is_empty() {
+        let names: Vec<&str> = base.members.iter().take(10).map(String::as_str).collect();
+        let more = if base.members.len() > names.len() { ", ..." } else { "" };
+        format!("; it has {}{more}", names.join(", "))
+    } else {
+        near
     };
     fault(text, at, format!("{} has no member {name:?}{known}", base.name()))
 }

@@ -189,7 +189,8 @@ fn call(kernel: Kernel, of: Vec<Bound>) -> Bound {
 
 fn sum(a: Bound, b: Bound) -> Bound {
     let (depth, in_loop) = loop_of(&[&a, &b]);
-    let (at, kind) = (a.at, of_values(Wide::F64, &[&a, &b]));
+    let at = a.at;
+    let kind = of_values(Wide::F64, &[&a, &b]);
     Bound { op: Op::Binary(Binary::Add, Box::new(a), Box::new(b)), at, depth, of: kind, in_loop }
 }
 
@@ -208,7 +209,7 @@ fn eta(of: &[f64]) -> f64 {
     if pt == 0.0 && pz == 0.0 { 0.0 } else { (pz / pt).asinh() }
 }
 
-/// The invariant mass; negative where its square is (`ROOT::Math::LorentzVector::M`).
+/// The invariant mass, negative if its square is (`ROOT::Math::LorentzVector::M`).
 fn mass(of: &[f64]) -> f64 {
     let [px, py, pz, energy] = *of else { return f64::NAN };
     let squared = energy * energy - px * px - py * py - pz * pz;

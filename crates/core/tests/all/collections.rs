@@ -75,11 +75,12 @@ const ALIASES: [(&str, &str); 3] =
 fn lists(tree: &Arc<Tree>, text: &str) -> Vec<Vec<f64>> {
     let query = Query::new(tree).aliases(ALIASES).value(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let column = query.read(0..tree.entries).unwrap_or_else(|error| panic!("{text}: {error}")).columns.remove(0);
-    let (items, ends) = (column.numbers::<f64>().expect("doubles"), column.offsets());
+    let items = column.numbers::<f64>().expect("doubles");
+    let ends = column.offsets();
     ends.windows(2).map(|ends| items[ends[0] as usize..ends[1] as usize].to_vec()).collect()
 }
 
-/// What a histogram would be filled with.
+/// The values that a histogram would be filled with.
 fn points(tree: &Arc<Tree>, text: &str, cut: &str) -> Vec<f64> {
     let draw = Draw::with_aliases(tree, text, cut, ALIASES).unwrap_or_else(|error| panic!("{text}: {error}"));
     draw.points(0..tree.entries).expect(text).columns.remove(0)
@@ -189,7 +190,8 @@ fn combinations_are_those_of_nested_loops() {
     assert_eq!(lists(&tree, "mass(pairs(Muon))"), expected(masses));
     assert_eq!(lists(&tree, "mass(pairs(Muon).first, pairs(Muon).second)"), expected(masses));
     let triples = |entry: usize| {
-        let (jets, mut found) = (jets(entry), Vec::new());
+        let jets = jets(entry);
+        let mut found = Vec::new();
         for a in 0..jets.len() {
             for b in a + 1..jets.len() {
                 (b + 1..jets.len()).for_each(|c| found.push([jets[a], jets[b], jets[c]]));
@@ -205,7 +207,7 @@ fn combinations_are_those_of_nested_loops() {
         assert_eq!(lists(&tree, &format!("triples(Jet).{name}.pt")), found);
     }
     let crossed = |entry: usize| {
-        let (jets, muons) = (jets(entry), muons(entry));
+        let [jets, muons] = [jets(entry), muons(entry)];
         jets.iter().flat_map(|jet| muons.iter().map(move |muon| [*jet, *muon])).collect::<Vec<_>>()
     };
     let found = expected(|entry| crossed(entry).iter().map(|[jet, muon]| distance(jet, muon)).collect());
