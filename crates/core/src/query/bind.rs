@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
+use super::collection::{Called, Collection, Known, OF_COLLECTIONS, Reached, optional};
 use super::compute::{result_of, sides, unary_result};
 use super::defined::{Definition, FIRST_COMPUTED, Meaning, Scope};
 use super::fault::{fault, near};
@@ -22,32 +23,35 @@ use crate::error::{Error, Result};
 
 /// Turns expressions over one source into values, and collects which columns they need.
 pub(super) struct Binder<'s> {
-    source: &'s Source,
+    pub(super) source: &'s Source,
     /// Aliases of the caller, which come before branches.
-    aliases: &'s HashMap<String, String>,
+    pub(super) aliases: &'s HashMap<String, String>,
     /// Definitions, which come before everything else.
-    scope: Scope,
+    pub(super) scope: Scope,
     /// What definitions were bound to, by their addresses; they are kept, so that no other gets one of these.
-    defined: HashMap<usize, (Arc<Definition>, Arc<Bound>)>,
+    defined: HashMap<usize, (Arc<Definition>, Defined)>,
+    /// So many columns are needed by what is kept, whatever was only tried.
+    pinned: usize,
     /// The types of columns that functions compute.
     computed: Vec<Kind>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Aliases that are being bound.
-    open: Vec<String>,
+    pub(super) open: Vec<String>,
     /// Values in each other, aliases included, and all of them.
     height: usize,
-    values: u64,
+    pub(super) values: u64,
     /// Whether only the lists of the next column matter, which may hold records.
-    is_sized: bool,
+    pub(super) is_sized: bool,
+    pub(super) collections: Known,
 }
 
 /// The most values that an expression may have once its aliases are filled in.
-const MOST_VALUES: u64 = 20_000;
+pub(super) const MOST_VALUES: u64 = 20_000;
 /// The most loops in each other that ask for their turns.
 const MOST_LOOPS: usize = 6;
 /// The most aliases inside each other.
-const DEEPEST_ALIAS: usize = 50;
+pub(super) const DEEPEST_ALIAS: usize = 50;
 
 impl<'s> Binder<'s> {
     /// Begins with columns that are needed already.
@@ -57,12 +61,14 @@ impl<'s> Binder<'s> {
             aliases,
             scope: Scope::default(),
             defined: HashMap::new(),
+            pinned: 0,
             computed: Vec::new(),
             needed,
             open: Vec::new(),
             height: 0,
             values: 0,
             is_sized: false,
+            collections: Known::new(),
         }
     }
 
@@ -77,8 +83,12 @@ impl<'s> Binder<'s> {
     /// The value of an expression that sees some definitions.
     pub(super) fn bind_in(&mut self, scope: &Scope, text: &str) -> Result<Bound> {
         (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
+        // Other definitions make other collections.
+        self.collections = Known::new();
         let expr = parse(text)?;
-        self.bind(text, &expr)
+        let bound = self.bind(text, &expr)?;
+        self.pinned = self.needed.len();
+        Ok(bound)
     }
 
     /// The value of an expression.
@@ -147,6 +157,9 @@ impl<'s> Binder<'s> {
 
     /// A name with members and indices: of a column, an alias, or a constant.
     fn path(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
+        if let Some(value) = self.collected(text, expr)? {
+            return Ok(value);
+        }
         let mut names: Vec<(&str, usize)> = Vec::new();
         let mut indices: Vec<&[Item]> = Vec::new();
         let mut at = expr;
@@ -199,7 +212,10 @@ impl<'s> Binder<'s> {
                 self.bind(text, of)?
             }
         };
-        self.indexed(text, value, &indices, expr.span.start)
+        let value = self.indexed(text, value, &indices, expr.span.start)?;
+        // As of any collection, a member of objects that a computed index names may lack.
+        let is_of_objects = matches!(expr.node, Node::Member(..)) && matches!(value.op, Op::PickBy { .. });
+        Ok(if is_of_objects { optional(value) } else { value })
     }
 
     /// Whether an alias has that name.
@@ -242,48 +258,75 @@ impl<'s> Binder<'s> {
         {
             return Ok(value);
         }
+        if let Some(error) = self.collection_fault(text, &parts, at)? {
+            return Err(error);
+        }
         Err(self.unknown(text, &joined, at))
     }
 
     /// What a definition stands for, which is bound once.
-    fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
+    pub(super) fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
         let address = Arc::as_ptr(definition).addr();
-        let known = self.defined.get(&address).map(|(_, bound)| Arc::clone(bound));
-        let bound = match known {
-            Some(bound) => bound,
-            None => {
-                let meaning = match &definition.meaning {
-                    Meaning::Text(meaning) => meaning,
-                    Meaning::Computed(number) => {
-                        return self.column(text, FIRST_COMPUTED + number, Vec::new(), at);
-                    }
-                };
-                let expr = parse(meaning)?;
-                let outer = std::mem::replace(&mut self.scope, definition.sees.clone());
-                let is_sized = std::mem::take(&mut self.is_sized);
-                let bound = self.bind(meaning, &expr);
-                (self.scope, self.is_sized) = (outer, is_sized);
-                let bound = bound.map_err(|error| {
-                    let words = format!("{} (the definition of {:?})", error.message(), definition.name);
-                    Error::new(error.kind(), words)
-                })?;
-                let bound = Arc::new(bound);
-                self.defined.insert(address, (Arc::clone(definition), Arc::clone(&bound)));
-                bound
-            }
+        if let Some((_, Defined { value: Some(known), .. })) = self.defined.get(&address) {
+            return Ok(Bound { at, ..known.clone() });
+        }
+        let meaning = match &definition.meaning {
+            Meaning::Text(meaning) => meaning,
+            Meaning::Computed(number) => return self.column(text, FIRST_COMPUTED + number, Vec::new(), at),
         };
-        Ok(match &bound.op {
-            // What is looked at by those that use it, and costs nothing.
-            Op::Constant(_) | Op::Column(..) | Op::Defined(_) => Bound { at, ..(*bound).clone() },
-            _ => {
-                let Bound { depth, of, in_loop, .. } = *bound;
-                Bound { op: Op::Defined(bound), at, depth, of, in_loop }
-            }
+        let bound = self.within(definition, |binder| {
+            let expr = parse(meaning)?;
+            binder.bind(meaning, &expr)
+        })?;
+        // What those that use it look at stays as it is.
+        let bound = if matches!(bound.op, Op::Column(..)) { bound } else { bound.shared() };
+        self.pinned = self.needed.len();
+        let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
+        known.1.value = Some(bound.clone());
+        Ok(Bound { at, ..bound })
+    }
+
+    /// The collection that a definition stands for, if it is one.
+    pub(super) fn definition_objects(&mut self, definition: &Arc<Definition>) -> Result<Option<Arc<Collection>>> {
+        let Meaning::Text(meaning) = &definition.meaning else { return Ok(None) };
+        let address = Arc::as_ptr(definition).addr();
+        if let Some((_, Defined { objects: Some(known), .. })) = self.defined.get(&address) {
+            return Ok(known.clone());
+        }
+        let found = self.within(definition, |binder| {
+            let expr = parse(meaning)?;
+            binder.reach(meaning, &expr)
+        })?;
+        let found = match found {
+            Some(Reached::Objects(of)) => Some(of),
+            _ => None,
+        };
+        self.pinned = self.needed.len();
+        let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
+        known.1.objects = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Binds something that sees what a definition sees.
+    fn within<T>(&mut self, definition: &Definition, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let scope = std::mem::replace(&mut self.scope, definition.sees.clone());
+        let collections = std::mem::take(&mut self.collections);
+        let is_sized = std::mem::take(&mut self.is_sized);
+        let found = bind(self);
+        (self.scope, self.collections, self.is_sized) = (scope, collections, is_sized);
+        found.map_err(|error| {
+            let words = format!("{} (the definition of {:?})", error.message(), definition.name);
+            Error::new(error.kind(), words)
         })
     }
 
+    /// Forgets the columns that were only tried, down to so many.
+    pub(super) fn forget(&mut self, needed: usize) {
+        self.needed.truncate(needed.max(self.pinned));
+    }
+
     /// What an alias stands for: those of the caller, of the tree, of its friends.
-    fn meaning(&self, name: &str) -> Option<&'s str> {
+    pub(super) fn meaning(&self, name: &str) -> Option<&'s str> {
         self.aliases.get(name).map(String::as_str).or_else(|| self.source.alias(name))
     }
 
@@ -311,7 +354,7 @@ impl<'s> Binder<'s> {
         Ok(Bound { at, ..bound })
     }
 
-    fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
+    pub(super) fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
         let kind = match id.checked_sub(FIRST_COMPUTED) {
             Some(number) => self.computed.get(number).cloned().ok_or_else(|| Error::not_found("no such column"))?,
             None => self.source.kind(id)?,
@@ -359,8 +402,19 @@ impl<'s> Binder<'s> {
     }
 
     /// A value with indices, each in brackets of its own.
-    fn indexed(&mut self, text: &str, mut value: Bound, indices: &[&[Item]], at: usize) -> Result<Bound> {
-        let mut level = 0;
+    fn indexed(&mut self, text: &str, value: Bound, indices: &[&[Item]], at: usize) -> Result<Bound> {
+        self.indexed_from(text, value, indices, &mut 0, at)
+    }
+
+    /// Indices from a level on.
+    pub(super) fn indexed_from(
+        &mut self,
+        text: &str,
+        mut value: Bound,
+        indices: &[&[Item]],
+        level: &mut usize,
+        at: usize,
+    ) -> Result<Bound> {
         for items in indices {
             // The first item of several counts entries, as in Python.
             let counts_entries = items.len() > 1 || matches!(items, [Item::Slice { .. } | Item::Rest]);
@@ -368,7 +422,7 @@ impl<'s> Binder<'s> {
             if counts_entries {
                 match items.next() {
                     Some(Item::Slice { from: None, to: None, step: None } | Item::All) => {}
-                    Some(Item::Rest) => level = value.depth.saturating_sub(items.len()),
+                    Some(Item::Rest) => *level = value.depth.saturating_sub(items.len()),
                     _ => {
                         let words = "the first index counts entries: write [:, i] for an item of each";
                         return Err(fault(text, at, words));
@@ -377,10 +431,10 @@ impl<'s> Binder<'s> {
             }
             while let Some(item) = items.next() {
                 if let Item::Rest = item {
-                    level = level.max(value.depth.saturating_sub(items.len()));
+                    *level = (*level).max(value.depth.saturating_sub(items.len()));
                     continue;
                 }
-                value = self.item(text, value, item, &mut level, counts_entries, at)?;
+                value = self.item(text, value, item, level, counts_entries, at)?;
             }
         }
         Ok(value)
@@ -469,7 +523,7 @@ impl<'s> Binder<'s> {
     }
 
     /// A whole number that is written down, with or without a sign.
-    fn whole_constant(&mut self, text: &str, expr: &Expr) -> Result<i64> {
+    pub(super) fn whole_constant(&mut self, text: &str, expr: &Expr) -> Result<i64> {
         let bound = self.bind(text, expr)?;
         match &bound.op {
             Op::Constant(Scalar::I64(whole)) => Ok(*whole),
@@ -483,6 +537,9 @@ impl<'s> Binder<'s> {
 
     /// `@list`, `list.size()`: how many items a list has.
     fn size(&mut self, text: &str, of: &Expr, at: usize) -> Result<Bound> {
+        if let Some(size) = self.sized(text, of, at)? {
+            return Ok(size);
+        }
         self.is_sized = matches!(of.node, Node::Name(_) | Node::Member(..));
         let of = self.bind(text, of);
         self.is_sized = false;
@@ -513,7 +570,10 @@ impl<'s> Binder<'s> {
             let op = Op::Unary(Unary::Cast(cast), Box::new(of));
             return Ok(Bound { op, at, depth, of: Of::Number(cast.0), in_loop });
         }
-        let of = arguments.iter().map(|argument| self.bind(text, argument)).collect::<Result<Vec<_>>>()?;
+        let of = match self.called(text, expr, name, arguments)? {
+            Called::Done(value) => return Ok(value),
+            Called::Arguments(of) => of,
+        };
         if let Some(special) = special(text, name, at, &of)? {
             if special.loops() > MOST_LOOPS {
                 let words =
@@ -523,7 +583,8 @@ impl<'s> Binder<'s> {
             return Ok(special);
         }
         let Some(function) = Function::find(name) else {
-            let known: Vec<String> = Function::names().chain(SPECIAL.map(str::to_owned)).collect();
+            let special = SPECIAL.into_iter().chain(OF_COLLECTIONS).map(str::to_owned);
+            let known: Vec<String> = Function::names().chain(special).collect();
             let near = near(name, known.iter().map(String::as_str));
             return Err(fault(text, at, format!("there is no function {name:?}{near}")));
         };
@@ -556,6 +617,14 @@ impl<'s> Binder<'s> {
         };
         Ok(Bound { op, at, depth, of: kind, in_loop })
     }
+}
+
+/// What a definition was bound to: each once it was asked for.
+#[derive(Default)]
+struct Defined {
+    value: Option<Bound>,
+    /// A collection, or none.
+    objects: Option<Option<Arc<Collection>>>,
 }
 
 enum Named<'e> {

@@ -6,6 +6,7 @@ use super::compute::number_of;
 use super::fault::fault;
 use super::function::Function;
 use super::index::Slice;
+use super::joint::Joint;
 use super::number::Wide;
 use super::path::Path;
 use super::reduce::Reduction;
@@ -30,8 +31,6 @@ pub(super) struct Bound {
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Constant(Scalar),
-    /// A value that has a name: many others may be computed of it.
-    Defined(Arc<Bound>),
     /// A column by its place in what is read, and the way down to the value.
     Column(usize, Path),
     Unary(Unary, Box<Bound>),
@@ -74,10 +73,28 @@ pub(super) enum Op {
     Pairs(Box<Bound>, bool),
     /// The first value where it is there, else the second.
     Alternative(Box<Bound>, Box<Bound>),
+    /// Items of lists that are combined, joined or ordered.
+    Joint(Joint, Vec<Bound>),
+    /// A value that several others are computed from.
+    Shared(Arc<Shared>),
     Entry,
     Entries,
     Iteration,
     LoopLength,
+}
+
+/// A value that is held once, and the answers that would otherwise need a walk through it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) bound: Bound,
+    /// The places of its columns, and of those whose pointers it follows, each once.
+    columns: Vec<usize>,
+    followed: Vec<usize>,
+    loops: usize,
+    masks: bool,
+    picks: bool,
+    may_lack: bool,
+    size: u64,
 }
 
 impl Bound {
@@ -90,22 +107,64 @@ impl Bound {
             Op::Mask { of, mask, .. } => vec![of, mask],
             Op::Binary(_, a, b) => vec![a, b],
             Op::Choice(a, b, c) => vec![a, b, c],
-            Op::Defined(of) => vec![&**of],
-            Op::Call(_, of) => of.iter().collect(),
+            Op::Call(_, of) | Op::Joint(_, of) => of.iter().collect(),
             // The first value gives no loop its length.
             Op::Alternative(_, b) => vec![b],
             _ => Vec::new(),
         }
     }
 
+    /// Holds the value once for all that are computed from it.
+    pub(super) fn shared(self) -> Self {
+        if matches!(self.op, Op::Shared(_) | Op::Constant(_)) {
+            return self;
+        }
+        let Self { at, depth, of, in_loop, .. } = self;
+        let mut columns = Vec::new();
+        self.columns(&mut columns);
+        let mut followed = Vec::new();
+        self.followed(&mut followed);
+        for places in [&mut columns, &mut followed] {
+            places.sort_unstable();
+            places.dedup();
+        }
+        let shared = Shared {
+            columns,
+            followed,
+            loops: self.loops(),
+            masks: self.masks(),
+            picks: self.picks(),
+            may_lack: self.may_lack(),
+            size: self.size(),
+            bound: self,
+        };
+        Self { op: Op::Shared(Arc::new(shared)), at, depth, of, in_loop }
+    }
+
+    /// How many values are computed for it, each as often as it is needed.
+    pub(super) fn size(&self) -> u64 {
+        match &self.op {
+            Op::Shared(shared) => shared.size,
+            _ => self.all_parts().into_iter().map(Self::size).fold(1, u64::saturating_add),
+        }
+    }
+
     /// Whether it takes items of lists by a mask, whose lists have to be those of the same entry.
     pub(super) fn masks(&self) -> bool {
-        matches!(self.op, Op::Mask { .. }) || self.all_parts().into_iter().any(Self::masks)
+        match &self.op {
+            Op::Mask { .. } => true,
+            Op::Shared(shared) => shared.masks,
+            _ => self.all_parts().into_iter().any(Self::masks),
+        }
     }
 
     /// Whether it needs an item by a constant index.
     pub(super) fn picks(&self) -> bool {
-        matches!(self.op, Op::Pick { .. }) || self.parts().into_iter().any(Self::picks)
+        match &self.op {
+            Op::Pick { .. } => true,
+            Op::Shared(shared) => shared.picks,
+            _ => self.parts().into_iter().any(Self::picks),
+        }
     }
 
     /// The constant that it is.
@@ -148,6 +207,7 @@ impl Bound {
     /// Loops that are evaluated in each other because a value asks for its loop. Each takes twice the time.
     pub(super) fn loops(&self) -> usize {
         let own = match &self.op {
+            Op::Shared(shared) => return shared.loops,
             Op::ReduceAll(_, of, condition) => of.in_loop || condition.as_ref().is_some_and(|of| of.in_loop),
             Op::Count(of) | Op::Size(of, _) => of.in_loop,
             _ => false,
@@ -174,7 +234,8 @@ impl Bound {
                 of.has_whole_bins()
             }
             Op::Alternative(of, _) => of.has_whole_bins(),
-            Op::Defined(of) => of.has_whole_bins(),
+            Op::Joint(joint, of) => joint.counts() || joint.value(of).is_some_and(Self::has_whole_bins),
+            Op::Shared(shared) => shared.bound.has_whole_bins(),
             _ => false,
         }
     }
@@ -186,16 +247,20 @@ impl Bound {
 
     /// Adds the places of all columns that it needs, each as often as it is named.
     pub(super) fn columns(&self, into: &mut Vec<usize>) {
-        if let Op::Column(place, _) = &self.op {
-            into.push(*place);
+        match &self.op {
+            Op::Column(place, _) => into.push(*place),
+            Op::Shared(shared) => into.extend(&shared.columns),
+            _ => {}
         }
         self.all_parts().into_iter().for_each(|part| part.columns(into));
     }
 
     /// The places of columns whose pointers it follows.
     pub(super) fn followed(&self, into: &mut Vec<usize>) {
-        if let Op::Column(place, Path { follows: true, .. }) = &self.op {
-            into.push(*place);
+        match &self.op {
+            Op::Column(place, Path { follows: true, .. }) => into.push(*place),
+            Op::Shared(shared) => into.extend(&shared.followed),
+            _ => {}
         }
         self.all_parts().into_iter().for_each(|part| part.followed(into));
     }
@@ -205,6 +270,8 @@ impl Bound {
         match &self.op {
             Op::Column(_, path) => path.may_lack,
             Op::Size(..) => false,
+            Op::Shared(shared) => shared.may_lack,
+            Op::Joint(Joint::Optional, _) => true,
             Op::ReduceInner(reduction, of) => reduction.may_have_none() && of.may_lack(),
             _ => self.parts().into_iter().any(Self::may_lack),
         }

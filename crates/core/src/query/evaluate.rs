@@ -33,11 +33,11 @@ pub(super) struct Rows<'r> {
     /// The loop that the values are in, where they ask for it.
     pub(super) frame: Option<Frame>,
     /// Values that several expressions need, and which of their sets of rows these rows are.
-    pub(super) shared: Option<(&'r dyn Shared, usize)>,
+    pub(super) shared: Option<(&'r dyn SharedValues, usize)>,
 }
 
 /// Values that several expressions need: each is computed once.
-pub(super) trait Shared {
+pub(super) trait SharedValues {
     /// Such a value of a set of rows; none if it is not one of them.
     fn value(&self, of: &Bound, rows: usize) -> Option<Result<Value>>;
 }
@@ -104,6 +104,9 @@ impl Rows<'_> {
             }
             return self.lists_of(by, into);
         }
+        if let Op::Shared(shared) = &of.op {
+            return self.lists_of(&shared.bound, into);
+        }
         of.parts().into_iter().try_for_each(|part| self.lists_of(part, into))
     }
 
@@ -136,7 +139,6 @@ impl Rows<'_> {
     pub(super) fn computed(&self, of: &Bound) -> Result<Value> {
         let len = self.len();
         Ok(match &of.op {
-            Op::Defined(of) => self.value(of)?,
             Op::Constant(constant) => Value::constant(len, constant.clone()),
             Op::Column(place, path) => {
                 let value = self.loaded(of, *place, path)?;
@@ -229,6 +231,11 @@ impl Rows<'_> {
             }
             Op::Pairs(of, second) => index::pairs(&self.value(of)?.spread()?, *second)?,
             Op::Alternative(a, b) => self.alternative(a, b)?,
+            Op::Joint(joint, of) => {
+                let values = of.iter().map(|of| self.value(of)?.spread()).collect::<Result<Vec<_>>>()?;
+                joint.of(values)?
+            }
+            Op::Shared(shared) => self.value(&shared.bound)?,
             Op::Entry => {
                 let part = self.entries.part(self.rows.start as u64..self.rows.end as u64);
                 let entries: Vec<i64> = part.ranges().flatten().map(|entry| entry as i64).collect();

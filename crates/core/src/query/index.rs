@@ -231,15 +231,15 @@ pub(super) fn pairs(value: &Value, second: bool) -> Result<Value> {
 }
 
 /// The most pairs of the rows that are computed together: with their positions some 500 MB.
-const MOST_PAIRS: usize = 10_000_000;
+pub(super) const MOST_PAIRS: usize = 10_000_000;
 
-fn level_of(value: &Value, level: usize) -> Result<Level> {
+pub(super) fn level_of(value: &Value, level: usize) -> Result<Level> {
     value.frame.levels.get(level).cloned().ok_or_else(|| Error::internal("an index is deeper than its value"))
 }
 
 /// The chosen items of a level, under other levels above them; those below stay. An item that lacks is an empty list,
 /// or is marked as absent.
-fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Level>) -> Result<Value> {
+pub(super) fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Level>) -> Result<Value> {
     let (items, frame) = under(value, level + 1, chosen, Frame { rows: value.frame.rows, levels: above })?;
     chosen_items(value, frame, &items)
 }

@@ -263,7 +263,7 @@ fn phi_mpi_pi(x: f64) -> f64 {
 }
 
 /// The second angle minus the first, in half a turn `c` to both sides.
-fn delta_phi(of: &[f64]) -> f64 {
+pub(super) fn delta_phi(of: &[f64]) -> f64 {
     let [first, second, c] = *of else { return f64::NAN };
     let found = (second - first) % (2.0 * c);
     if found < -c {
@@ -276,9 +276,14 @@ fn delta_phi(of: &[f64]) -> f64 {
 }
 
 /// The distance of two directions: eta of both, then phi of both.
-fn delta_r(of: &[f64]) -> f64 {
+pub(super) fn delta_r(of: &[f64]) -> f64 {
     let [eta1, eta2, phi1, phi2, c] = *of else { return f64::NAN };
     ((eta1 - eta2).powi(2) + delta_phi(&[phi1, phi2, c]).powi(2)).sqrt()
+}
+
+/// The distance of two directions.
+pub(super) fn distance(eta1: f64, eta2: f64, phi1: f64, phi2: f64) -> f64 {
+    delta_r(&[eta1, eta2, phi1, phi2, consts::PI])
 }
 
 fn roots(values: &[f64]) -> Vec<f64> {

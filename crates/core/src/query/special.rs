@@ -1,6 +1,7 @@
 //! Functions of whole lists, and names that are no columns.
 
 use super::bound::{Bound, Op, computed, number};
+use super::collection::optional;
 use super::fault::fault;
 use super::function::chosen;
 use super::number::Wide;
@@ -74,7 +75,7 @@ pub(super) fn special(text: &str, name: &str, at: usize, of: &[Bound]) -> Result
         arity(1)?;
         let level = of[0].depth.checked_sub(1).ok_or_else(|| fault(text, of[0].at, "this is one value an entry"))?;
         let op = Op::Pick { of: one(0), level, item, from_end: true };
-        Ok(Some(Bound { op, at, depth: level, of: of[0].of, in_loop: of[0].in_loop }))
+        Ok(Some(optional(Bound { op, at, depth: level, of: of[0].of, in_loop: of[0].in_loop })))
     };
     let pair = |second: bool| {
         arity(1)?;

@@ -6,6 +6,7 @@ mod adopt;
 mod arrow;
 mod cache;
 mod chain;
+mod collections;
 mod compression_study;
 mod crash;
 mod entries;

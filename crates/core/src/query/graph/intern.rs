@@ -41,7 +41,7 @@ impl Interner {
             return *known;
         }
         let number = match &of.op {
-            Op::Defined(inner) => self.number(inner),
+            Op::Shared(shared) => self.number(&shared.bound),
             _ => {
                 let parts: Vec<usize> = of.all_parts().into_iter().map(|part| self.number(part)).collect();
                 self.of_key((shallow(of), parts), of)
@@ -73,7 +73,8 @@ fn shallow(of: &Bound) -> String {
     // Writing into a text cannot fail.
     let _ = match &of.op {
         Op::Constant(value) => write!(words, "constant {value:?}"),
-        Op::Defined(_) => write!(words, "defined"),
+        Op::Shared(_) => write!(words, "shared"),
+        Op::Joint(joint, _) => write!(words, "joint {joint:?}"),
         Op::Column(place, path) => write!(words, "column {place} {path:?} {:?} {}", of.of, of.depth),
         Op::Unary(operator, _) => write!(words, "unary {operator:?}"),
         Op::Binary(operator, ..) => write!(words, "binary {operator:?}"),

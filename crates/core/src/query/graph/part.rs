@@ -10,7 +10,7 @@ use super::plan::{Graph, Output, Want};
 use crate::error::{Error, Result};
 use crate::query::align::all_present;
 use crate::query::bound::Bound;
-use crate::query::evaluate::{Rows, Shared};
+use crate::query::evaluate::{Rows, SharedValues};
 use crate::query::fault::no_number;
 use crate::query::index;
 use crate::query::points::{Points, passing};
@@ -31,7 +31,7 @@ pub(super) struct Part<'p> {
     positions: RefCell<HashMap<(usize, usize), Arc<[usize]>>>,
 }
 
-impl Shared for Part<'_> {
+impl SharedValues for Part<'_> {
     fn value(&self, of: &Bound, rows: usize) -> Option<Result<Value>> {
         let (number, home) = *self.graph.shared.get(&address(of))?;
         Some(self.shared(of, number, home, rows))
