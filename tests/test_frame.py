@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
+import warnings
 
 import awkward as ak
 import numpy as np
 import pytest
 import sapwood
 from sapwood.errors import ExpressionError, MismatchError, NotFoundError
+
+from support.rootrun import root
 
 ENTRIES = 3_000
 
@@ -271,40 +275,48 @@ def test_a_failing_snapshot_leaves_no_file(path, tmp_path):
     assert not target.exists()
 
 
-def test_results_of_root_are_the_same(path, tmp_path):
-    """RDataFrame with the same expressions: 1000 bins of everything, filters, a report and variations."""
-    ROOT = pytest.importorskip("ROOT")
-    name, tree = path.rsplit(":", 1)
-    df = ROOT.RDataFrame(tree, name)
-    df = df.Vary("jet_pt", "ROOT::RVec<ROOT::RVecF>{jet_pt * 1.5f, jet_pt * 0.5f}", ["up", "down"], "jes")
-    df = df.Define("ht", "Sum(ROOT::RVecD(jet_pt.begin(), jet_pt.end()))").Filter("ht > 60", "busy")
-    df = df.Filter("jet_pt.size() >= 2", "two")
-    frame = sapwood.frame(path)
-    frame = frame.vary(
-        "jes", {"up": {"jet_pt": "(float)(jet_pt * 1.5)"}, "down": {"jet_pt": "(float)(jet_pt * 0.5)"}}
-    )
-    frame = frame.define("ht", "Sum$(jet_pt)").filter("ht > 60", "busy").filter("Length$(jet_pt) >= 2", "two")
-    theirs = {
-        "ht": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "ht", "w")),
-        "pt": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "jet_pt")),
+RDF = """
+tree, name = sys.argv[2], sys.argv[1]
+df = ROOT.RDataFrame(tree, name)
+df = df.Vary("jet_pt", "ROOT::RVec<ROOT::RVecF>{jet_pt * 1.5f, jet_pt * 0.5f}", ["up", "down"], "jes")
+df = df.Define("ht", "Sum(ROOT::RVecD(jet_pt.begin(), jet_pt.end()))").Filter("ht > 60", "busy")
+df = df.Filter("jet_pt.size() >= 2", "two")
+booked = {
+    "ht": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "ht", "w")),
+    "pt": ROOT.RDF.Experimental.VariationsFor(df.Histo1D(("h", "", 1000, 0.0, 500.0), "jet_pt")),
+}
+report, bins = df.Report(), range(1002)
+found = {
+    name: {
+        str(key): [[of[key].GetBinContent(b) for b in bins], [of[key].GetBinError(b) for b in bins], of[key].GetEntries()]
+        for key in of.GetKeys()
     }
-    report = df.Report()
+    for name, of in booked.items()
+}
+answer([found, [[cut.GetName(), cut.GetAll(), cut.GetPass()] for cut in report.GetValue()]])
+"""
+
+
+def test_results_of_root_are_the_same(path):
+    """RDataFrame with the same expressions: 1000 bins, filters, a report and variations."""
+    theirs, cuts_of_root = root(RDF, *path.rsplit(":", 1))
+    frame = sapwood.frame(path)
+    varied = {tag: {"jet_pt": f"(float)(jet_pt * {scale})"} for tag, scale in (("up", 1.5), ("down", 0.5))}
+    frame = frame.vary("jes", varied).define("ht", "Sum$(jet_pt)").filter("ht > 60", "busy")
+    frame = frame.filter("Length$(jet_pt) >= 2", "two")
     ours = {
         "ht": frame.hist("ht", bins=(1000, 0, 500), weight="w", library="root"),
         "pt": frame.hist("jet_pt", bins=(1000, 0, 500), library="root"),
     }
     cuts = frame.report()
-    for key, result in ours.items():
+    for name, result in ours.items():
+        assert set(result.variations) == set(theirs[name])
         for variation, found in result.variations.items():
-            expected = theirs[key][variation]
-            values = [expected.GetBinContent(bin) for bin in range(1002)]
-            assert np.array_equal(found.values(flow=True), values), (key, variation)
-            errors = [expected.GetBinError(bin) for bin in range(1002)]
-            assert np.allclose(found.errors(flow=True), errors, rtol=1e-12), (key, variation)
-            assert found.member("fEntries") == expected.GetEntries()
-    assert [(cut.name, cut.all, cut.passed) for cut in cuts.value] == [
-        (cut.GetName(), cut.GetAll(), cut.GetPass()) for cut in report.GetValue()
-    ]
+            values, errors, entries = theirs[name][variation]
+            assert np.array_equal(found.values(flow=True), values), (name, variation)
+            assert np.allclose(found.errors(flow=True), errors, rtol=1e-12), (name, variation)
+            assert found.member("fEntries") == entries
+    assert [list(cut[:3]) for cut in cuts.value] == cuts_of_root
 
 
 def test_many_definitions_in_each_other_cost_no_stack(path, arrays):
@@ -332,8 +344,153 @@ def test_friends_and_missing_files_as_elsewhere(path, arrays, tmp_path):
     assert numbers[0] == 2999 and numbers[-1] == 2 * ENTRIES - 1
 
 
+def test_a_frame_of_many_results_is_small_where_it_is_sent(path):
+    from sapwood._frame.workers import FrameSelector
+
+    frame = sapwood.frame(path)
+    for number in range(30):
+        frame = frame.define(f"x{number}", f"met * {number} + Sum$(jet_pt)")
+    results = [
+        frame.filter(f"x{number} > 10").hist("met", f"x{number}", bins=[(50, 0, 100), (50, 0, 100)], weight="w")
+        for number in range(30)
+        for _ in range(5)
+    ]
+    selector = FrameSelector([result.booking for result in results], {})
+    assert len(pickle.dumps(selector)) < 100_000
+
+
 def test_cut_flows_are_tables(path):
     report = sapwood.frame(path).filter("met > 50", "large").report().value
     assert str(report).splitlines()[0].split() == ["filter", "met", "passed", "%"]
     assert "<table>" in report._repr_html_()
     assert pickle.loads(pickle.dumps(tuple(report))) == tuple(report)
+
+
+def selected(pt, met):
+    """A function of a module, which other processes find by its name."""
+    return ak.num(pt[pt > 20]) + 0 * met
+
+
+def counted(so_far, of):
+    """Another one."""
+    return so_far + len(of["met"])
+
+
+@pytest.mark.parametrize("how", ["threads", "processes"])
+def test_executors_find_what_one_process_finds(path, how):
+    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+    from multiprocessing import get_context
+
+    def book():
+        frame = sapwood.frame({"a": {"files": [path, path], "k": 2.0}, "b": {"files": path, "k": 0.5}})
+        frame = frame.vary("jes", {"up": {"jet_pt": "jet_pt * 1.5"}}).define(
+            "n", selected, inputs=["jet_pt", "met"]
+        )
+        busy = frame.filter("Sum$(jet_pt) > 60", "busy")
+        return {
+            "hist": busy.hist("jet_pt", bins=(20, 0, 200), weight="k"),
+            "root": busy.hist("met", "n", bins=[(10, 0, 100), (7, 0, 7)], library="root"),
+            "profile": busy.profile("met", "n", bins=(5, 0, 100), library="root"),
+            "count": busy.count(),
+            "mean": busy.mean("n"),
+            "std": busy.std("met"),
+            "report": busy.report(weight="k"),
+            "take": busy.take("n", "Entry$"),
+            "fold": busy.aggregate(0, counted, ["met"], merge=operator.add),
+        }
+
+    alone, apart, coarse = book(), book(), book()
+    sapwood.run(*alone.values())
+    made = {
+        "threads": lambda: ThreadPoolExecutor(2),
+        "processes": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    }
+    with made[how]() as executor:
+        sapwood.run(*apart.values(), executor=executor, step_size=500)
+    with ThreadPoolExecutor(1) as executor:
+        sapwood.run(*coarse.values(), executor=executor, step_size=500)
+    for name, result in alone.items():
+        assert list(result.variations) == list(apart[name].variations), name
+        for variation, of in result.variations.items():
+            for sample, value in of.items():
+                other = apart[name].variations[variation][sample]
+                same = coarse[name].variations[variation][sample]
+                if name in ("hist", "root", "profile"):
+                    flow = {"flow": True}
+                    assert np.allclose(value.values(**flow), other.values(**flow), rtol=1e-12), name
+                    # The same bits, whatever the number of workers.
+                    assert other.values(**flow).tobytes() == same.values(**flow).tobytes()
+                elif name == "take":
+                    assert ak.array_equal(value["n"], other["n"])
+                    assert ak.array_equal(value["Entry$"], other["Entry$"])
+                elif name == "report":
+                    assert [cut[:3] for cut in value] == [cut[:3] for cut in other]
+                    assert value[0].weights == pytest.approx(other[0].weights)
+                else:
+                    assert value == pytest.approx(other, rel=1e-12), name
+
+
+def test_a_dask_client_is_an_executor(path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        2, processes=False, dashboard_address="127.0.0.1:0", threads_per_worker=1
+    ) as cluster:
+        with distributed.Client(cluster) as client:
+            frame = sapwood.frame(path).define("n", lambda pt: ak.num(pt), inputs=["jet_pt"])
+            apart = frame.hist("n", bins=(6, 0, 6))
+            sapwood.run(apart, executor=client, step_size=1000)
+    alone = sapwood.frame(path).hist("Length$(jet_pt)", bins=(6, 0, 6))
+    assert np.array_equal(apart.value.values(flow=True), alone.value.values(flow=True))
+
+
+def test_what_workers_cannot_do_together_is_told(path, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    frame = sapwood.frame(path)
+    made = [
+        (lambda: frame.hist("met"), "say bins="),
+        (lambda: frame.snapshot(tmp_path / "no.root", ["met"]), "written by one process"),
+        (lambda: frame.aggregate(0, lambda a, of: a, ["met"]), "merge="),
+    ]
+    with ThreadPoolExecutor(1) as executor:
+        for make, words in made:
+            frame = sapwood.frame(path)
+            with pytest.raises(MismatchError, match=words):
+                sapwood.run(make(), executor=executor)
+    assert not (tmp_path / "no.root").exists()
+
+
+def test_processors_of_coffea_run_unchanged(tmp_path):
+    processor = pytest.importorskip("coffea.processor")
+    rng = np.random.default_rng(1)
+    paths = {}
+    numbers = {"luminosityBlock": np.ones(1000, "i4"), "event": np.arange(1000)}
+    for name in ("ttbar", "wjets"):
+        counts = rng.integers(0, 5, 1000)
+        members = {name: rng.exponential(30, counts.sum()).astype("f4") for name in ("pt", "eta", "phi", "mass")}
+        jets = ak.unflatten(ak.zip(members), counts)
+        paths[name] = f"{tmp_path}/{name}.root"
+        with sapwood.recreate(paths[name]) as file:
+            file["Events"] = {"Jet": jets, "run": np.ones(1000, "i4"), **numbers}
+
+    class Count(processor.ProcessorABC):
+        def process(self, events):
+            known = events.metadata
+            assert known["entrystop"] - known["entrystart"] == len(events)
+            found = {"n": len(events), "pt": float(ak.sum(events.Jet.pt)), "files": {known["filename"]}}
+            return {known["dataset"]: found, "xsec": {known["xsec"]}}
+
+        def postprocess(self, accumulator):
+            accumulator["done"] = True
+
+    sets = {name: {"files": {path: "Events"}, "metadata": {"xsec": 2.0}} for name, path in paths.items()}
+    with warnings.catch_warnings():
+        # Of coffea: these events have few of the columns that it knows.
+        warnings.simplefilter("ignore")
+        found = sapwood.process(sets, Count(), step_size=300)
+    assert found["done"] and found["xsec"] == {2.0}
+    for name, path in paths.items():
+        jets = sapwood.open(f"{path}:Events")["Jet_pt"].array()
+        assert found[name]["n"] == 1000
+        assert found[name]["pt"] == pytest.approx(ak.sum(ak.values_astype(jets, "f8")), rel=1e-5)
+        assert found[name]["files"] == {path}

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod bar;
 mod clusters;
 mod commands;
@@ -20,8 +21,8 @@ use std::io::Write;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    browse, cache, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map, merge, mkdir,
-    optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    browse, cache, completions, compression, cp, doctor, draw, dump, frame, layout, ls, makeproject, man, map, merge,
+    mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -42,6 +43,7 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Draw(draw::Arguments),
+    Frame(frame::Arguments),
     Browse(browse::Arguments),
     Dump(dump::Arguments),
     Makeproject(makeproject::Arguments),
@@ -88,6 +90,7 @@ impl Command {
             Self::Show(arguments) => &arguments.remote,
             Self::Scan(arguments) => &arguments.remote,
             Self::Draw(arguments) => &arguments.remote,
+            Self::Frame(arguments) => &arguments.remote,
             Self::Browse(arguments) => &arguments.remote,
             Self::Dump(arguments) => &arguments.remote,
             Self::Makeproject(arguments) => &arguments.remote,
@@ -152,6 +155,7 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Draw(arguments) => draw::run(arguments, out),
+        Command::Frame(arguments) => frame::run(arguments, out),
         Command::Browse(arguments) => browse::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
         Command::Makeproject(arguments) => makeproject::run(arguments, out),

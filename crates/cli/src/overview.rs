@@ -9,7 +9,7 @@ pub(crate) const OF_PYTHON: [(&str, &str); 3] = [
 
 /// Every sub-command, once.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("See what files hold", &["ls", "show", "scan", "draw", "browse", "dump"]),
+    ("See what files hold", &["ls", "show", "scan", "draw", "frame", "browse", "dump"]),
     ("See how it is stored", &["map", "layout", "perf", "doctor", "optimize", "compression", "verify"]),
     ("Write files", &["merge", "rewrite", "convert", "recover", "pack", "unpack"]),
     ("Change files in place", &["cp", "mv", "mkdir", "rm"]),

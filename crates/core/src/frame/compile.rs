@@ -170,7 +170,9 @@ impl<'b, 's> Compiler<'b, 's> {
         Ok(match &node.what {
             What::Define { name, text, is_again } => {
                 self.builder.check_name(&scope, name, *is_again)?;
-                Compiled { scope: scope.with(name, text), place }
+                let scope = scope.with(name, text);
+                self.builder.bind_definition(&scope, name)?;
+                Compiled { scope, place }
             }
             What::Compute { name, inputs, function, is_again } => {
                 self.builder.check_name(&scope, name, *is_again)?;

@@ -87,6 +87,7 @@ impl<'s> Binder<'s> {
         self.collections = Known::new();
         let expr = parse(text)?;
         let bound = self.bind(text, &expr)?;
+        self.check_height(text, &bound)?;
         self.pinned = self.needed.len();
         Ok(bound)
     }
@@ -264,6 +265,17 @@ impl<'s> Binder<'s> {
         Err(self.unknown(text, &joined, at))
     }
 
+    /// Binds the last definition of a name.
+    pub(super) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
+        (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
+        self.collections = Known::new();
+        let Some(definition) = scope.find(name).cloned() else { return Ok(()) };
+        match self.definition_objects(&definition)? {
+            Some(_) => Ok(()),
+            None => self.definition(name, &definition, 0).map(drop),
+        }
+    }
+
     /// What a definition stands for, which is bound once.
     pub(super) fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
         let address = Arc::as_ptr(definition).addr();
@@ -278,6 +290,7 @@ impl<'s> Binder<'s> {
             let expr = parse(meaning)?;
             binder.bind(meaning, &expr)
         })?;
+        self.check_height(meaning, &bound)?;
         // What those that use it look at stays as it is.
         let bound = if matches!(bound.op, Op::Column(..)) { bound } else { bound.shared() };
         self.pinned = self.needed.len();
@@ -318,6 +331,15 @@ impl<'s> Binder<'s> {
             let words = format!("{} (the definition of {:?})", error.message(), definition.name);
             Error::new(error.kind(), words)
         })
+    }
+
+    /// Refuses what would need too many calls in each other where it is computed.
+    pub(super) fn check_height(&self, text: &str, bound: &Bound) -> Result<()> {
+        if bound.height() <= HIGHEST {
+            return Ok(());
+        }
+        let words = format!("more than {HIGHEST} values are in each other, those of definitions included");
+        Err(fault(text, bound.at, words))
     }
 
     /// Forgets the columns that were only tried, down to so many.

@@ -6,6 +6,7 @@ use super::bind::{Binder, MOST_VALUES};
 use super::bound::Bound;
 use super::collection::{Base, Collection, concat, positions, repeated};
 use super::fault::{fault, near};
+use super::parse::HIGHEST;
 use super::path::holds_clones;
 use crate::column::Kind;
 use crate::error::{Error, ErrorKind, Result};
@@ -201,6 +202,11 @@ impl Binder<'_> {
             size if size > MOST_VALUES => {
                 Err(Error::limit("values of an expression and its collections", MOST_VALUES, size))
             }
+            _ if of.height() > HIGHEST => Err(Error::limit(
+                "values in each other, those of collections included",
+                HIGHEST as u64,
+                of.height() as u64,
+            )),
             _ => Ok(of),
         }
     }

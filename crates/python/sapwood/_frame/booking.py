@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sapwood import _core
 from sapwood._frame.functions import as_column
+from sapwood._read.even_edges import even_edges
 from sapwood.errors import MismatchError
 
 
@@ -53,7 +54,7 @@ class Booking(NamedTuple):
         """The arguments as the engine takes them: axes travel as their edges."""
         if self.method != "histogram" or self.arguments[1] is None:
             return self.arguments
-        axes = [_core.Axis(edges, None, "") for edges in self.arguments[1]]
+        axes = [_core.Axis(edges_of(axis), None, "") for axis in self.arguments[1]]
         return (self.arguments[0], axes, *self.arguments[2:])
 
     def check_workers(self) -> None:
@@ -71,6 +72,23 @@ class Booking(NamedTuple):
         if self.collects is not None:
             return self.collects.plus(one, other)
         return _PLUS[self.method](one, other)
+
+
+def short(axis: _core.Axis) -> tuple[int, float, float] | list[float]:
+    """An axis as it is sent: the number of bins and both ends, where these say everything, or else its edges.
+
+    >>> short(_core.Axis([0.0, 1.0, 2.0], None, "")), short(_core.Axis([0.0, 1.0, 4.0], None, ""))
+    ((2, 0.0, 2.0), [0.0, 1.0, 4.0])
+    """
+    edges = [float(edge) for edge in axis.edges()]
+    even = (len(edges) - 1, edges[0], edges[-1])
+    has_ends = math.isfinite(edges[0]) and math.isfinite(edges[-1])
+    return even if has_ends and edges_of(even) == edges else edges
+
+
+def edges_of(axis: tuple[int, float, float] | list[float]) -> list[float]:
+    """The edges of such an axis."""
+    return even_edges(*axis).tolist() if isinstance(axis, tuple) else axis
 
 
 def _plus_reports(one: list[Any], other: list[Any]) -> list[Any]:

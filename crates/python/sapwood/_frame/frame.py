@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core
 from sapwood._frame import results
 from sapwood._frame.analysis import WORKER_STEP, Analysis
-from sapwood._frame.booking import Booking, Description, applied
+from sapwood._frame.booking import Booking, Description, applied, short
 from sapwood._frame.results import Explained, Result
 from sapwood._frame.sinks import Folding, Snapshots, Taking
 from sapwood._read import drawing
@@ -217,7 +217,7 @@ class Frame:
         count = bins if isinstance(bins, int) and not isinstance(bins, bool) else None
         axes = None
         if bins is not None and count is None:
-            axes = [[float(edge) for edge in axis.edges()] for axis in drawing.axes_of(bins)]
+            axes = [short(axis) for axis in drawing.axes_of(bins)]
         words = ", ".join(expressions)
         named = (name, words if title is None else title)
         return self._booked(
@@ -233,15 +233,22 @@ class Frame:
         )
 
     def explain(self) -> Explained:
-        """What a pass for all results that wait reads and computes: :func:`explain`.
+        """What the next pass reads and computes of the first file, for all results that wait.
 
-        >>> import sapwood
-        >>> f = sapwood.frame("a.root:events")
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0]}
+        >>> busy = sapwood.frame(f"{path}:t").filter("x > 1")
+        >>> total, mean = busy.sum("y"), busy.mean("y")
+        >>> found = busy.explain()
+        >>> found.columns, found.first, found.outputs
+        (['x', 'y'], ['x'], 1)
         """
         waiting = self._analysis.waiting
         if not waiting:
             raise MismatchError("nothing was asked of this frame yet: explain it after its results are named")
-        return explain(*waiting)
+        return Explained(*self._analysis.explain(waiting))
 
     def count(self) -> Result:
         """The number of entries that pass.
@@ -391,23 +398,6 @@ def run(
             raise MismatchError(f"run() takes results of frames, not {one!r}")
     for analysis in dict.fromkeys(one._analysis for one in wanted):
         analysis.run(progress, executor, step_size)
-
-
-def explain(*wanted: Result) -> Explained:
-    """What one pass for some results reads and computes.
-
-    >>> import os, sapwood, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
-    >>> with sapwood.recreate(path) as file:
-    ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0]}
-    >>> busy = sapwood.frame(f"{path}:t").filter("x > 1")
-    >>> found = explain(busy.sum("y"), busy.mean("y"))
-    >>> found.columns, found.first, found.outputs
-    (['x', 'y'], ['x'], 1)
-    """
-    if not wanted:
-        raise MismatchError("name results whose pass is explained")
-    return Explained(*wanted[0]._analysis.explain(list(wanted)))
 
 
 def check_array_library(library: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sapwood._frame.sinks import array
+from sapwood._frame.arrays import array
 from sapwood._write import fields
 
 

@@ -97,6 +97,21 @@ class Result:
         # A sample that a variation does not reach is as it is.
         return {name: {sample: of.get(name, of[NOMINAL]) for sample, of in found.items()} for name in names}
 
+    def explain(self) -> Explained:
+        """What a pass for this result alone reads and computes of the first file.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0]}
+        >>> print(sapwood.frame(f"{path}:t").filter("x > 1").sum("y").explain())
+        reads x, y
+          first x, and the others where entries pass
+          filter x > 1
+        computes 1 outputs; 0 expressions are shared
+        """
+        return Explained(*self._analysis.explain([self]))
+
     def stacked(self, sample: str = "dataset", variation: str = "variation") -> Any:
         """One histogram of hist, with an axis of samples, where there are samples, and one of variations, where
         there are some; the names of these axes are the arguments."""

@@ -84,6 +84,11 @@ impl<'s> Builder<'s> {
         Ok(self.places.len() - 1)
     }
 
+    /// Binds the last definition of a name, whether anything uses it or not: those that see it find it bound.
+    pub(crate) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
+        self.binder.bind_definition(scope, name)
+    }
+
     /// Refuses a new name that has a meaning already, and one to be changed that has none.
     pub(crate) fn check_name(&self, scope: &Scope, name: &str, is_known: bool) -> Result<()> {
         let is_column = self.source.find(&[name])?.is_some();

@@ -1,0 +1,139 @@
+//! `sapwood frame`: an analysis that is written down.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use sapwood::chain::Chain;
+use sapwood::frame::{Cut, Outcome as Value, Run, Varied};
+use sapwood::write::{FileWriter, WriteOptions};
+use sapwood::{Error, ErrorKind, Session};
+
+use crate::analysis::{Analysis, Sample, analysis};
+use crate::output::{self, Outcome};
+use crate::remote::Remote;
+use crate::source::{Friends, LumiMaskOption};
+use crate::targets::targets;
+
+/// Compute an analysis in one pass: histograms with filters and variations, described in a file.
+///
+/// The file has `files` (or `samples`), `frames` and `histograms`, in TOML or JSON: see docs/frame.md. Histograms are
+/// written by their names; those of variations as NAME_VARIATION_TAG, those of samples in a folder for each.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sapwood frame analysis.toml --out histograms.root
+  sapwood frame analysis.toml --out histograms.root --friend new=weights.root:tree")]
+pub(crate) struct Arguments {
+    /// The description of the analysis, `.toml` or `.json`.
+    analysis: PathBuf,
+    /// The new file for the histograms.
+    #[arg(short, long)]
+    out: PathBuf,
+    /// Replace an existing file.
+    #[arg(short, long)]
+    force: bool,
+    /// Threads; 0 for all cores.
+    #[arg(short = 'j', long, default_value_t = 0)]
+    threads: usize,
+    #[command(flatten)]
+    friends: Friends,
+    #[command(flatten)]
+    mask: LumiMaskOption,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let analysis = read(&arguments.analysis)?;
+    if arguments.out.exists() && !arguments.force {
+        let words = format!("{} is there already: --force replaces it", arguments.out.display());
+        return Err(Error::new(ErrorKind::Exists, words).into());
+    }
+    output::check_output(&arguments.out)?;
+    let session = Session::with_threads(arguments.threads);
+    let mut found = Vec::with_capacity(analysis.samples.len());
+    for sample in &analysis.samples {
+        found.push(computed(arguments, &session, &analysis, sample)?);
+    }
+    let mut file = FileWriter::recreate(&arguments.out, WriteOptions::default())?;
+    let mut count = 0;
+    for (sample, results) in analysis.samples.iter().zip(found) {
+        if !sample.name.is_empty() {
+            file.mkdir(&sample.name)?;
+        }
+        let mut results = results.into_iter();
+        for (name, _) in &analysis.histograms {
+            let Some(Varied { nominal, variations }) = results.next() else { break };
+            for (variation, value) in std::iter::once((None, nominal)).chain(named(variations)) {
+                let Value::Histogram(histogram) = value else { continue };
+                let tail = variation.map_or_else(String::new, |name| format!("_{}", name.replace(':', "_")));
+                let path = match sample.name.as_str() {
+                    "" => format!("{name}{tail}"),
+                    sample => format!("{sample}/{name}{tail}"),
+                };
+                file.write(&path, histogram.into_draft())?;
+                count += 1;
+            }
+        }
+        for ((frame, _), result) in analysis.reports.iter().zip(results) {
+            report(out, &sample.name, frame, result.nominal.report()?)?;
+        }
+    }
+    file.close()?;
+    writeln!(out, "{count} histograms in {}", arguments.out.display())?;
+    Ok(())
+}
+
+fn named(variations: Vec<(String, Value)>) -> impl Iterator<Item = (Option<String>, Value)> {
+    variations.into_iter().map(|(name, value)| (Some(name), value))
+}
+
+/// What is wanted of the files of a sample: histograms, then reports.
+fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sample: &Sample) -> Outcome<Vec<Varied>> {
+    let mut places = Vec::new();
+    for target in &sample.files {
+        places.extend(targets(target, session, &arguments.remote)?.places);
+    }
+    let chain = arguments.friends.chain(places, session, &arguments.remote)?;
+    let chain: Chain = arguments.mask.of(chain)?;
+    let wanted = analysis.histograms.iter().chain(&analysis.reports).map(|(_, wanted)| wanted.clone());
+    let mut run = Run::new(wanted);
+    for member in chain.members() {
+        let member = member?;
+        let mut names = member.names(if analysis.counts_entries { &["Entries$"] } else { &[] })?;
+        names.extend(sample.names.iter().cloned());
+        let entries = member.all()?;
+        let aliases = || names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+        // What stored friends are needed for shows while names are looked up.
+        let source = member.with_friends(|source| run.explain(source.clone(), aliases()).map(|_| source))?;
+        run.add_with(source, entries, aliases(), |_| Ok(()), |_| Ok(()))?;
+    }
+    Ok(run.finish()?)
+}
+
+/// The table of the filters of a frame.
+fn report(out: &mut dyn Write, sample: &str, frame: &str, cuts: &[Cut]) -> Outcome {
+    let name = if sample.is_empty() { frame.to_owned() } else { format!("{sample}, {frame}") };
+    writeln!(out, "{name}")?;
+    let width = cuts.iter().map(|cut| cut.name.chars().count()).max().unwrap_or(0).max(6);
+    writeln!(out, "  {:width$} {:>12} {:>12} {:>8}", "filter", "met", "passed", "%")?;
+    for cut in cuts {
+        let share = if cut.all == 0 { f64::NAN } else { 100.0 * cut.passed as f64 / cut.all as f64 };
+        writeln!(out, "  {:width$} {:>12} {:>12} {share:>8.2}", cut.name, cut.all, cut.passed)?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The description of an analysis.
+fn read(path: &Path) -> Outcome<Analysis> {
+    let wrong = |error: &dyn std::fmt::Display| Error::mismatch(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::from(error).in_words(format!("{} cannot be read", path.display())))?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let document: serde_json::Value = if is_json {
+        serde_json::from_str(&text).map_err(|error| wrong(&error))?
+    } else {
+        toml::from_str(&text).map_err(|error| wrong(&error))?
+    };
+    Ok(analysis(&document).map_err(|error| error.in_words(format!("{}: {}", path.display(), error.message())))?)
+}
