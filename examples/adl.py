@@ -1,7 +1,8 @@
 """The eight queries of the ADL benchmark in one pass: https://github.com/iris-hep/adl-benchmarks-index.
 
-Run it with ``python examples/adl.py FILE``, where FILE is NanoAOD with a tree or an RNTuple ``Events``. Each query
-is a histogram of a frame. All of them read the file once, and what they have in common is computed once.
+Run it with ``python examples/adl.py FILE``, where FILE is NanoAOD with a tree or an RNTuple ``Events``. Each
+query is a histogram of a frame. All of them read the file once, and what they have in common is computed
+once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import sapwood
 
-#: Members of jets that tell how much they look like those of b quarks: NanoAOD has several.
+#: The member of jets that is large for those of b quarks: NanoAOD has several.
 BTAG = "btagDeepFlavB"
 
 
@@ -38,7 +39,8 @@ def book(files: Any, **options: Any) -> dict[str, sapwood.Result]:
         " && min_deltaR(Jet, Electron[Electron.pt > 10]) >= 0.4]",
     )
 
-    # 8: two leptons of one flavour and opposite charge, nearest to the Z boson, and the hardest of the others.
+    # 8: two leptons of one flavour and opposite charge, nearest to the Z boson, and the hardest of the
+    # others.
     leptons = events.filter("nMuon + nElectron >= 3", "three leptons").define(
         "lepton", "concat(Electron, Muon)"
     )

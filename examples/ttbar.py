@@ -1,7 +1,7 @@
 """A measurement of top quarks in one pass, after the Analysis Grand Challenge: regions, weights and variations.
 
-Run it with ``python examples/ttbar.py FOLDER``: files of toy events are written there first. With NanoAOD of your
-own, leave that step out. The histograms go to a file that cabinetry and pyhf fit.
+Run it with ``python examples/ttbar.py FOLDER``: files of toy events are written there first. With NanoAOD of
+your own, leave that step out. The histograms go to a file that cabinetry and pyhf fit.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def book(files: dict[str, list[str]], **options: Any) -> dict[str, sapwood.Resul
 
 
 def save(results: dict[str, sapwood.Result], path: Path) -> int:
-    """Writes a histogram for each region, sample and variation, and tells how many these are."""
+    """Writes a histogram for each region, sample and variation, and returns their number."""
     count = 0
     with sapwood.recreate(path) as file:
         for name, result in results.items():

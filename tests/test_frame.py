@@ -350,8 +350,9 @@ def test_a_frame_of_many_results_is_small_where_it_is_sent(path):
     frame = sapwood.frame(path)
     for number in range(30):
         frame = frame.define(f"x{number}", f"met * {number} + Sum$(jet_pt)")
+    bins = [(50, 0, 100), (50, 0, 100)]
     results = [
-        frame.filter(f"x{number} > 10").hist("met", f"x{number}", bins=[(50, 0, 100), (50, 0, 100)], weight="w")
+        frame.filter(f"x{number} > 10").hist("met", f"x{number}", bins=bins, weight="w")
         for number in range(30)
         for _ in range(5)
     ]
@@ -418,7 +419,7 @@ def test_executors_find_what_one_process_finds(path, how):
                 if name in ("hist", "root", "profile"):
                     flow = {"flow": True}
                     assert np.allclose(value.values(**flow), other.values(**flow), rtol=1e-12), name
-                    # The same bits, whatever the number of workers.
+                    # All bits are equal, whatever the number of workers.
                     assert other.values(**flow).tobytes() == same.values(**flow).tobytes()
                 elif name == "take":
                     assert ak.array_equal(value["n"], other["n"])
@@ -467,7 +468,8 @@ def test_processors_of_coffea_run_unchanged(tmp_path):
     numbers = {"luminosityBlock": np.ones(1000, "i4"), "event": np.arange(1000)}
     for name in ("ttbar", "wjets"):
         counts = rng.integers(0, 5, 1000)
-        members = {name: rng.exponential(30, counts.sum()).astype("f4") for name in ("pt", "eta", "phi", "mass")}
+        names = ("pt", "eta", "phi", "mass")
+        members = {name: rng.exponential(30, counts.sum()).astype("f4") for name in names}
         jets = ak.unflatten(ak.zip(members), counts)
         paths[name] = f"{tmp_path}/{name}.root"
         with sapwood.recreate(paths[name]) as file:

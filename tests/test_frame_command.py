@@ -124,7 +124,7 @@ def test_samples_have_folders_and_names(events: Path, tmp_path: Path) -> None:
     ("change", "words"),
     [
         (("[histograms.ht]", "[histogram.ht]"), '"histogram" is not known'),
-        (('frame = "busy"', 'frame = "bussy"'), 'no frame "bussy"'),
+        (('frame = "busy"', 'frame = "bussy"'), 'the frame "bussy" is missing'),
         (('from = "all"', 'from = "busy"'), "built on itself"),
         (('of = "ht"', 'of = "ht +"'), "histograms.ht: "),
         (("bins = [20, 0, 200]", "bins = [20, 0]"), "histograms.ht.bins: expected"),

@@ -7,7 +7,7 @@ use sapwood::hist::Axis;
 use sapwood::{Error, Result};
 use serde_json::{Map, Value};
 
-/// A part of the document, and where it is.
+/// A part of the document, with its path there.
 #[derive(Clone)]
 pub(crate) struct Part<'d> {
     value: &'d Value,
@@ -26,9 +26,9 @@ pub(crate) struct Analysis {
 
 /// Files with what is known of them.
 pub(crate) struct Sample {
-    /// Empty if the files are no sample.
+    /// Empty without samples.
     pub(crate) name: String,
-    /// Files, patterns or folders, with the path of the tree behind a colon.
+    /// Files, patterns or folders, with the path of the tree after a colon.
     pub(crate) files: Vec<String>,
     /// Expressions by name.
     pub(crate) names: Vec<(String, String)>,
@@ -170,7 +170,7 @@ impl Frames<'_> {
         }
         let Some(part) = self.parts.get(name).cloned() else {
             let known: Vec<&str> = self.parts.keys().copied().collect();
-            return Err(Error::not_found(format!("there is no frame {name:?}; there are {}", known.join(", "))));
+            return Err(Error::not_found(format!("the frame {name:?} is missing; known are {}", known.join(", "))));
         };
         if depth > MAX_DEPTH {
             return Err(Error::mismatch(format!(

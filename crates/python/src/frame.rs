@@ -24,7 +24,7 @@ pub(crate) struct Frame(frame::Frame);
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Wanted(frame::Wanted);
 
-/// A column as Python gives it: its type as nested tuples, its rows, and its buffers.
+/// A column from Python: its type as nested tuples, its rows, and its buffers.
 type Given<'py> = (Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
 
 /// A function that takes columns and gives one.
@@ -126,7 +126,7 @@ impl Frame {
 /// A result and its variations, as values of Python.
 type Results = (Py<PyAny>, Vec<(String, Py<PyAny>)>);
 
-/// What a run reads and computes, as a tuple.
+/// The description of a pass, as a tuple.
 type Explained = (Vec<String>, Vec<String>, Vec<(usize, String)>, Vec<String>, usize, usize);
 
 /// Computes what is wanted over one file after another.
@@ -173,8 +173,8 @@ impl FrameRun {
         })
     }
 
-    /// What would be read and computed of a table: columns, those that are read first, filters, functions, different
-    /// outputs, and expressions that are computed once for several.
+    /// Describes a pass over a table: columns, those that are read first, filters, functions, numbers of different
+    /// outputs and of expressions that are computed once for several.
     fn explain(
         &self,
         of: &Bound<'_, PyAny>,

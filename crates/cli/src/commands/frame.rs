@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let analysis = read(&arguments.analysis)?;
     if arguments.out.exists() && !arguments.force {
-        let words = format!("{} is there already: --force replaces it", arguments.out.display());
+        let words = format!("{} exists: --force replaces it", arguments.out.display());
         return Err(Error::new(ErrorKind::Exists, words).into());
     }
     output::check_output(&arguments.out)?;
@@ -87,7 +87,7 @@ fn named(variations: Vec<(String, Value)>) -> impl Iterator<Item = (Option<Strin
     variations.into_iter().map(|(name, value)| (Some(name), value))
 }
 
-/// What is wanted of the files of a sample: histograms, then reports.
+/// Computes the histograms and then the reports of a sample.
 fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sample: &Sample) -> Outcome<Vec<Varied>> {
     let mut places = Vec::new();
     for target in &sample.files {
@@ -103,7 +103,7 @@ fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sampl
         names.extend(sample.names.iter().cloned());
         let entries = member.all()?;
         let aliases = || names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
-        // What stored friends are needed for shows while names are looked up.
+        // Looking up the names decides whether stored friends are needed.
         let source = member.with_friends(|source| run.explain(source.clone(), aliases()).map(|_| source))?;
         run.add_with(source, entries, aliases(), |_| Ok(()), |_| Ok(()))?;
     }

@@ -97,11 +97,11 @@ impl Outcome {
     }
 }
 
-/// What a piece is for the result that takes it.
+/// The role of a piece in the result that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Values,
-    /// The entries behind so many filters of a report.
+    /// Entries after this number of filters of a report.
     Behind(usize),
     /// Their weights.
     WeightsBehind(usize),

@@ -11,7 +11,7 @@ use crate::query::{Bins, Builder, Filling, Scope, Target, ValueId, Want};
 /// The variation that something is computed for: the node that has it, and its number there. None for what is as it is.
 type Chosen = Option<(usize, usize)>;
 
-/// What a frame is in a graph.
+/// A frame in a graph.
 #[derive(Clone)]
 struct Compiled {
     scope: Scope,
@@ -25,7 +25,7 @@ pub(super) struct Compiler<'b, 's> {
     known: HashMap<(usize, Chosen), Compiled>,
 }
 
-/// What a result needs: outputs of the graph, and what they are for it.
+/// Outputs of the graph that a result needs, each with its role.
 pub(super) type Outputs = Vec<(usize, Role)>;
 
 fn address(node: &Node) -> usize {
@@ -84,13 +84,13 @@ impl<'b, 's> Compiler<'b, 's> {
         let ids = of.of.iter().map(|text| self.builder.value(scope, text)).collect::<Result<Vec<_>>>()?;
         let along = ids.into_iter().map(|id| self.builder.along(id)).collect::<Result<Vec<_>>>()?;
         let axes = of.of.len() - usize::from(of.is_profile);
-        let usual = match axes {
+        let default_bins = match axes {
             1 => 100,
             2 => 40,
             _ => 20,
         };
         let bins = match &of.axes {
-            Axes::Automatic(count) => vec![Bins::Automatic(count.unwrap_or(usual)); axes],
+            Axes::Automatic(count) => vec![Bins::Automatic(count.unwrap_or(default_bins)); axes],
             Axes::Given(axes) => axes.iter().cloned().map(Box::new).map(Bins::Fixed).collect(),
         };
         Ok(Target {
@@ -146,9 +146,9 @@ impl<'b, 's> Compiler<'b, 's> {
         Ok(outputs)
     }
 
-    /// What a frame is, with one of its variations.
+    /// A frame with one of its variations.
     fn frame(&mut self, frame: &Frame, chosen: Chosen) -> Result<Compiled> {
-        // What lies above a variation is the same for all of them.
+        // Frames above a variation are the same for all of them.
         let has_chosen = |node: &Node| chosen.is_some_and(|(of, _)| of == address(node));
         let nodes: Vec<&Node> = frame.nodes().collect();
         let begins = nodes.iter().position(|node| has_chosen(node));

@@ -1,7 +1,7 @@
 //! FRAMES: a whole analysis in one pass.
 //!
-//! A [`Frame`] names values, filters entries and varies columns; each of these gives a new frame and leaves the old one
-//! as it is, so that frames are a tree. What is wanted of them ([`Wanted`]: histograms, counts, statistics, columns) is
+//! A [`Frame`] names values, filters entries and varies columns. Each step makes a new frame on top of the old one, so
+//! that frames are a tree. What is wanted of them ([`Wanted`]: histograms, counts, statistics, columns) is
 //! handed to a [`Run`], which computes all of it over one file after another: each column is read once, and equal
 //! expressions are computed once.
 

@@ -26,7 +26,7 @@ use crate::query::{Compute, check_expression};
 #[derive(Clone, Debug, Default)]
 pub struct Frame(pub(super) Option<Arc<Node>>);
 
-/// What a frame has on top of another.
+/// A step from one frame to the next.
 pub(super) struct Node {
     pub(super) before: Frame,
     pub(super) what: What,
@@ -60,7 +60,7 @@ pub struct Variation {
 }
 
 impl Frame {
-    /// All entries, and the columns that are there.
+    /// A frame of all entries and all columns.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -140,7 +140,7 @@ impl Frame {
         Ok(self.on_top(What::Compute { name: name.to_owned(), inputs, function, is_again }))
     }
 
-    /// Gives a name that has a meaning another one, which may be computed of the old one.
+    /// Changes the meaning of a name. The new one may be computed of the old one.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Frame {
         of_nodes.into_iter().flatten().map(|variation| &*variation.name).collect()
     }
 
-    /// What it consists of, the top first.
+    /// Its nodes, the top first.
     pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
         std::iter::successors(self.0.as_deref(), |node| node.before.0.as_deref())
     }
@@ -255,7 +255,7 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// One after another: thousands of frames in each other would need as many frames of the stack.
+    /// Drops one after another: thousands of frames in each other would overflow the stack.
     fn drop(&mut self) {
         let mut before = self.before.0.take();
         while let Some(mut node) = before.and_then(Arc::into_inner) {

@@ -37,7 +37,7 @@ pub struct Run {
 /// A result as it is, and for each variation that changes it.
 #[derive(Clone, Debug)]
 pub struct Varied<T = Outcome> {
-    /// Of the columns as they are.
+    /// The result for the columns as they are.
     pub nominal: T,
     /// By the names of variations, the first ones first.
     pub variations: Vec<(String, T)>,
@@ -58,7 +58,7 @@ pub struct StepColumns<'r> {
 
 type State = Varied<Accumulator>;
 
-/// Which result an output is for: its number, that of its variation (0 for none), and what it is there.
+/// The result that an output is for: its number, that of its variation (0 for none), and the role there.
 type Route = (usize, usize, Role);
 
 impl State {
@@ -90,12 +90,12 @@ impl Run {
         self.add_with(source, entries, [], |_| Ok(()), |_| Ok(()))
     }
 
-    /// The same with names of expressions that others may use. `progress` hears how far the read of each step is, and
-    /// `take` gets the columns that were asked for. An error of either ends the run.
+    /// Adds entries, with names of expressions that others may use. `progress` is called with the state of each read,
+    /// and `take` with the columns that were asked for. An error of either ends the run.
     ///
     /// # Errors
     ///
-    /// Those of [`add`](Self::add), of `progress` and of `take`.
+    /// Errors of [`add`](Self::add), of `progress` and of `take`.
     ///
     /// # Example
     ///
@@ -121,7 +121,8 @@ impl Run {
         mut progress: impl FnMut(Progress) -> Result<()>,
         mut take: impl FnMut(StepColumns<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (source, entries) = (source.into(), entries.try_into().map_err(Into::into)?);
+        let source = source.into();
+        let entries = entries.try_into().map_err(Into::into)?;
         let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let mut builder = Builder::new(&source, &aliases);
         let routes = self.compile(&mut builder)?;
@@ -147,7 +148,7 @@ impl Run {
         })
     }
 
-    /// What it would read and compute of a table.
+    /// Describes how a table would be read and computed.
     ///
     /// # Errors
     ///
@@ -185,7 +186,7 @@ impl Run {
                     states.push(Varied { nominal: empty, variations });
                 }
                 Some(state) => {
-                    // What a variation does not change in this file counts for it, too.
+                    // Results that a variation does not change in this file count for it, too.
                     for (place, (name, _)) in state.variations.iter().enumerate() {
                         let own = varied.iter().find(|(known, _)| known == name).map(|(_, outputs)| outputs);
                         add(own.unwrap_or(&nominal), place + 1);

@@ -1,6 +1,6 @@
 //! Sums, means, extremes and spreads of values.
 
-/// What a lot of numbers have in common.
+/// Count, sum, mean, extremes and spread of numbers.
 ///
 /// # Example
 ///
@@ -18,7 +18,7 @@
 pub struct Statistics {
     count: u64,
     sum: f64,
-    /// What was lost of the sum by rounding (Kahan).
+    /// The part of the sum that rounding has lost (Kahan).
     lost: f64,
     mean: f64,
     /// Squares of distances from the mean (Welford).
@@ -62,7 +62,8 @@ impl Statistics {
             *self = *other;
             return;
         }
-        let (own, more) = (self.count as f64, other.count as f64);
+        let own = self.count as f64;
+        let more = other.count as f64;
         let distance = other.mean - self.mean;
         self.squares += other.squares + distance * distance * own * more / (own + more);
         self.mean += distance * more / (own + more);

@@ -1,4 +1,4 @@
-//! What is wanted of a frame.
+//! Results that are wanted of a frame.
 
 use super::node::Frame;
 use crate::error::{Error, Result};
@@ -140,7 +140,7 @@ impl Wanted {
     fn of_histogram(&mut self) -> Result<&mut HistogramOf> {
         match &mut self.kind {
             Kind::Histogram(of) => Ok(of),
-            _ => Err(Error::mismatch("this is no histogram")),
+            _ => Err(Error::mismatch("this result is not a histogram")),
         }
     }
 
@@ -148,8 +148,8 @@ impl Wanted {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes than of expressions, and for what is no
-    /// histogram.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes than of expressions, and for other
+    /// results.
     pub fn axes(mut self, axes: impl IntoIterator<Item = Axis>) -> Result<Self> {
         let axes: Vec<Axis> = axes.into_iter().collect();
         let of = self.of_histogram()?;
@@ -162,11 +162,11 @@ impl Wanted {
         Ok(self)
     }
 
-    /// Chooses so many bins for each axis, which lie around the values of the first entries, as in ROOT.
+    /// Sets the number of bins of each axis. They lie around the values of the first entries, as in ROOT.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for no bins, and for what is no histogram.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for 0 bins, and for other results.
     ///
     /// # Example
     ///
@@ -192,7 +192,7 @@ impl Wanted {
     /// # Errors
     ///
     /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what is no histogram.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
     ///
     /// # Example
     ///
@@ -245,7 +245,7 @@ impl Wanted {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what is no histogram.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
     ///
     /// # Example
     ///

@@ -28,7 +28,7 @@ pub(super) struct Binder<'s> {
     pub(super) aliases: &'s HashMap<String, String>,
     /// Definitions, which come before everything else.
     pub(super) scope: Scope,
-    /// What definitions were bound to, by their addresses; they are kept, so that no other gets one of these.
+    /// Definitions and their values, by address. They are kept, so that no other one gets the same address.
     defined: HashMap<usize, (Arc<Definition>, Defined)>,
     /// So many columns are needed by what is kept, whatever was only tried.
     pinned: usize,
@@ -72,7 +72,7 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Adds a column that a function computes, and tells its levels of lists and what is in them.
+    /// Adds a column that a function computes. Returns its levels of lists, and the type of their items.
     pub(super) fn add_computed(&mut self, kind: Kind) -> Result<(usize, Of)> {
         let no_classes = |_: &Arc<str>| Err(Error::unsupported("a function gives numbers, texts, or lists of them"));
         let (_, depth, of) = path(kind.clone(), Vec::new(), &no_classes, ("", 0))?;
@@ -276,7 +276,7 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// What a definition stands for, which is bound once.
+    /// The value of a definition, which is bound once.
     pub(super) fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
         let address = Arc::as_ptr(definition).addr();
         if let Some((_, Defined { value: Some(known), .. })) = self.defined.get(&address) {
@@ -291,7 +291,7 @@ impl<'s> Binder<'s> {
             binder.bind(meaning, &expr)
         })?;
         self.check_height(meaning, &bound)?;
-        // What those that use it look at stays as it is.
+        // Others look at whether it is a column.
         let bound = if matches!(bound.op, Op::Column(..)) { bound } else { bound.shared() };
         self.pinned = self.needed.len();
         let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
@@ -333,7 +333,7 @@ impl<'s> Binder<'s> {
         })
     }
 
-    /// Refuses what would need too many calls in each other where it is computed.
+    /// Refuses a value whose computation would overflow the stack.
     pub(super) fn check_height(&self, text: &str, bound: &Bound) -> Result<()> {
         if bound.height() <= HIGHEST {
             return Ok(());
@@ -342,7 +342,7 @@ impl<'s> Binder<'s> {
         Err(fault(text, bound.at, words))
     }
 
-    /// Forgets the columns that were only tried, down to so many.
+    /// Forgets the columns that were only tried: those after the first `needed`.
     pub(super) fn forget(&mut self, needed: usize) {
         self.needed.truncate(needed.max(self.pinned));
     }
@@ -641,7 +641,7 @@ impl<'s> Binder<'s> {
     }
 }
 
-/// What a definition was bound to: each once it was asked for.
+/// The value and the collection of a definition, once they are known.
 #[derive(Default)]
 struct Defined {
     value: Option<Bound>,

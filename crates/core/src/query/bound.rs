@@ -151,7 +151,7 @@ impl Bound {
         }
     }
 
-    /// How many values are in each other, this one included: that many calls are in each other where it is computed.
+    /// The depth of the expression, this value included: the number of nested calls that compute it.
     pub(super) fn height(&self) -> usize {
         match &self.op {
             Op::Shared(shared) => shared.height,

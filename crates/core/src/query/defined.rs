@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Numbers of columns that functions compute begin here: no table has as many.
+/// The first number of columns that functions compute, above the numbers of all stored columns.
 pub(super) const FIRST_COMPUTED: usize = usize::MAX / 2;
 
 /// Definitions, the last one first. Cheap to clone: what is added leaves those before as they are.
@@ -22,7 +22,7 @@ pub(crate) struct Definition {
     before: Scope,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     Text(String),
@@ -31,23 +31,24 @@ pub(super) enum Meaning {
 }
 
 impl Scope {
-    /// The same with one more definition, on top.
+    /// Adds a definition on top.
     pub(crate) fn with(&self, name: &str, text: &str) -> Self {
         self.with_seeing(name, text, self)
     }
 
-    /// The same, whose expression sees other definitions.
+    /// Adds a definition whose expression sees other definitions.
     pub(crate) fn with_seeing(&self, name: &str, text: &str, sees: &Self) -> Self {
         self.on_top(name, Meaning::Text(text.to_owned()), sees)
     }
 
-    /// The same with a name for a column that a function computes.
+    /// Adds a name for a column that a function computes.
     pub(crate) fn with_computed(&self, name: &str, number: usize) -> Self {
         self.on_top(name, Meaning::Computed(number), self)
     }
 
     fn on_top(&self, name: &str, meaning: Meaning, sees: &Self) -> Self {
-        let (sees, before) = (sees.clone(), self.clone());
+        let sees = sees.clone();
+        let before = self.clone();
         Self(Some(Arc::new(Definition { name: name.to_owned(), meaning, sees, before })))
     }
 
@@ -63,7 +64,7 @@ impl Scope {
 }
 
 impl Drop for Definition {
-    /// One after another: thousands of definitions in each other would need as many frames of the stack.
+    /// Drops one after another: thousands of definitions in each other would overflow the stack.
     fn drop(&mut self) {
         let mut rest: Vec<Arc<Self>> = [self.before.0.take(), self.sees.0.take()].into_iter().flatten().collect();
         while let Some(definition) = rest.pop() {

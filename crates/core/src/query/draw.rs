@@ -362,7 +362,7 @@ pub fn draw_with(
     draws.iter().zip(fillings).map(|(draw, filling)| filling.finish(&draw.target)).collect()
 }
 
-/// `name(bins, min, max, ...)`: what stands behind `>>`.
+/// `name(bins, min, max, ...)`: the target after `>>`.
 fn set_target(made: &mut Target, words: &str, target: &str) -> Result<()> {
     let at = words.len() - target.len();
     let (name, numbers) = match target.split_once('(') {

@@ -13,7 +13,7 @@ pub(crate) struct Target {
     /// Whether values of bins are means of the last expression.
     pub(crate) is_profile: bool,
     pub(crate) bins: Vec<Bins>,
-    /// What is along each axis.
+    /// The expression along each axis.
     pub(crate) along: Vec<Along>,
     /// How many values decide on automatic bins.
     pub(crate) estimate: usize,
@@ -93,7 +93,7 @@ impl Filling {
         Self { histogram: Some(histogram), ..Self::default() }
     }
 
-    /// Keeps values until there are enough, or fills them at once where the bins are given.
+    /// Keeps values until there are enough, or fills them at once if the bins are given.
     pub(crate) fn take(&mut self, target: &Target, mut points: Points) -> Result<()> {
         if let Some(histogram) = &mut self.histogram {
             return fill(histogram, &points);
@@ -129,11 +129,11 @@ impl Filling {
 
 fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
     let columns: Vec<&[f64]> = points.columns.iter().map(Vec::as_slice).collect();
-    // Axes that can grow are filled row by row: they are told to only where a value is outside of them.
+    // Axes that can grow are filled row by row. They are fixed as long as all values lie inside.
     let grows: Vec<bool> = histogram.axes().iter().map(Axis::can_extend).collect();
     for (place, column) in columns.iter().enumerate().take(grows.len()).filter(|(place, _)| grows[*place]) {
-        let (min, max) = (histogram.axes()[place].min(), histogram.axes()[place].max());
-        let is_inside = column.iter().all(|value| *value >= min && *value < max);
+        let axis = &histogram.axes()[place];
+        let is_inside = column.iter().all(|value| *value >= axis.min() && *value < axis.max());
         if is_inside && let Some(axis) = histogram.axis_mut(place) {
             axis.set_can_extend(false);
         }

@@ -35,7 +35,7 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Expr>> {
     Ok(found)
 }
 
-/// Refuses what is no expression, whatever its names mean.
+/// Checks the form of an expression, whatever its names mean.
 pub(crate) fn check_expression(text: &str) -> Result<()> {
     parse(text).map(drop)
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::read::{Column, Progress, Selection};
 
-/// Memory that the columns of a step take, about, where a source is read in steps.
+/// Memory that the columns of a step take, about, if a source is read in steps.
 pub(super) const STEP_BYTES: u64 = 32 << 20;
 
 /// Items of the largest column in a part: what is computed of them stays in the processor's cache.
@@ -108,7 +108,7 @@ impl<'s> Step<'s> {
         self.each_part_of(needed, lengths, columns, compute, take)
     }
 
-    /// The same for columns by their places, and whether their pointers are followed.
+    /// Computes something of columns by their places. Each comes with whether its pointers are followed.
     pub(super) fn each_part_of<T: Send>(
         &self,
         needed: &[usize],

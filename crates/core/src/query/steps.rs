@@ -28,17 +28,17 @@ pub(super) trait Waits: Send {
     fn bytes(&self) -> usize;
 }
 
-/// What is read step by step.
+/// A source that is read step by step.
 pub(super) trait Reads: Sync {
     fn source(&self) -> &Source;
 
-    /// Columns of the conditions that say which rows are needed; none if all are, or no condition says it by itself.
+    /// Columns of the conditions that select rows; none if all rows are needed, or a condition depends on its loop.
     fn of_cuts(&self) -> Option<Vec<usize>>;
 
     /// All columns.
     fn all(&self) -> Vec<usize>;
 
-    /// Which rows are needed.
+    /// For each row whether it is needed.
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>>;
 }
 

@@ -1,4 +1,4 @@
-"""What belongs to one set of files: the results that were asked for, and the pass that computes them."""
+"""Results that wait for one set of files, and the pass that computes them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Analysis:
         return done.found
 
     def explain(self, waiting: list[Result]) -> Any:
-        """What a pass reads and computes of the first file."""
+        """Describes a pass over the first file."""
         sample = self.samples[0]
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])

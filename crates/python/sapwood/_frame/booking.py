@@ -1,4 +1,4 @@
-"""What is asked of a frame, in a form that can be sent to other processes."""
+"""Wishes for results of a frame, in a form that can be sent to other processes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sapwood.errors import MismatchError
 
 
 class Description(NamedTuple):
-    """What a frame consists of: methods of the engine's frame, and their arguments."""
+    """The steps of a frame: methods of the engine's frame, and their arguments."""
 
     steps: tuple[tuple[str, tuple[Any, ...]], ...] = ()
 
     def and_then(self, method: str, *arguments: Any) -> Description:
-        """The same with one more step."""
+        """Adds a step."""
         return Description((*self.steps, (method, arguments)))
 
     def core(self) -> _core.Frame:
@@ -30,7 +30,7 @@ class Description(NamedTuple):
 
 
 def applied(frame: _core.Frame, method: str, arguments: tuple[Any, ...]) -> Any:
-    """What a method of the engine's frame gives."""
+    """Calls a method of the engine's frame."""
     if method != "compute":
         return getattr(frame, method)(*arguments)
     name, inputs, function, library, again = arguments
@@ -44,7 +44,7 @@ class Booking(NamedTuple):
     method: str
     arguments: tuple[Any, ...]
     collects: Any = None
-    """What becomes of columns: one of :mod:`sapwood._frame.sinks`."""
+    """A collector of columns from :mod:`sapwood._frame.sinks`, if columns are wanted."""
 
     def core(self) -> _core.Wanted:
         """The engine's."""
@@ -68,7 +68,7 @@ class Booking(NamedTuple):
             self.collects.check_workers()
 
     def plus(self, one: Any, other: Any) -> Any:
-        """What two lots of entries give together."""
+        """Joins the results of two lots of entries."""
         if self.collects is not None:
             return self.collects.plus(one, other)
         return _PLUS[self.method](one, other)

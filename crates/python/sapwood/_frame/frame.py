@@ -38,9 +38,9 @@ def frame(
 ) -> Frame:
     """An analysis of trees or RNTuples, which is described first and computed in one pass.
 
-    ``files`` and the options are those of :func:`sapwood.iterate`. Or they are samples by name,
-    ``{"ttbar": {"files": ..., "xsec": 831.8}, ...}``: what is said of a sample beside its files is a name in
-    expressions, and each result is a dictionary by sample.
+    ``files`` and the options are those of :func:`sapwood.iterate`. Or they are samples by name, ``{"ttbar":
+    {"files": ..., "xsec": 831.8}, ...}``: numbers and texts of a sample are names in expressions, and each
+    result is a dictionary by sample.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -66,8 +66,8 @@ def frame(
 
 
 class Frame:
-    """Names, filters and variations on top of files: see :func:`sapwood.frame`. Each method leaves its frame as it
-    is and gives a new one, or a result."""
+    """Names, filters and variations on top of files: see :func:`sapwood.frame`. Each method returns a new frame
+    or a result, and leaves its frame as it is."""
 
     def __init__(self, analysis: Analysis, description: Description, core: _core.Frame) -> None:
         self._analysis, self._description, self._core = analysis, description, core
@@ -98,9 +98,10 @@ class Frame:
     ) -> Frame:
         """Names the value of an expression, or what a function computes.
 
-        A function gets the values of ``inputs`` as arrays of ``library`` (``"ak"`` or ``"np"``): those of some
-        thousand entries that pass the filters so far. It gives a value for each entry: numbers, texts, or lists
-        of these. It is called without entries first, to learn the type of its values, and from several threads.
+        A function gets the values of ``inputs`` as arrays of ``library`` (``"ak"`` or ``"np"``): those of
+        some thousand entries that pass the filters so far. It returns a value for each entry: numbers, texts,
+        or lists of these. It is called without entries first, to learn the type of its values, and from
+        several threads.
 
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events").define("ht", "Sum$(Jet_pt)")
@@ -115,7 +116,7 @@ class Frame:
         inputs: Sequence[str] | None = None,
         library: str = "ak",
     ) -> Frame:
-        """Gives a column, or another name, a new meaning, which may be computed of the old one.
+        """Changes the meaning of a column or another name. The new one may be computed of the old one.
 
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events").redefine("Jet_pt", "Jet_pt * 1.02")
@@ -178,9 +179,10 @@ class Frame:
     ) -> Result:
         """A histogram of one to three expressions, along x first. Lists count item by item.
 
-        ``bins`` are as for :meth:`sapwood.Tree.draw`: ``(100, 0, 200)``, edges, an axis of hist, a list of these
-        for several axes, or a number of bins that lie around the values. ``weight`` is an expression. With
-        ``library="root"`` the histogram is one of ROOT's classes, which can be written, and with ``"np"`` arrays.
+        ``bins`` are as for :meth:`sapwood.Tree.draw`: ``(100, 0, 200)``, edges, an axis of hist, a list of
+        these for several axes, or a number of bins that lie around the values. ``weight`` is an expression.
+        With ``library="root"`` the histogram is one of ROOT's classes, which can be written, and with
+        ``"np"`` arrays.
 
         >>> import sapwood
         >>> ht = sapwood.frame("a.root:events").hist("Sum$(Jet_pt)", bins=(50, 0, 500), weight="genWeight")
@@ -233,7 +235,7 @@ class Frame:
         )
 
     def explain(self) -> Explained:
-        """What the next pass reads and computes of the first file, for all results that wait.
+        """Describes the next pass over the first file, for all results that wait.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -332,9 +334,9 @@ class Frame:
         library: str = "ak",
         merge: Callable[[Any, Any], Any] | None = None,
     ) -> Result:
-        """What a function makes of some thousand entries after another: ``add(so_far, arrays)`` gives the next value,
-        and ``zero`` is the first one. ``arrays`` are those of ``columns``, by name. ``merge(one, other)`` joins what
-        two workers of an executor found.
+        """Folds the entries with a function, some thousand at a time: ``add(so_far, arrays)`` returns the
+        next value, and ``zero`` is the first one. ``arrays`` are those of ``columns``, by name. ``merge(one,
+        other)`` joins what two workers of an executor found.
 
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events")
@@ -357,8 +359,8 @@ class Frame:
         """Writes values of the entries that pass into a new file, beside everything else that is computed. The value
         of the result is the path with the name of the tree.
 
-        ``columns`` are names, or expressions by the names that they get. ``rntuple=True`` writes an RNTuple instead
-        of a tree. Samples and variations have trees of their own: ``Events__ttbar``, ``Events__jes_up``.
+        ``columns`` are names, or expressions by the names that they get. ``rntuple=True`` writes an RNTuple
+        instead of a tree. Each sample and variation has its own tree: ``Events__ttbar``, ``Events__jes_up``.
         ``options`` are those of :func:`sapwood.recreate`.
 
         >>> import sapwood
@@ -385,10 +387,10 @@ def run(
 ) -> None:
     """Computes results, and all else that was asked of their frames: one pass over the files of each.
 
-    ``executor`` is one of ``concurrent.futures`` or a ``Client`` of Dask, as for :func:`sapwood.process`: workers
-    open the files themselves and compute ``step_size`` entries at a time. What they find is put together in the
-    order of entries, so that it does not depend on their number; what a lost worker had is computed again, and
-    counted once. Without one, the engine's threads work in this process.
+    ``executor`` is one of ``concurrent.futures`` or a ``Client`` of Dask, as for :func:`sapwood.process`:
+    workers open the files themselves and compute ``step_size`` entries at a time. What they find is put
+    together in the order of entries, so that it does not depend on their number; what a lost worker had is
+    computed again, and counted once. Without one, the engine's threads work in this process.
 
     >>> import sapwood
     >>> sapwood.run()

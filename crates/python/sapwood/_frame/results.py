@@ -30,7 +30,7 @@ class Cut(NamedTuple):
 
     @property
     def efficiency(self) -> float:
-        """The share that passed; NaN where nothing met it."""
+        """The share that passed; NaN if nothing met it."""
         return self.passed / self.all if self.all else float("nan")
 
 
@@ -76,15 +76,15 @@ class Result:
         what: str,
     ) -> None:
         self._analysis, self._finish, self._what = analysis, finish, what
-        #: What was asked for, and the engine's form of it.
+        #: The wish for this result, and the engine's form of it.
         self.booking, self.wanted = booking, wanted
-        #: By sample (``None`` where there are none), and by variation.
+        #: By sample (``None`` without samples), and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
         analysis.book(self)
 
     @property
     def value(self) -> Any:
-        """The value of the columns as they are: a dictionary by sample, where there are samples."""
+        """The value of the columns as they are: a dictionary by sample, if there are samples."""
         return self.variations[NOMINAL]
 
     @property
@@ -98,7 +98,7 @@ class Result:
         return {name: {sample: of.get(name, of[NOMINAL]) for sample, of in found.items()} for name in names}
 
     def explain(self) -> Explained:
-        """What a pass for this result alone reads and computes of the first file.
+        """Describes a pass over the first file for this result alone.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -106,15 +106,15 @@ class Result:
         ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0]}
         >>> print(sapwood.frame(f"{path}:t").filter("x > 1").sum("y").explain())
         reads x, y
-          first x, and the others where entries pass
+          first x, then the others for entries that pass
           filter x > 1
         computes 1 outputs; 0 expressions are shared
         """
         return Explained(*self._analysis.explain([self]))
 
     def stacked(self, sample: str = "dataset", variation: str = "variation") -> Any:
-        """One histogram of hist, with an axis of samples, where there are samples, and one of variations, where
-        there are some; the names of these axes are the arguments."""
+        """One histogram of hist, with an axis of samples if there are any, and one of variations if there are any.
+        The names of these axes are the arguments."""
         need("hist", "a histogram with axes of categories")
         import hist
 
@@ -123,7 +123,7 @@ class Result:
         has_samples = isinstance(first, dict)
         one = next(iter(first.values())) if has_samples else first
         if not isinstance(one, hist.Hist):
-            raise MismatchError(f"{self._what} is no histogram of hist, and these alone are stacked")
+            raise MismatchError(f"{self._what} is not a histogram of hist: only these are stacked")
         axes = [hist.axis.StrCategory(list(first), name=sample)] if has_samples else []
         if len(variations) > 1:
             axes.append(hist.axis.StrCategory(list(variations), name=variation))
@@ -160,12 +160,12 @@ class Result:
 
 
 class Explained(NamedTuple):
-    """What one pass reads and computes of a file."""
+    """A pass over one file: columns, filters, outputs."""
 
     columns: list[str]
     """All columns that are read."""
     first: list[str]
-    """Those that are read first, to see which of the others are needed where."""
+    """Columns that are read first, to find the entries for which the others are needed."""
     filters: list[tuple[int, str]]
     """Filters as they are computed: the number of the one above (0 for all entries), and the expression."""
     functions: list[str]
@@ -176,10 +176,10 @@ class Explained(NamedTuple):
     """Expressions that several others need, and that are computed once."""
 
     def __str__(self) -> str:
-        """What it says, line by line."""
+        """The description in lines of text."""
         lines = [f"reads {', '.join(self.columns) or 'nothing'}"]
         if self.first:
-            lines.append(f"  first {', '.join(self.first)}, and the others where entries pass")
+            lines.append(f"  first {', '.join(self.first)}, then the others for entries that pass")
         depth = [0]
         for parent, text in self.filters:
             depth.append(depth[parent] + 1)
@@ -188,7 +188,7 @@ class Explained(NamedTuple):
         return "\n".join([*lines, f"computes {self.outputs} outputs; {self.shared} expressions are shared"])
 
 
-#: What the engine's statistics are, in this order.
+#: Names of the engine's statistics, in order.
 _STATISTICS = ("count", "sum", "mean", "min", "max", "std")
 
 

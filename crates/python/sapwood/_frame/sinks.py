@@ -1,5 +1,4 @@
-"""What becomes of the columns of a frame, step by step: arrays in memory, a tree of a new file, or what a function
-makes of them."""
+"""Collectors of columns of a frame: arrays in memory, trees of a new file, or a function that folds them."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ class Taking:
         self._names, self._library = tuple(names), library
 
     def sink(self, sample: str | None, variation: str | None) -> InMemory:
-        """What takes them."""
+        """The sink of a sample and a variation."""
         return InMemory(len(self._names), self._library)
 
     def check_workers(self) -> None:
@@ -57,7 +56,7 @@ class InMemory:
 
 
 class Folding:
-    """What a function makes of one step after another."""
+    """A function that folds one step after another."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class Folding:
         self.names, self.library, self.zero, self.add, self.merge = tuple(names), library, zero, add, merge
 
     def sink(self, sample: str | None, variation: str | None) -> Folded:
-        """What takes the columns."""
+        """The sink of a sample and a variation."""
         return Folded(self)
 
     def check_workers(self) -> None:
@@ -91,7 +90,7 @@ class Folding:
 
 
 class Folded:
-    """What a function made of the steps so far."""
+    """The value of the function after the steps so far."""
 
     def __init__(self, of: Folding) -> None:
         self._of = of
@@ -122,7 +121,7 @@ class Snapshots:
         self._open = 0
 
     def sink(self, sample: str | None, variation: str | None) -> Snapshot:
-        """What takes the columns of a sample and a variation."""
+        """The sink of a sample and a variation."""
         if self._file is None:
             import sapwood
 
@@ -190,7 +189,7 @@ class Snapshot:
             self._tree = self._of.file[self._name]
 
     def finish(self) -> None:
-        """The file is closed when all of it is there."""
+        """The file is closed after all of its trees."""
 
     def discard(self) -> None:
         """Removes the file: it is not whole."""
@@ -198,7 +197,7 @@ class Snapshot:
 
 
 class Sinks:
-    """What takes columns: for each result that wants them, one for each variation."""
+    """Sinks of columns: for each result that wants them, one for each variation."""
 
     def __init__(self, collects: list[Any], sample: str | None) -> None:
         self._collects, self._sample = collects, sample
@@ -224,7 +223,7 @@ class Sinks:
             if self._collects[number] is None:
                 whole.append((nominal, varied))
                 continue
-            # Those that got nothing are made, too.
+            # Sinks that got nothing are made, too.
             sinks = [(name, self._of(number, name)) for name in [None, *(name for name, _ in varied)]]
             for _, sink in sinks:
                 sink.finish()

@@ -12,13 +12,12 @@ from sapwood._frame.sinks import Sinks
 from sapwood._read.selection import Selection
 from sapwood._tools.selector import Selector
 
-#: What the engine found for a result: as it is, and by variation.
+#: The engine's result: the nominal one, and by variation.
 Found = tuple[Any, list[tuple[str, Any]]]
 
 
 class Partial:
-    """What was computed of some entries: of each result, as the engine gives it. Histograms travel as a file of
-    ROOT."""
+    """The results of some entries, in the engine's form. Histograms travel as a file of ROOT."""
 
     def __init__(self, found: list[Found]) -> None:
         self.found = found
@@ -39,7 +38,7 @@ class Partial:
 
 
 class Place:
-    """Where a histogram is in a file."""
+    """The number of a histogram in a file."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -77,7 +76,7 @@ def _unpacked(found: list[Found], data: bytes) -> Partial:
 class FrameSelector(Selector):
     """Computes results of one sample, some entries at a time."""
 
-    #: Steps are so many entries: no columns decide on them.
+    #: Steps have a fixed number of entries: no columns decide on them.
     columns: Any = ()
 
     def __init__(self, bookings: list[Booking], aliases: Mapping[str, str]) -> None:
@@ -85,7 +84,7 @@ class FrameSelector(Selector):
         self.aliases = dict(aliases)
 
     def process(self, batch: Any) -> Partial:
-        """What some entries give."""
+        """The results of some entries."""
         tree, aliases, friends, selection = batch
         run = _core.FrameRun([booking.core() for booking in self._bookings])
         sinks = Sinks([booking.collects for booking in self._bookings], None)
@@ -105,7 +104,7 @@ class FrameSelector(Selector):
         for booking, (nominal, varied), (more, more_varied) in zip(
             self._bookings, one.found, other.found, strict=True
         ):
-            # A variation that changes nothing in some of the entries is as it is there.
+            # A variation that changes nothing in some of the entries has the nominal result of these.
             names = list(dict.fromkeys(name for name, _ in [*varied, *more_varied]))
             own, others = dict(varied), dict(more_varied)
             both = [(name, booking.plus(own.get(name, nominal), others.get(name, more))) for name in names]

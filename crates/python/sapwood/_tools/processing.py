@@ -59,10 +59,10 @@ def process(
     entries are wanted. Data sets by name, ``{"ttbar": ["a.root:t", "b.root:t"], ...}`` or coffea's
     ``{"ttbar": {"files": ...}, ...}``, have a result each: a dictionary by name.
 
-    ``selector`` may be a processor of coffea, too: its ``process`` gets events as :func:`sapwood.nanoevents` of
-    ``schema`` makes them, with the metadata of the data set and ``dataset``, ``filename``, ``entrystart`` and
-    others, for some 100,000 entries at a time. What it finds in all data sets is accumulated as coffea does,
-    and handed to its ``postprocess``.
+    ``selector`` may be a processor of coffea, too: its ``process`` gets events as :func:`sapwood.nanoevents`
+    of ``schema`` makes them, with the metadata of the data set and ``dataset``, ``filename``, ``entrystart``
+    and others, for some 100,000 entries at a time. What it finds in all data sets is accumulated as coffea
+    does, and handed to its ``postprocess``.
 
     Raises :class:`ProcessingError` where the selector raises, with the file, the entries and the line.
 
@@ -145,7 +145,7 @@ def process(
 
 
 def _processed(files: Any, processor: Any, executor: Any, schema: Any, **options: Any) -> Any:
-    """What a processor of coffea finds in all data sets."""
+    """Runs a processor of coffea over all data sets."""
     sets = data_sets(files)
     found: Any = None
     is_first = True

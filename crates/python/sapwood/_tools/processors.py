@@ -20,17 +20,17 @@ def is_processor(selector: Any) -> bool:
 
 
 class ProcessorSelector(Selector):
-    """What a processor does with the events of one data set."""
+    """A processor as the selector of one data set."""
 
     def __init__(self, processor: Any, schema: Any, metadata: Mapping[str, Any]) -> None:
         need("coffea", "process() of a processor of coffea")
         events_module.schema_of(schema)
         self._processor, self._schema, self._metadata = processor, schema, dict(metadata)
-        # Workers read what a processor looks at, and these tell only how long steps may be.
+        # A worker reads the columns that a processor looks at.
         self.columns: Any = None
 
     def process(self, batch: Any) -> Any:
-        """What the processor finds in some events."""
+        """Calls the processor with some events."""
         return self._processor.process(batch)
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -65,6 +65,6 @@ class ProcessorSelector(Selector):
 
 
 def metadata_of(name: str, given: Any) -> dict[str, Any]:
-    """What coffea's data sets say of themselves, with the name of the data set."""
+    """The metadata of one of coffea's data sets, with its name."""
     known = given.get("metadata") if isinstance(given, Mapping) else None
     return {"dataset": name, **(known or {})}

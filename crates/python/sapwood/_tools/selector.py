@@ -1,4 +1,4 @@
-"""What is done with the entries of many files."""
+"""Selectors: work on the entries of many files."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Selector:
         return one + other
 
     def terminate(self, result: Any) -> Any:
-        """The result of all, ``None`` where there were no entries, as the caller gets it."""
+        """The result of all, ``None`` if there were no entries, as the caller gets it."""
         return result
 
     def _reader(
         self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any
     ) -> Callable[[Selection], Any]:
-        """What reads the batches of a tree."""
+        """Makes the function that reads batches of a tree."""
         plan = reading.Plan(tree, self.columns, self.cut, aliases=aliases, friends=friends)
         return lambda selection: reading.read(plan, selection, library, None, False)
 

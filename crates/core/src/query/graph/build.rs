@@ -144,13 +144,14 @@ impl<'s> Builder<'s> {
         let empty = function.compute(without_rows(&inputs)?).map_err(|error| named(name, &error))?;
         let number = self.computed.len();
         let (depth, of) = self.binder.add_computed(empty.kind.clone()).map_err(|error| named(name, &error))?;
-        let (name, function) = (name.to_owned(), Arc::clone(function));
+        let name = name.to_owned();
+        let function = Arc::clone(function);
         self.computed.push(Computed { name, place, inputs, function, kind: empty.kind, depth, of });
         self.known_computed.insert(key, number);
         Ok(number)
     }
 
-    /// What the axis of a histogram has to know of a value.
+    /// Title and kind of bins of an axis along a value.
     pub(crate) fn along(&self, id: ValueId) -> Result<Along> {
         let Expression { text, bound } = self.expression(id)?;
         Ok(Along::of(&text, &bound))
@@ -208,7 +209,7 @@ fn used_places(places: &[(Place, Option<ValueId>)], outputs: &[Output]) -> BTree
     used
 }
 
-/// Where a value is needed.
+/// The uses of a value.
 #[derive(Clone, Debug, Default)]
 struct Uses {
     places: BTreeSet<usize>,
@@ -249,25 +250,23 @@ impl Homes {
             let all = output.values.iter().chain(&output.weight);
             all.for_each(|value| note(&value.bound, output.place, false));
         }
-        // What functions get is there before what filters below them need.
+        // Inputs of functions are computed before the values that filters below them need.
         for of in computed {
             of.inputs.iter().for_each(|value| note(&value.bound, of.place, true));
         }
         let mut of_shared = vec![None; interner.nodes.len()];
         // From what is wanted down to columns: those that need a value have larger numbers.
         for number in (0..interner.nodes.len()).rev() {
-            let (node, own) = (&interner.nodes[number], uses[number].clone());
+            let node = &interner.nodes[number];
+            let own = uses[number].clone();
             if own.places.is_empty() {
                 continue;
             }
             let is_shared = own.count > 1 && !node.is_own;
             let mut places = own.places;
             if is_shared {
-                // What a filter needs must not wait for filters of other branches, which might wait for this one.
-                let home = match own.is_in_filter {
-                    true => sets.common(&places),
-                    false => sets.union(&places),
-                };
+                // A value of a filter must not wait for filters of other branches, which might wait for this one.
+                let home = if own.is_in_filter { sets.common(&places) } else { sets.union(&places) };
                 of_shared[number] = Some(home);
                 places = sets.sets[home].iter().copied().collect();
             }

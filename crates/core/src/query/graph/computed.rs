@@ -80,7 +80,7 @@ pub(super) fn without_rows(of: &[Expression]) -> Result<Vec<Column>> {
 }
 
 impl Computed {
-    /// What the function gives for some rows: as many of the type that it has.
+    /// Calls the function. Its answer has the rows of the inputs, and always one type.
     pub(super) fn call(&self, inputs: Vec<Column>, rows: usize) -> Result<Column> {
         let found = self.function.compute(inputs).map_err(|error| named(&self.name, &error))?;
         if found.len != rows {
@@ -88,7 +88,8 @@ impl Computed {
             return Err(Error::mismatch(words).wanted(rows as u64, found.len as u64));
         }
         found.check(rows as u64).map_err(|error| named(&self.name, &error))?;
-        let (kind, wanted) = (found.kind.to_string(), self.kind.to_string());
+        let kind = found.kind.to_string();
+        let wanted = self.kind.to_string();
         if kind != wanted {
             let words = format!(
                 "the function that defines {:?} gave {kind}, and {wanted} for no rows: let it give one type",

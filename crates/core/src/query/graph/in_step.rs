@@ -19,7 +19,7 @@ pub(super) struct OfPart {
 #[derive(Default)]
 pub(super) struct InStep {
     parts: Vec<Vec<Value>>,
-    /// Which rows of the step they are of.
+    /// For each row of the step whether it has values.
     pub(super) is_in: Vec<bool>,
 }
 
@@ -45,7 +45,7 @@ fn lacks(parts: &[Value]) -> bool {
     parts.iter().any(|value| value.present.as_ref().is_some_and(|present| present.contains(&false)))
 }
 
-/// Which of so many rows are picked.
+/// For each row whether it is picked.
 pub(super) fn mask(picked: Option<&[usize]>, rows: usize) -> Vec<bool> {
     let Some(picked) = picked else { return vec![true; rows] };
     let mut mask = vec![false; rows];

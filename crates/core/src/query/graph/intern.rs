@@ -1,11 +1,11 @@
-//! Which expressions are the same: equal ones get one number, wherever they stand.
+//! Numbers of expressions: equal ones have the same, wherever they stand.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::super::bound::{Bound, Op};
 
-/// What an expression is, apart from what it is computed of.
+/// An operation, and the numbers of its parts.
 type Key = (String, Vec<usize>);
 
 /// Numbers of expressions: those of its parts are smaller than its own.
@@ -13,14 +13,14 @@ type Key = (String, Vec<usize>);
 pub(super) struct Interner {
     numbers: HashMap<Key, usize>,
     pub(super) nodes: Vec<Interned>,
-    /// Numbers by the addresses of expressions, which stay where they are.
+    /// Numbers by the addresses of expressions, which do not move.
     pub(super) by_address: HashMap<usize, usize>,
 }
 
 /// An expression with a number.
 #[derive(Debug)]
 pub(super) struct Interned {
-    /// What it is computed of.
+    /// Its parts, by number.
     pub(super) parts: Vec<usize>,
     /// Whether a look at it costs next to nothing, or its value depends on the loop that it is in: each that needs it
     /// computes it.
@@ -67,7 +67,7 @@ impl Interner {
     }
 }
 
-/// What an operation is, without the values that it is computed of.
+/// An operation without its parts.
 fn shallow(of: &Bound) -> String {
     let mut words = String::new();
     // Writing into a text cannot fail.

@@ -27,7 +27,7 @@ pub(super) struct Part<'p> {
     values: RefCell<HashMap<(usize, usize), Value>>,
     /// By set of rows.
     picked: RefCell<HashMap<usize, Picked>>,
-    /// Where the rows of one set are in another.
+    /// Positions of the rows of one set in another.
     positions: RefCell<HashMap<(usize, usize), Arc<[usize]>>>,
 }
 
@@ -40,17 +40,17 @@ impl SharedValues for Part<'_> {
 
 impl<'p> Part<'p> {
     pub(super) fn new(graph: &'p Graph, all: &'p Rows<'p>) -> Self {
-        let (values, picked, positions) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { graph, all, values, picked, positions }
+        Self { graph, all, values: RefCell::default(), picked: RefCell::default(), positions: RefCell::default() }
     }
 
     fn shared(&self, of: &Bound, number: usize, home: usize, set: usize) -> Result<Value> {
         if let Some(known) = self.values.borrow().get(&(number, set)) {
             return Ok(known.clone());
         }
-        let value = match home == set {
-            true => self.rows(home)?.computed(of)?,
-            false => self.narrowed(self.shared(of, number, home, home)?, home, set)?,
+        let value = if home == set {
+            self.rows(home)?.computed(of)?
+        } else {
+            self.narrowed(self.shared(of, number, home, home)?, home, set)?
         };
         self.values.borrow_mut().insert((number, set), value.clone());
         Ok(value)
@@ -58,8 +58,8 @@ impl<'p> Part<'p> {
 
     /// A value of the rows of one set, for those of a smaller one.
     fn narrowed(&self, value: Value, from: usize, to: usize) -> Result<Value> {
-        let (of, wanted) = (self.picked(from)?, self.picked(to)?);
-        let Some(wanted) = wanted else { return Ok(value) };
+        let of = self.picked(from)?;
+        let Some(wanted) = self.picked(to)? else { return Ok(value) };
         if of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &wanted)) {
             return Ok(value);
         }
@@ -87,7 +87,7 @@ impl<'p> Part<'p> {
         Ok(Rows { rows: self.all.rows.clone(), picked, frame: None, shared: Some((self, set)), ..*self.all })
     }
 
-    /// Which rows of the part are in a set.
+    /// The rows of the part that are in a set.
     pub(super) fn picked(&self, set: usize) -> Result<Picked> {
         if let Some(known) = self.picked.borrow().get(&set) {
             return Ok(known.clone());
@@ -160,8 +160,8 @@ impl<'p> Part<'p> {
         let one = |Expression { text, bound }: &Expression| {
             let value = rows.alone(bound).and_then(Value::spread).map_err(|error| self.graph.named(text, error))?;
             if value.depth() != bound.depth {
-                let words = "Iteration$ and what depends on it has as many values as its loop has turns: multiply it \
-                             with the list that is looped over";
+                let words = "Iteration$ has a value for each turn of its loop: multiply it with the list that is looped \
+                             over";
                 return Err(self.graph.named(text, Error::mismatch(words)));
             }
             Ok(value)

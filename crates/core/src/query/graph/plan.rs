@@ -1,4 +1,4 @@
-//! What a graph consists of.
+//! Places and outputs of a graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,20 +12,21 @@ use crate::query::bound::Bound;
 use crate::query::defined::FIRST_COMPUTED;
 use crate::query::source::Source;
 
-/// What is wanted of some values.
+/// The form in which values are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Want {
     /// How many rows there are.
     Count,
     /// Numbers and their weights, item by item.
     Points,
-    /// Numbers item by item where the last value is true, which is their weight, too: a cut of `TTree::Draw`.
+    /// Numbers item by item, of items for which the last value is true. It is their weight, too: a cut of
+    /// `TTree::Draw`.
     Passing,
     /// Columns of the values, with the entries of the rows.
     Columns,
 }
 
-/// What a run of frames reads and computes of one table.
+/// A pass of frames over one table: columns, filters, outputs.
 ///
 /// # Example
 ///
@@ -46,10 +47,10 @@ pub(crate) enum Want {
 pub struct Explained {
     /// All columns that are read.
     pub columns: Vec<String>,
-    /// Those that are read first, to see which of the others are needed where.
+    /// Columns that are read first, to find the entries for which the others are needed.
     pub first: Vec<String>,
-    /// Filters as they are computed: the number of the one above (0 for all entries), and the expression. Equal ones are
-    /// one, and each variation that changes one adds another.
+    /// Filters as they are computed: the number of the one above (0 for all entries), and the expression. Equal ones
+    /// are one, and each variation that changes one adds another.
     pub filters: Vec<(usize, String)>,
     /// Columns that functions compute.
     pub functions: Vec<String>,
@@ -66,9 +67,9 @@ pub(crate) struct Graph {
     pub(super) lengths: Lengths,
     /// Columns by their places in the expressions.
     pub(super) needed: Vec<usize>,
-    /// Those places, and whether pointers of the columns are followed.
+    /// Their places, and whether pointers of the columns are followed.
     pub(super) columns: Vec<(usize, bool)>,
-    /// Those of them that filters need.
+    /// Columns that filters need.
     pub(super) of_filters: Vec<(usize, bool)>,
     pub(super) places: Vec<Place>,
     pub(super) outputs: Vec<Output>,
@@ -77,10 +78,10 @@ pub(crate) struct Graph {
     pub(super) sets: RowSets,
     /// The rows that any output needs.
     pub(super) wanted: usize,
-    /// What is computed once, by the address of the expression: its number, and the set of rows that it is computed
-    /// for.
+    /// Values that are computed once, by the address of the expression: its number, and the set of rows that it is
+    /// computed for.
     pub(super) shared: HashMap<usize, (usize, usize)>,
-    /// What was bound: its addresses count, so none of it may go.
+    /// Expressions whose addresses count: none of them may go.
     #[expect(dead_code, reason = "keeps addresses")]
     pub(super) kept: Vec<Arc<Bound>>,
 }
@@ -102,7 +103,7 @@ pub(super) struct Output {
 }
 
 impl Graph {
-    /// What is read and computed.
+    /// Describes the pass.
     pub(crate) fn explained(&self) -> Explained {
         let names = |ids: Vec<usize>| ids.into_iter().filter_map(|id| self.source.name_of(id).ok()).collect();
         let filter = |place: &Place| Some((place.parent, place.filter.as_ref()?.text.clone()));
@@ -117,8 +118,8 @@ impl Graph {
         }
     }
 
-    /// Columns that filters need, where nothing is wanted of entries that pass none; functions need the entries that
-    /// they are called with.
+    /// Columns that filters need, if all results are below filters. Functions need all entries that they are called
+    /// with.
     pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
         (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
     }

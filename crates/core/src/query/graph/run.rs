@@ -12,7 +12,7 @@ use crate::query::step::Step;
 use crate::query::steps::{Reads, Waits, each_step};
 use crate::read::{Column, Progress, Selection};
 
-/// What was computed for an output.
+/// A part of the values of an output.
 #[derive(Clone)]
 pub(crate) enum Piece {
     /// Rows.
@@ -22,7 +22,7 @@ pub(crate) enum Piece {
     Columns(Vec<Column>, Selection),
 }
 
-/// What was computed of a part of a step, or of a step: pieces by the number of their output.
+/// Pieces of a step, or of a part of it, by the number of their output.
 struct Pieces(Vec<(usize, Piece)>);
 
 impl Waits for Pieces {
@@ -82,7 +82,7 @@ impl Graph {
             for (number, output) in self.outputs.iter().enumerate() {
                 match output.want {
                     Want::Count => pieces.push((number, Piece::Count(part.count(output)? as u64))),
-                    // Nothing is computed where nothing passes.
+                    // Nothing is computed if nothing passes.
                     Want::Points | Want::Passing if part.count(output)? == 0 => {}
                     Want::Points | Want::Passing => pieces.push((number, Piece::Points(part.points(output)?))),
                     Want::Columns => {}
