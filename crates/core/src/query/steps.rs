@@ -341,3 +341,20 @@ fn beside(
     // The caller's thread hears of it: it may have been told to stop.
     read?.map_or(Ok(()), progress)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_in_the_work_ends_the_read() {
+        let mut reads = 0;
+        let read = |progress: &mut dyn FnMut(Progress) -> Result<()>| loop {
+            reads += 1;
+            progress(Progress { done_bytes: reads, total_bytes: 1 })?;
+        };
+        let error = beside(read, || Err(Error::mismatch("no")), &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.message(), "no");
+        assert!(reads > 0);
+    }
+}

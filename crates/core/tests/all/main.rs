@@ -10,6 +10,7 @@ mod collections;
 mod compression_study;
 mod crash;
 mod entries;
+mod frame;
 mod hist;
 mod hostile;
 mod io;

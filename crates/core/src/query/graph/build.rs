@@ -17,6 +17,10 @@ use crate::query::fault::fault;
 use crate::query::filling::Along;
 use crate::query::source::Source;
 
+/// What is wrong with a filter that has a list of answers.
+pub(super) const ONE_ANSWER: &str = "a filter has one answer for each entry, and this has one for each item of a list: \
+                                     write any(...), all(...) or Sum$(...) > 0";
+
 /// The number of an expression: equal ones have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ValueId(usize);
@@ -74,10 +78,8 @@ impl<'s> Builder<'s> {
         }
         let filter = self.expression(value)?;
         number(text, &filter.bound)?;
-        if filter.bound.depth > 0 || filter.bound.in_loop {
-            let words = "a filter has one answer for each entry, and this has one for each item of a list: write \
-                         any(...), all(...) or Sum$(...) > 0";
-            return Err(fault(text, 0, words));
+        if filter.bound.depth > 0 {
+            return Err(fault(text, 0, ONE_ANSWER));
         }
         self.places.push((Place { parent, filter: Some(filter) }, Some(value)));
         self.known_places.insert((parent, value), self.places.len() - 1);

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::build::ONE_ANSWER;
 use super::expression::Expression;
 use super::intern::address;
 use super::plan::{Graph, Output, Want};
@@ -19,6 +20,9 @@ use crate::query::value::{Data, Value};
 /// Rows of a part by their numbers, in order; all of them if it is missing.
 type Picked = Option<Arc<[usize]>>;
 
+/// Positions of rows of one set among those of another.
+type Positions = Arc<[usize]>;
+
 /// Some rows of a step, and what was computed of them.
 pub(super) struct Part<'p> {
     graph: &'p Graph,
@@ -28,7 +32,7 @@ pub(super) struct Part<'p> {
     /// By set of rows.
     picked: RefCell<HashMap<usize, Picked>>,
     /// Positions of the rows of one set in another.
-    positions: RefCell<HashMap<(usize, usize), Arc<[usize]>>>,
+    positions: RefCell<HashMap<(usize, usize), Positions>>,
 }
 
 impl SharedValues for Part<'_> {
@@ -73,7 +77,7 @@ impl<'p> Part<'p> {
                     at += of.get(at..).unwrap_or_default().iter().take_while(|one| *one < row).count();
                     at
                 });
-                let places: Arc<[usize]> = places.collect();
+                let places: Positions = places.collect();
                 self.positions.borrow_mut().insert((from, to), Arc::clone(&places));
                 places
             }
@@ -101,13 +105,34 @@ impl<'p> Part<'p> {
         Ok(found)
     }
 
-    /// The rows of a place.
+    /// The rows of a place. Those of the places above it are found from the top, without a call for each in the last.
     fn passing(&self, place: usize) -> Result<Picked> {
+        let mut unknown = vec![place];
+        while let Some(above) = unknown.last().and_then(|last| self.graph.places.get(*last))
+            && above.filter.is_some()
+            && !self.picked.borrow().contains_key(&above.parent)
+        {
+            unknown.push(above.parent);
+        }
+        let mut found = None;
+        for place in unknown.into_iter().rev() {
+            found = self.filtered(place)?;
+            self.picked.borrow_mut().insert(place, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// The rows of a place, when those of the place above it are known.
+    fn filtered(&self, place: usize) -> Result<Picked> {
         let found = self.graph.places.get(place).ok_or_else(|| Error::internal("a graph lacks a place"))?;
         let Some(filter) = &found.filter else { return Ok(None) };
         let above = self.picked(found.parent)?;
         let named = |error| self.graph.named(&filter.text, error);
         let value = self.rows(found.parent)?.alone(&filter.bound).and_then(Value::spread).map_err(named)?;
+        if value.depth() > 0 {
+            // A loop that only its turns show, as that of Iteration$.
+            return Err(self.graph.named(&filter.text, Error::mismatch(ONE_ANSWER)));
+        }
         let Data::Numbers(numbers) = &value.data else { return Err(no_number()) };
         let is_true = numbers.as_bool()?;
         let passes = |row: &usize| is_true[*row] && value.is_there(*row);
