@@ -205,7 +205,7 @@ impl Bound {
     }
 
     /// The values that it is computed of, those of inner loops, too.
-    fn all_parts(&self) -> Vec<&Self> {
+    pub(super) fn all_parts(&self) -> Vec<&Self> {
         match &self.op {
             Op::Alternative(a, b) => vec![a, b],
             Op::Count(of) => vec![of],

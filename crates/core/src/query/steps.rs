@@ -44,6 +44,7 @@ pub(super) fn each_step<T: Waits>(
 ) -> Result<()> {
     let Some(steps) = Steps::new(queries)? else { return Ok(()) };
     let source = &steps.first.source;
+    let entries = &may_pass(queries, entries)?;
     let _stepping = source.stepping();
     let threads = source.threads();
     if threads > 1 && source.is_near() {
@@ -55,6 +56,20 @@ pub(super) fn each_step<T: Waits>(
     }
     let parts = source.steps(&steps.all, entries, STEP_BYTES, threads == 1)?;
     steps.one_after_another(parts, threads > 1, progress, compute, take)
+}
+
+/// The entries that may pass the cut of any query, by statistics.
+fn may_pass(queries: &[&Query], entries: &Selection) -> Result<Selection> {
+    let mut all: Option<Selection> = None;
+    for query in queries {
+        let Some(decided) = query.decided_of(entries)? else { return Ok(entries.clone()) };
+        let wanted = decided.wanted()?;
+        all = Some(match all {
+            None => wanted,
+            Some(before) => before.and(&wanted)?,
+        });
+    }
+    Ok(all.unwrap_or_else(|| entries.clone()))
 }
 
 /// How the steps of some queries are read.

@@ -31,6 +31,7 @@ mod rewriting;
 mod same_bytes;
 mod seeds;
 mod selection;
+mod statistics;
 mod steps;
 mod sums;
 mod threads;
