@@ -8,6 +8,7 @@ pub(crate) mod cp;
 pub(crate) mod doctor;
 pub(crate) mod draw;
 pub(crate) mod dump;
+pub(crate) mod index;
 pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod makeproject;
