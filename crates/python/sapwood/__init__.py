@@ -35,6 +35,8 @@ _PLACES = {
     "draw_many": "_read.multi_file",
     "File": "_file.file",
     "from_pyroot": "pyroot",
+    "index": "_tools.indexing",
+    "Indexed": "_tools.indexing",
     "iterate": "_read.multi_file",
     "Key": "_file.directory",
     "KeyInFileError": "errors:NotFoundError",
