@@ -51,6 +51,7 @@ def test_python_blocks_run(place: Path) -> None:
 #: Pages that run from the top downwards, and the packages that they need.
 RUNNING = {
     "training.md": (),
+    "statistics.md": (),
     "tools.md": ("polars", "pyarrow", "duckdb", "hist", "coffea", "h5py"),
     "python.md": ("hist", "pandas"),
     "packed.md": (),

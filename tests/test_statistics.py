@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import sapwood
 
+from support.rootrun import root
+
 ENTRIES = 20_000
 CUTS = [
     "run > 180",
@@ -190,3 +192,83 @@ def test_verify_finds_statistics_that_lie(tmp_path: Path) -> None:
     assert any("not used" in finding.message for finding in sapwood.verify(path))
     beside[0].write_bytes(mine)
     assert sapwood.verify(path) == []
+
+
+BY_ROOT = """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("t", "")
+run, pq, a = array("i", [0]), np.zeros(1, dtype=[("p", "f8"), ("q", "i4")]), array("f", [0] * 3)
+v = ROOT.std.vector("float")()
+tree.Branch("run", run, "run/I", 2000); tree.Branch("pq", pq, "p/D:q/I", 4000)
+tree.Branch("a", a, "a[3]/F", 4000); tree.Branch("v", v, 4000)
+tree.SetAutoFlush(1000)
+for entry in range(10000):
+    run[0] = entry // 100
+    pq["p"] = entry / 7; pq["q"] = -(entry // 1000)
+    a[0], a[1], a[2] = entry, entry + 0.5, -entry
+    v.clear()
+    for item in range(entry % 4): v.push_back(entry + 100 * item)
+    tree.Fill()
+tree.Write(); file.Close()
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+answer({cut: tree.GetEntries(cut) for cut in json.loads(sys.argv[2])})
+"""
+MORE_BY_ROOT = """
+file = ROOT.TFile(sys.argv[1], "UPDATE")
+tree = file.Get("t")
+run = array("i", [7])
+v = ROOT.std.vector("float")()
+tree.SetBranchAddress("run", run); tree.SetBranchAddress("v", v)
+for entry in range(50): tree.Fill()
+tree.Write("", ROOT.TObject.kOverwrite)
+answer(file.Get("t").GetEntries("run == 7"))
+"""
+
+
+def test_files_of_root_are_decided_right_and_followed_through_its_changes(tmp_path: Path) -> None:
+    path = tmp_path / "root.root"
+    cuts = [
+        "run == 37",
+        "p > 1400",
+        "q < -8 && run > 0",
+        "a[1] > 9000",
+        "a > 9990",
+        "Sum$(v) > 30000",
+        "v[2] > 9900",
+    ]
+    imports = "import json\nfrom array import array\nimport numpy as np\n"
+    counts = root(imports + BY_ROOT, path, json.dumps(cuts))
+    [made] = sapwood.index(path)
+    assert {column.name for column in made.columns} == {"run", "pq.p", "pq.q", "a", "v"}
+    tree = sapwood.open(path)["t"]
+    for cut in cuts:
+        assert tree.decided(cut).none > 5000, cut
+        assert len(tree.passing(cut)) == counts[cut], cut
+    # Another object in the file changes nothing for the tree.
+    with sapwood.update(path) as file:
+        file["note"] = "new"
+    assert sapwood.open(path)["t"].decided("run == 37").none > 5000
+    assert root(imports + MORE_BY_ROOT, path) == 150
+    with pytest.warns(RuntimeWarning, match="not used"), sapwood.open(path) as file:
+        assert file["t"].decided("run == 7") is None
+        assert len(file["t"].passing("run == 7")) == 150
+    sapwood.index(path)
+    assert len(sapwood.open(path)["t"].passing("run == 7")) == 150
+
+
+def test_uproot_reads_files_with_statistics_and_its_changes_are_noticed(
+    indexed: Path, tmp_path: Path
+) -> None:
+    uproot = pytest.importorskip("uproot")
+    assert uproot.open(indexed)["events"].num_entries == ENTRIES
+    path = tmp_path / "uproot.root"
+    for first in (0, 10):
+        with uproot.recreate(path) as file:
+            file["t"] = {"x": np.arange(first, first + 10)}
+        if first == 0:
+            sapwood.index(path)
+            with uproot.update(path) as file:
+                file["more"] = {"y": np.arange(3)}
+            assert sapwood.open(path)["t"].decided("x > 9").none == 10
+    assert len(sapwood.open(path)["t"].passing("x > 9")) == 10
