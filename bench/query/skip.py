@@ -2,8 +2,8 @@
 
 Usage: python -m bench.query.skip [--entries N] [--runs N]
 
-CPU milliseconds on one thread, the least of several runs. Each tool reads two columns of the entries that pass; ROOT
-draws one of them. Parquet has a row group for each cluster, and statistics of its pages.
+CPU milliseconds on one thread, the least of several runs. Each tool reads two columns of the entries that
+pass; ROOT draws one of them. Parquet has a row group for each cluster, and statistics of its pages.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::codec::is_like;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ntuple::{FieldPage, NTuple};
 use crate::progress;
@@ -107,7 +107,12 @@ pub fn make(file: &File, options: &Options) -> Result<Made> {
             done += 1;
             let Some(stamp) = table.stamp(id)? else { continue };
             let column_path = table.path(id).unwrap_or_default();
-            for (part, statistics) in statistics_of(table, id)? {
+            let read = match statistics_of(table, id) {
+                // Only named columns have to be readable.
+                Err(error) if options.columns.is_empty() && error.kind() == ErrorKind::Unsupported => continue,
+                read => read?,
+            };
+            for (part, statistics) in read {
                 let share = part_of(&statistics);
                 let is_kept = !options.columns.is_empty() || ids.len() <= FEW_COLUMNS || share < MAX_PART;
                 let members = part.members.iter().map(|member| &**member);
