@@ -53,6 +53,7 @@ bench: release
 	$(BIN)/python -m bench.read.treecache
 	$(BIN)/python -m bench.ntuple.run
 	$(BIN)/python -m bench.query.query
+	$(BIN)/python -m bench.query.skip
 	$(BIN)/python -m bench.ml.batches --write
 	$(BIN)/python -m bench.look.look --write
 

@@ -52,6 +52,7 @@ def test_python_blocks_run(place: Path) -> None:
 RUNNING = {
     "training.md": (),
     "frame.md": ("hist",),
+    "statistics.md": (),
     "tools.md": ("polars", "pyarrow", "duckdb", "hist", "coffea", "h5py"),
     "python.md": ("hist", "pandas"),
     "packed.md": (),

@@ -21,8 +21,8 @@ use std::io::Write;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    browse, cache, completions, compression, cp, doctor, draw, dump, frame, layout, ls, makeproject, man, map, merge,
-    mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    browse, cache, completions, compression, cp, doctor, draw, dump, frame, index, layout, ls, makeproject, man, map,
+    merge, mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -53,6 +53,7 @@ enum Command {
     Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
+    Index(index::Arguments),
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
     Recover(recover::Arguments),
@@ -100,6 +101,7 @@ impl Command {
             Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
+            Self::Index(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
@@ -165,6 +167,7 @@ where
         Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
+        Command::Index(arguments) => index::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),

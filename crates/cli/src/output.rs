@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
-use sapwood::{Error, ErrorKind, File, OpenOptions, Session, Value};
+use sapwood::{Error, ErrorKind, File, OnNotice, OpenOptions, Session, UseStatistics, Value};
+use sapwood_store::environment;
 
 use crate::printable::printable;
 use crate::remote::Remote;
@@ -119,7 +121,10 @@ pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote)
 
 /// [`open`], with all options, and without a notice.
 pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
-    let options = OpenOptions { other_files: remote.other_files()?, ..options };
+    let notices = remote.notices.clone();
+    let on_notice: OnNotice = Arc::new(move |words| notices.add(words));
+    let statistics = UseStatistics { on_notice: Some(on_notice), ..environment::statistics() };
+    let options = OpenOptions { other_files: remote.other_files()?, statistics, ..options };
     Ok(File::from_store(remote.open(path.as_ref())?, options)?)
 }
 

@@ -228,6 +228,7 @@ pub mod read;
 pub mod schema;
 mod scoped;
 mod session;
+pub mod statistics;
 pub mod table;
 pub mod tree;
 #[doc(hidden)]
@@ -236,7 +237,7 @@ pub mod write;
 
 pub use entry::Entry;
 pub use error::{Error, ErrorKind, Place, Result, caught};
-pub use file::{File, KeyPath, OpenOptions};
+pub use file::{File, KeyPath, OnNotice, OpenOptions, UseStatistics};
 pub use object::{Items, Members, Object, Value};
 #[cfg(feature = "derive")]
 pub use sapwood_derive::Entry;

@@ -37,6 +37,8 @@ _PLACES = {
     "Frame": "_frame.frame",
     "frame": "_frame.frame",
     "from_pyroot": "pyroot",
+    "index": "_tools.indexing",
+    "Indexed": "_tools.indexing",
     "iterate": "_read.multi_file",
     "Key": "_file.directory",
     "KeyInFileError": "errors:NotFoundError",

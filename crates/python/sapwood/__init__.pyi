@@ -42,6 +42,8 @@ from sapwood._tools.compression_studies import compression_study as compression_
 from sapwood._tools.converting import Converted as Converted
 from sapwood._tools.converting import convert as convert
 from sapwood._tools.events import nanoevents as nanoevents
+from sapwood._tools.indexing import Indexed as Indexed
+from sapwood._tools.indexing import index as index
 from sapwood._tools.inspection import doctor as doctor
 from sapwood._tools.inspection import verify as verify
 from sapwood._tools.lazy import dask as dask

@@ -12,6 +12,7 @@ use sapwood::io::MemoryStore;
 use sapwood::schema::StreamerInfo;
 use sapwood::wire::Limits;
 use sapwood::{KeyPath, OpenOptions};
+use sapwood_store::environment;
 
 use crate::draft::Draft;
 use crate::drop_in_thread::DropInThread;
@@ -66,7 +67,7 @@ impl File {
 
     /// What is worth a warning since the last time: of the cache of a remote file, and of its store.
     fn notices(&self) -> Vec<String> {
-        self.1.notices.take()
+        self.1.notices.take().into_iter().chain(self.0.statistics_notice()).collect()
     }
 
     /// Whether Python reads its bytes.
@@ -274,5 +275,6 @@ fn options(threads: usize, object_limit: Option<u64>, answer_limit: Option<u64>)
         answer_bytes: answer_limit.unwrap_or(usual.answer_bytes),
         ..usual
     };
-    OpenOptions { limits, session: sessions::shared(threads), ..OpenOptions::default() }
+    let statistics = environment::statistics();
+    OpenOptions { limits, session: sessions::shared(threads), statistics, ..OpenOptions::default() }
 }

@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use sapwood::OpenOptions;
 use sapwood::inspect::compression::{Curve, Goal, Study, StudyOptions};
 use sapwood::inspect::doctor::diagnose;
+use sapwood::inspect::index::{Options, make};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::Layout;
 use sapwood::inspect::optimize::optimize_baskets;
@@ -19,7 +20,7 @@ use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::verify;
 use sapwood::io::{MemoryStore, Store};
 use sapwood::progress::telling;
-use sapwood_cli::reports::documents;
+use sapwood_cli::reports::{documents, index as reports};
 
 use crate::errors::run;
 use crate::file::File;
@@ -107,6 +108,26 @@ pub(crate) fn compression_study(
 
 /// Branches that a study in words has.
 const BRANCHES: usize = 20;
+
+/// Makes statistics of the columns of these names and stores them at `place`. Returns a report as JSON.
+#[pyfunction]
+#[pyo3(signature = (file, columns, place, progress = None))]
+pub(crate) fn index(
+    py: Python<'_>,
+    file: PyRef<'_, File>,
+    columns: Vec<String>,
+    place: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let file = file.0.clone();
+    let identity = file.identity();
+    run(py, || {
+        let made = telling(watched(progress), || make(&file, &Options { columns }))?;
+        made.side_file.write(&place)?;
+        let bytes = std::fs::metadata(&place)?.len();
+        Ok(reports::made(&identity.name, &place.to_string_lossy(), bytes, identity.len, &made).to_string())
+    })
+}
 
 /// The layout of a tree or an RNTuple as JSON.
 #[pyfunction]

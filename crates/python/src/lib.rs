@@ -64,7 +64,7 @@ mod _core {
     };
     #[pymodule_export]
     use super::inspect::{
-        PerfRun, basket_sizes, compression_study, doctor, layout, perf, perf_load, record, verify_file,
+        PerfRun, basket_sizes, compression_study, doctor, index, layout, perf, perf_load, record, verify_file,
     };
     #[pymodule_export]
     use super::interrupt::Stop;

@@ -182,6 +182,17 @@ impl Query {
         array_of_object(py, Number::I64, ends)
     }
 
+    /// Decisions of statistics on entries `start..stop`, without reading any: entries and runs of entries that cannot
+    /// pass, that all pass, and that are looked at. `None` without statistics for the cut.
+    fn decided(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<Option<[(u64, usize); 3]>> {
+        let found = run(py, || self.engine.decided(start..stop))?;
+        Ok(found.map(|found| {
+            let none = (found.none.len(), found.runs_none);
+            let all = (found.all.len(), found.runs_all);
+            [none, all, (found.look.len(), found.runs_look)]
+        }))
+    }
+
     /// Says that the query is read in these steps: its friends carry over what is cut, too.
     fn read_in(&self, mut steps: PyRefMut<'_, Steps>) {
         steps.and(self.engine.stepping());

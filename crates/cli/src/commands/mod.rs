@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod draw;
 pub(crate) mod dump;
 pub(crate) mod frame;
+pub(crate) mod index;
 pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod makeproject;

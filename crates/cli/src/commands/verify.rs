@@ -5,7 +5,7 @@ use std::io::Write;
 use sapwood::inspect::verify::{Report, Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
-use sapwood_store::redact;
+use sapwood_store::{environment, redact};
 use serde_json::json;
 
 use crate::bar;
@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
 /// The findings of a file.
 fn report_of(arguments: &Arguments, path: &str, session: &Session) -> Outcome<Report> {
     let store = arguments.remote.open(path.as_ref())?;
-    let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
+    let statistics = environment::statistics();
+    let options = OpenOptions { session: session.clone(), statistics, ..OpenOptions::default() };
     Ok(bar::shown("verify", || verify_store(store, options))?)
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod compression;
 pub(crate) mod doctor;
 pub mod documents;
+pub mod index;
 pub mod merged;
 pub(crate) mod perf;
 pub(crate) mod rewritten;

@@ -1,9 +1,11 @@
 //! The file: container, classes and objects joined.
 
+mod beside;
 mod listing;
 mod load;
 mod objects;
 mod options;
+mod statistics;
 pub mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -20,9 +22,10 @@ use crate::ntuple::NTuple;
 use crate::perf::Perf;
 use crate::schema::{Registry, StreamerInfo};
 use crate::tree::Tree;
+use beside::Beside;
 use listing::Listing;
 pub(crate) use listing::split_cycle;
-pub use options::OpenOptions;
+pub use options::{OnNotice, OpenOptions, UseStatistics};
 
 /// A ROOT file, open for reading. Cheap to clone; metadata never changes once it is open.
 ///
@@ -79,6 +82,8 @@ struct Inner {
     trees: RwLock<HashMap<u64, Weak<Tree>>>,
     /// RNTuples in use, by the place of their anchor.
     ntuples: RwLock<HashMap<u64, Weak<NTuple>>>,
+    /// The side file of statistics, and notices about it.
+    beside: Arc<Beside>,
 }
 
 /// A key and its path.
@@ -147,6 +152,7 @@ impl File {
             directories: RwLock::default(),
             trees: RwLock::default(),
             ntuples: RwLock::default(),
+            beside: Arc::default(),
         };
         inner.load_root().map_err(within)?;
         Ok(Self(Arc::new(inner)))
@@ -174,6 +180,7 @@ impl File {
             directories: RwLock::default(),
             trees: RwLock::default(),
             ntuples: RwLock::default(),
+            beside: Arc::clone(&inner.beside),
         }))
     }
 

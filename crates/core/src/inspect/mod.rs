@@ -7,6 +7,7 @@ pub mod compression;
 mod counters;
 pub mod doctor;
 pub mod histogram;
+pub mod index;
 pub mod io_cost;
 mod issue;
 pub mod layout;

@@ -11,6 +11,7 @@ mod elements;
 mod envelope;
 mod fetch;
 mod field;
+mod field_pages;
 mod footer;
 mod frame;
 mod header;
@@ -41,6 +42,7 @@ pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, ExtraTyp
 pub(crate) use elements::{convert, decode, encode, is_plain};
 pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};
+pub(crate) use field_pages::FieldPage;
 pub(crate) use footer::{AttributeSet, ClusterGroup, Footer};
 pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
@@ -56,7 +58,7 @@ pub use sizes::FieldBytes;
 use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
-use crate::tree::{Carried, Stepping, TreeCache};
+use crate::tree::{Carried, Stamps, Stepping, TreeCache};
 use page_list::ClusterPages;
 use whole_page::WholePage;
 
@@ -123,6 +125,7 @@ pub struct NTuple {
     registry: OnceLock<Arc<Registry>>,
     cache: TreeCache,
     carried: Arc<Carried<WholePage>>,
+    stamps: Stamps,
 }
 
 /// The page lists of all groups, and the clusters in the order of entries.
@@ -187,6 +190,11 @@ impl NTuple {
     /// ```
     pub fn stepping(&self) -> Stepping {
         self.carried.begin()
+    }
+
+    /// Checksums of its fields.
+    pub(crate) fn stamps(&self) -> &Stamps {
+        &self.stamps
     }
 
     /// The cache of its pages.

@@ -20,7 +20,7 @@ use crate::column::NTUPLE_BASE;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::tree::TreeCache;
+use crate::tree::{Stamps, TreeCache};
 
 impl NTuple {
     /// Opens the RNTuple whose anchor a key names.
@@ -70,6 +70,7 @@ impl NTuple {
             registry: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
             carried: Arc::default(),
+            stamps: Stamps::default(),
         })
     }
 
@@ -101,6 +102,7 @@ impl NTuple {
             registry: OnceLock::new(),
             cache: TreeCache::new(self.file.options().cache_bytes),
             carried: Arc::default(),
+            stamps: Stamps::default(),
         })
     }
 

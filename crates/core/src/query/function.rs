@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) kernel: Kernel,
+    /// The last part of its name.
+    pub(super) name: &'static str,
 }
 
 impl Function {
@@ -19,7 +21,7 @@ impl Function {
         let name = name.strip_prefix("std::").unwrap_or(name);
         let root = name.strip_prefix("TMath::");
         let of = |table: &'static [(&'static str, Kernel)], name: &str| {
-            table.iter().find(|(known, _)| *known == name).map(|&(_, kernel)| Self { kernel })
+            table.iter().find(|(known, _)| *known == name).map(|&(name, kernel)| Self { kernel, name })
         };
         if let Some(found) = of(ANGLES, name) {
             return Some(found);

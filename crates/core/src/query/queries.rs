@@ -5,6 +5,7 @@ use super::source::Source;
 use super::step::Step;
 use super::steps::Reads;
 use crate::error::{Error, Result};
+use crate::read::Selection;
 
 /// Some queries of one source.
 pub(super) struct Queries<'q>(&'q [&'q Query], &'q Query);
@@ -36,6 +37,19 @@ impl Reads for Queries<'_> {
 
     fn all(&self) -> Vec<usize> {
         self.0.iter().flat_map(|query| query.needed.iter().copied()).collect()
+    }
+
+    fn may_pass(&self, entries: &Selection) -> Result<Selection> {
+        let mut all: Option<Selection> = None;
+        for query in self.0 {
+            let Some(decided) = query.decided_of(entries)? else { return Ok(entries.clone()) };
+            let wanted = decided.wanted()?;
+            all = Some(match all {
+                None => wanted,
+                Some(before) => before.and(&wanted)?,
+            });
+        }
+        Ok(all.unwrap_or_else(|| entries.clone()))
     }
 
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>> {

@@ -8,6 +8,7 @@ use super::bound::{Bound, number};
 use super::evaluate::Rows;
 use super::load::column;
 use super::parse::parse;
+use super::skip::{Decided, decide};
 use super::source::Source;
 use super::step::{STEP_BYTES, Step};
 use super::value::{Data, Value};
@@ -234,13 +235,14 @@ impl Query {
         mut progress: impl FnMut(Progress) -> Result<()>,
     ) -> Result<Answer> {
         let entries: Selection = entries.try_into().map_err(Into::into)?;
+        let (entries, cut) = self.skipped(entries, &mut progress)?;
         let mut step = Step::new(&self.source, entries);
-        if let Some(cut) = &self.cut
+        if let Some(cut) = cut
             && self.source.bytes(&self.ids_of([&cut.bound]), &step.entries) > KEPT_BYTES
         {
             // Too much to be kept for what the values need of it.
-            step.entries = self.passing_with(step.entries, &mut progress)?;
-        } else if let Some(cut) = &self.cut {
+            step.entries = self.computed(step.entries, &mut progress)?;
+        } else if let Some(cut) = cut {
             step.read(&self.ids_of([&cut.bound]), &mut progress)?;
             let passing = step.passing(&self.mask(cut, &step)?)?;
             step.narrow(passing)?;
@@ -293,7 +295,46 @@ impl Query {
         self.source.stepping()
     }
 
+    /// Decides on entries by statistics alone, without reading any; none without statistics for this cut.
+    ///
+    /// # Errors
+    ///
+    /// As [`Selection::of_ranges`].
+    pub fn decided(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Option<Decided>> {
+        self.decided_of(&entries.try_into().map_err(Into::into)?)
+    }
+
+    pub(super) fn decided_of(&self, entries: &Selection) -> Result<Option<Decided>> {
+        self.cut.as_ref().map_or(Ok(None), |cut| decide(&self.source, &cut.bound, &self.needed, entries))
+    }
+
+    /// The entries that may pass, and the cut, if it has to be computed for them.
+    fn skipped(
+        &self,
+        entries: Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<(Selection, Option<&Named>)> {
+        let Some(decided) = self.decided_of(&entries)? else { return Ok((entries, self.cut.as_ref())) };
+        if decided.look.is_empty() {
+            return Ok((decided.all, None));
+        }
+        if decided.all.len() < decided.look.len() {
+            return Ok((decided.wanted()?, self.cut.as_ref()));
+        }
+        // Most entries pass without a look: only the others are looked at.
+        let looked = self.computed(decided.look, progress)?;
+        Ok((decided.all.and(&looked)?, None))
+    }
+
     fn passing_with(&self, entries: Selection, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Selection> {
+        match self.decided_of(&entries)? {
+            None => self.computed(entries, progress),
+            Some(decided) => decided.all.and(&self.computed(decided.look, progress)?),
+        }
+    }
+
+    /// The entries that pass, found by computing the cut for all of them.
+    fn computed(&self, entries: Selection, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Selection> {
         let Some(cut) = &self.cut else { return Ok(entries) };
         let ids = self.ids_of([&cut.bound]);
         let mut ranges = Vec::new();

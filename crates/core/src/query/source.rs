@@ -11,6 +11,7 @@ use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
 use crate::read::{Column, Progress, Selection};
+use crate::statistics::ColumnStatistics;
 use crate::table::{Found, Table};
 use crate::tree::{Stepping, Tree};
 
@@ -183,6 +184,11 @@ impl Source {
             done = end;
         }
         Ok(steps)
+    }
+
+    /// Statistics of a column, or of a member of its records; none for columns of friends.
+    pub(super) fn statistics(&self, id: usize, members: &[Arc<str>]) -> Option<Arc<ColumnStatistics>> {
+        self.columns.table().filter(|_| self.is_own(id))?.statistics(id, members)
     }
 
     /// Begins an iteration of its own table and those of its friends: steps carry over what they cut.

@@ -38,6 +38,9 @@ pub(super) trait Reads: Sync {
     /// All columns.
     fn all(&self) -> Vec<usize>;
 
+    /// The entries for which anything may be needed, by statistics.
+    fn may_pass(&self, entries: &Selection) -> Result<Selection>;
+
     /// For each row whether it is needed.
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>>;
 }
@@ -58,6 +61,7 @@ pub(super) fn each_step<T: Waits>(
 ) -> Result<()> {
     let steps = Steps::new(reads);
     let source = reads.source();
+    let entries = &reads.may_pass(entries)?;
     let _stepping = source.stepping();
     let threads = source.threads();
     if threads > 1 && source.is_near() {

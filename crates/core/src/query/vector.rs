@@ -184,7 +184,7 @@ fn call(kernel: Kernel, of: Vec<Bound>) -> Bound {
     let (depth, in_loop) = loop_of(&values);
     let kind = of_values(Wide::F64, &values);
     let at = of.first().map_or(0, |of| of.at);
-    Bound { op: Op::Call(Function { kernel }, of), at, depth, of: kind, in_loop }
+    Bound { op: Op::Call(Function { kernel, name: "of a vector" }, of), at, depth, of: kind, in_loop }
 }
 
 fn sum(a: Bound, b: Bound) -> Bound {

@@ -203,7 +203,7 @@ impl Selection {
     }
 
     /// The entries of both.
-    pub(super) fn and(&self, other: &Self) -> Result<Self> {
+    pub(crate) fn and(&self, other: &Self) -> Result<Self> {
         if self == other {
             return Ok(self.clone());
         }

@@ -6,6 +6,7 @@
 mod batches;
 mod find;
 mod open;
+mod statistics;
 
 use std::ops::Range;
 use std::sync::Arc;

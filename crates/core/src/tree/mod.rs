@@ -10,6 +10,7 @@ mod carried;
 mod interpret;
 mod interpretation;
 mod record_view;
+mod stamps;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -34,6 +35,7 @@ use crate::object::{Object, Value};
 use crate::schema::{Objects, Registry};
 use basket_lists::BasketLists;
 use record_view::{Member, Row, View};
+pub(crate) use stamps::Stamps;
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
 ///
@@ -95,6 +97,7 @@ pub struct Tree {
     cluster_borders: OnceLock<Vec<u64>>,
     cache: TreeCache,
     carried: Arc<Carried<Basket>>,
+    stamps: Stamps,
 }
 
 /// `TFriendElement`: where a friend of a tree is.
@@ -188,6 +191,7 @@ impl Tree {
             cluster_borders: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
             carried: Arc::default(),
+            stamps: Stamps::default(),
             object,
         };
         view.check()?;
@@ -238,6 +242,11 @@ impl Tree {
     /// ```
     pub fn stepping(&self) -> Stepping {
         self.carried.begin()
+    }
+
+    /// Checksums of its branches.
+    pub(crate) fn stamps(&self) -> &Stamps {
+        &self.stamps
     }
 
     /// Baskets that a step cut, inflated.

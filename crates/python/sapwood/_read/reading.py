@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -407,6 +408,33 @@ def _load_what_can_be(
                 if output.branch is None or branch not in values_below(output.branch)
             ]
     return loaded
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decisions of statistics on the entries of a tree, without reading any."""
+
+    none: int
+    """Entries that cannot pass."""
+    all: int
+    """Entries that all pass."""
+    look: int
+    """Entries for which the cut is computed."""
+    runs_none: int
+    """Runs of entries that cannot pass; runs end with the baskets or pages of the cut's columns."""
+    runs_all: int
+    """Runs of entries that all pass."""
+    runs_look: int
+    """Runs of entries for which the cut is computed."""
+
+
+def decided(tree: Tree, cut: str, aliases: Mapping[str, str] | None = None) -> Decided | None:
+    """Decisions of statistics on a cut; none without statistics."""
+    found = Plan(tree, [], aliases=aliases).query([], cut).decided(0, tree.num_entries)
+    if found is None:
+        return None
+    (none, runs_none), (all_, runs_all), (look, runs_look) = found
+    return Decided(none, all_, look, runs_none, runs_all, runs_look)
 
 
 def passing(tree: Tree, cut: str, aliases: Mapping[str, str] | None = None) -> EntryRanges:

@@ -419,6 +419,11 @@ class Tree(HasBranches):
         """
         return reading.passing(self, cut, aliases).numbers()
 
+    def decided(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
+        """How many entries cannot pass a cut (``none``), all pass (``all``) or have to be read (``look``) by the
+        statistics of :func:`sapwood.index`; ``None`` without any. Nothing is read."""
+        return reading.decided(self, cut, aliases)
+
     def lazy(self, *, filter_name: Filter = None, step_size: int | str = "64 MB") -> Any:
         """The tree as a :class:`polars.LazyFrame`: a query reads only the columns that it needs, only as many rows
         as it takes, and of columns that its filters do not need only the baskets in which rows are left.

@@ -2,6 +2,7 @@
 //! files here.
 
 mod aws_profile;
+mod statistics;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 use sapwood::io::{AtomicFile, LocalFile, Store};
 use sapwood::{Error, Result};
+
+pub use statistics::statistics;
 
 use crate::url::{is_private, is_root};
 use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url, unpacked};

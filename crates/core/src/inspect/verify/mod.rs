@@ -4,7 +4,8 @@
 //! free segments against gaps, the classes, objects, each tree: its baskets against its index, clusters, counters; and
 //! each RNTuple: its envelopes, pages and values. Every block of every payload is inflated, which verifies the
 //! checksums of zlib, LZ4 and xz; old deflate and Zstandard as ROOT writes it have none. Payloads that are not
-//! compressed have none either: of those only the structure can be verified.
+//! compressed have none either: of those only the structure can be verified. Statistics that are stored for the file
+//! are computed again.
 
 mod classes;
 mod directories;
@@ -13,6 +14,7 @@ mod ntuples;
 mod objects;
 mod payload;
 mod records;
+mod statistics;
 mod trees;
 
 use std::path::Path;
@@ -103,6 +105,7 @@ pub fn verify_file(file: &File) -> Report {
     objects::check_objects(file, &listed, &mut report);
     let claimed = trees::check_trees(file, &listed, &seen, &mut report);
     ntuples::check_ntuples(file, &listed, &seen, &mut report);
+    statistics::check_statistics(file, &mut report);
     let orphans: Vec<u64> = seen.baskets.iter().copied().filter(|at| claimed.binary_search(at).is_err()).collect();
     records::check_orphans(file, &mut report, &orphans);
     let header = file.header();

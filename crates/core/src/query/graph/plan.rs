@@ -6,11 +6,13 @@ use std::sync::Arc;
 use super::computed::Computed;
 use super::expression::Expression;
 use super::rowsets::RowSets;
-use crate::error::{Error, ErrorKind, Place as ErrorPlace};
+use crate::error::{Error, ErrorKind, Place as ErrorPlace, Result};
 use crate::query::align::Lengths;
 use crate::query::bound::Bound;
 use crate::query::defined::FIRST_COMPUTED;
+use crate::query::skip::decide;
 use crate::query::source::Source;
+use crate::read::Selection;
 
 /// The form in which values are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +124,53 @@ impl Graph {
     /// with.
     pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
         (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
+    }
+
+    /// The entries that may pass the filters of any output, by statistics.
+    pub(super) fn may_pass(&self, entries: &Selection) -> Result<Selection> {
+        let mut known: HashMap<usize, Selection> = HashMap::from([(0, entries.clone())]);
+        let mut all: Option<Selection> = None;
+        for output in &self.outputs {
+            let mut wanted = self.may_pass_to(output.place, &mut known)?;
+            if let (Want::Passing, Some(cut)) = (output.want, &output.weight) {
+                wanted = self.decided(cut, wanted)?;
+            }
+            if wanted.len() == entries.len() {
+                return Ok(wanted);
+            }
+            all = Some(match all {
+                None => wanted,
+                Some(before) => before.and(&wanted)?,
+            });
+        }
+        Ok(all.unwrap_or_else(|| entries.clone()))
+    }
+
+    /// The entries that may pass the filters down to a place.
+    fn may_pass_to(&self, place: usize, known: &mut HashMap<usize, Selection>) -> Result<Selection> {
+        let mut path = Vec::new();
+        let mut at = place;
+        while !known.contains_key(&at) {
+            path.push(at);
+            at = self.places.get(at).map_or(0, |place| place.parent);
+        }
+        let known_entries = known.get(&at).cloned();
+        let mut entries = known_entries.ok_or_else(|| Error::internal("a graph lost its entries"))?;
+        for place in path.into_iter().rev() {
+            if let Some(filter) = self.places.get(place).and_then(|place| place.filter.as_ref()) {
+                entries = self.decided(filter, entries)?;
+            }
+            known.insert(place, entries.clone());
+        }
+        Ok(entries)
+    }
+
+    /// Leaves out entries that cannot pass a cut.
+    fn decided(&self, cut: &Expression, entries: Selection) -> Result<Selection> {
+        match decide(&self.source, &cut.bound, &self.needed, &entries)? {
+            Some(decided) => decided.wanted(),
+            None => Ok(entries),
+        }
     }
 
     /// An error with the expression that it is about.

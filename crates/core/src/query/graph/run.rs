@@ -121,6 +121,10 @@ impl Reads for Graph {
         self.ids(&self.columns)
     }
 
+    fn may_pass(&self, entries: &Selection) -> Result<Selection> {
+        self.may_pass(entries)
+    }
+
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>> {
         let mut all = Vec::with_capacity(step.entries.len() as usize);
         let compute = |rows: &Rows<'_>| {
