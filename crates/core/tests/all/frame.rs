@@ -9,6 +9,7 @@ use sapwood::frame::{Frame, Run, Variation, Wanted};
 use sapwood::hist::Axis;
 use sapwood::query::{Compute, Query};
 use sapwood::read::Column;
+use sapwood::statistics::SideFile;
 use sapwood::tree::Tree;
 use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session};
@@ -42,8 +43,9 @@ fn write(name: &str) -> sapwood_testkit::Scratch {
     ];
     let options = TreeOptions { auto_flush: Every::Entries(300), ..TreeOptions::default() };
     let mut tree = file.tree("t", specs, options).unwrap();
-    for _ in 0..ENTRIES {
-        let x = [100.0 * random.uniform()];
+    for entry in 0..ENTRIES {
+        // Nearly rising, so that statistics decide on much.
+        let x = [90.0 * entry as f64 / ENTRIES as f64 + 10.0 * random.uniform()];
         let y = [2.0 * random.uniform() - 1.0];
         let count = random.below(6);
         let ends = [0, count as i64];
@@ -142,10 +144,17 @@ fn models(random: &mut Random) -> Vec<Model> {
 #[test]
 fn results_of_random_frames_are_those_of_single_queries() {
     let path = write("frame_random");
-    for seed in 0..40 {
+    // The same with statistics, which leave out entries.
+    let indexed = write("frame_random_indexed");
+    let made = sapwood::inspect::index::make(&File::open(&indexed).unwrap(), &Default::default()).unwrap();
+    made.side_file.write(&SideFile::path_of(&indexed)).unwrap();
+    let decided = Query::new(&opened(&indexed, 1)).cut("x > 50").unwrap().decided(0..ENTRIES as u64).unwrap();
+    assert!(decided.is_some_and(|decided| decided.none.len() > 1_000));
+    for seed in 0..60 {
         let mut random = Random(seed);
         let models = models(&mut random);
-        let tree = opened(&path, 1 + (seed % 3) as usize);
+        let plain = opened(&path, 1);
+        let tree = opened(if seed % 2 == 0 { &path } else { &indexed }, 1 + (seed % 3) as usize);
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut texts = Vec::new();
         for model in &models {
@@ -165,11 +174,11 @@ fn results_of_random_frames_are_those_of_single_queries() {
         run.add_with(&tree, 0..tree.entries, [], |_| Ok(()), take).unwrap();
         let results = run.finish().unwrap();
         for (number, (model, text)) in models.iter().zip(&texts).enumerate() {
-            let alone = model.alone(&tree, text, false);
+            let alone = model.alone(&plain, text, false);
             assert_eq!(found[2 * number][0], alone, "{seed}: {text} below {:?}", model.conditions);
             assert_eq!(results[2 * number + 1].nominal.count().unwrap(), alone.len() as u64);
             if model.varies {
-                let alone = model.alone(&tree, text, true);
+                let alone = model.alone(&plain, text, true);
                 match &results[2 * number].variations[..] {
                     [(name, _)] => {
                         assert_eq!(name, "x:up");
