@@ -74,7 +74,7 @@ pub struct MadeColumn {
 /// ```
 /// # let path = sapwood_testkit::example("nano.root");
 /// use sapwood::inspect::index::{Options, make};
-/// let made = make(&sapwood::File::open(path)?, &Options::default())?;
+/// let made = make(&sapwood::File::open(&path)?, &Options::default())?;
 /// assert!(made.columns.iter().any(|column| column.name == "Jet_pt" && column.runs == 1 && column.is_kept));
 /// assert!(make(&sapwood::File::open(path)?, &Options { columns: vec!["Jet".into()] }).is_err());
 /// # Ok::<(), sapwood::Error>(())
@@ -114,7 +114,9 @@ pub fn make(file: &File, options: &Options) -> Result<Made> {
             };
             for (part, statistics) in read {
                 let share = part_of(&statistics);
-                let is_kept = !options.columns.is_empty() || ids.len() <= FEW_COLUMNS || share < MAX_PART;
+                // One run costs nothing, and can rule out a whole file.
+                let is_useful = statistics.runs() == 1 || share < MAX_PART;
+                let is_kept = is_useful || !options.columns.is_empty() || ids.len() <= FEW_COLUMNS;
                 let members = part.members.iter().map(|member| &**member);
                 made.columns.push(MadeColumn {
                     table: path.clone(),
