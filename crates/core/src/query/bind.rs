@@ -30,7 +30,7 @@ pub(super) struct Binder<'s> {
     /// Aliases that are being bound.
     pub(super) open: Vec<String>,
     /// Values in each other, aliases included, and all of them.
-    height: usize,
+    pub(super) height: usize,
     pub(super) values: u64,
     /// Whether only the lists of the next column matter, which may hold records.
     pub(super) is_sized: bool,
@@ -55,7 +55,7 @@ impl<'s> Binder<'s> {
             height: 0,
             values: 0,
             is_sized: false,
-            collections: Known::new(),
+            collections: Known::default(),
         }
     }
 

@@ -95,6 +95,7 @@ pub(super) struct Shared {
     picks: bool,
     may_lack: bool,
     size: u64,
+    height: usize,
 }
 
 impl Bound {
@@ -136,6 +137,7 @@ impl Bound {
             picks: self.picks(),
             may_lack: self.may_lack(),
             size: self.size(),
+            height: self.height(),
             bound: self,
         };
         Self { op: Op::Shared(Arc::new(shared)), at, depth, of, in_loop }
@@ -146,6 +148,14 @@ impl Bound {
         match &self.op {
             Op::Shared(shared) => shared.size,
             _ => self.all_parts().into_iter().map(Self::size).fold(1, u64::saturating_add),
+        }
+    }
+
+    /// How many values are in each other.
+    pub(super) fn height(&self) -> usize {
+        match &self.op {
+            Op::Shared(shared) => shared.height,
+            _ => self.all_parts().into_iter().map(Self::height).max().unwrap_or(0) + 1,
         }
     }
 
