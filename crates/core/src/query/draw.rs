@@ -35,7 +35,7 @@ const ESTIMATE: usize = 1_000_000;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Draw {
-    query: Query,
+    pub(super) query: Query,
     name: String,
     title: String,
     /// Whether values of bins are means of the last expression.

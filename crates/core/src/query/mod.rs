@@ -61,6 +61,7 @@ mod lumi_mask;
 mod names;
 mod number;
 mod objects;
+mod pairing;
 mod parse;
 mod path;
 mod points;
