@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -384,3 +387,22 @@ def test_several_threads_and_steps_have_one_answer(tree: Any) -> None:
     steps = [part[expression] for part in tree.iterate([expression], step_size=211, aliases=ALIASES)]
     assert len(steps) > 5
     assert ak.to_list(ak.concatenate(steps)) == ak.to_list(whole)
+
+
+def test_lists_that_are_paired_by_position_are_noticed_once(tmp_path: Any, columns: dict[str, Any]) -> None:
+    path = tmp_path / "paired.root"
+    with sapwood.recreate(path) as file:
+        file["Events"] = columns
+    tree = sapwood.open(path)["Events"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree.draw("Jet_pt:Jet_eta", "nMuon > 0 && Sum$(Muon_pt) > 10")
+        assert not caught
+        for _ in range(3):
+            tree.draw("Jet_pt - Muon_pt")
+    assert [str(words.message).count("cross(Jet, Muon)") for words in caught] == [1]
+    assert caught[0].filename == __file__
+    command = [sys.executable, "-m", "sapwood", "draw", f"{path}:Events", "Jet_pt - Muon_pt"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr.count("cross(Jet, Muon)") == 1

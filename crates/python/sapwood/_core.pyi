@@ -308,6 +308,7 @@ class Draws:
         weight: float | None = None,
     ) -> Draws: ...
     needed: list[int]
+    notices: list[str]
     def fill(
         self,
         start: int,

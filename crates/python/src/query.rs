@@ -277,6 +277,15 @@ impl Draws {
         needed
     }
 
+    /// Warnings about what they pair, each once.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        let mut notices: Vec<String> = self.0.iter().flat_map(Draw::notices).collect();
+        notices.sort_unstable();
+        notices.dedup();
+        notices
+    }
+
     /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once. They go on from
     /// those of `more`, if it is given. `progress` is called with the bytes of a step that are done, and all of these.
     #[pyo3(signature = (start, stop, entries=None, more=None, progress=None))]

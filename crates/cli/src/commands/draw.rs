@@ -69,6 +69,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             let draw = if let Some(weight) = weight { draw.tree_weight(weight) } else { draw };
             if arguments.profile { draw.profile() } else { Ok(draw) }
         })?;
+        if drawn.is_none() {
+            draw.notices().into_iter().for_each(|words| arguments.remote.notices.add(words));
+        }
         drawn = Some(draw_with(&[draw], &member.all()?, drawn, |_| Ok(()))?);
     }
     let histogram = drawn.and_then(|mut drawn| drawn.pop()).ok_or_else(|| Error::internal("nothing was drawn"))?;

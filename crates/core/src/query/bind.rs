@@ -39,7 +39,7 @@ pub(super) struct Binder<'s> {
     /// Aliases that are being bound.
     pub(super) open: Vec<String>,
     /// Values in each other, aliases included, and all of them.
-    height: usize,
+    pub(super) height: usize,
     pub(super) values: u64,
     /// Whether only the lists of the next column matter, which may hold records.
     pub(super) is_sized: bool,
@@ -68,7 +68,7 @@ impl<'s> Binder<'s> {
             height: 0,
             values: 0,
             is_sized: false,
-            collections: Known::new(),
+            collections: Known::default(),
         }
     }
 
@@ -84,7 +84,7 @@ impl<'s> Binder<'s> {
     pub(super) fn bind_in(&mut self, scope: &Scope, text: &str) -> Result<Bound> {
         (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
         // Other definitions make other collections.
-        self.collections = Known::new();
+        self.collections = Known::default();
         let expr = parse(text)?;
         let bound = self.bind(text, &expr)?;
         self.check_height(text, &bound)?;
@@ -268,7 +268,7 @@ impl<'s> Binder<'s> {
     /// Binds the last definition of a name.
     pub(super) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
         (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
-        self.collections = Known::new();
+        self.collections = Known::default();
         let Some(definition) = scope.find(name).cloned() else { return Ok(()) };
         match self.definition_objects(&definition)? {
             Some(_) => Ok(()),
@@ -303,20 +303,23 @@ impl<'s> Binder<'s> {
     pub(super) fn definition_objects(&mut self, definition: &Arc<Definition>) -> Result<Option<Arc<Collection>>> {
         let Meaning::Text(meaning) = &definition.meaning else { return Ok(None) };
         let address = Arc::as_ptr(definition).addr();
-        if let Some((_, Defined { objects: Some(known), .. })) = self.defined.get(&address) {
-            return Ok(known.clone());
+        if let Some((_, Defined { objects: Some((known, made)), .. })) = self.defined.get(&address) {
+            let known = known.clone();
+            self.collections.made += made;
+            return Ok(known);
         }
-        let found = self.within(definition, |binder| {
+        let (found, made) = self.within(definition, |binder| {
             let expr = parse(meaning)?;
-            binder.reach(meaning, &expr)
+            Ok((binder.reach(meaning, &expr)?, binder.collections.made))
         })?;
+        self.collections.made += made;
         let found = match found {
             Some(Reached::Objects(of)) => Some(of),
             _ => None,
         };
         self.pinned = self.needed.len();
         let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
-        known.1.objects = Some(found.clone());
+        known.1.objects = Some((found.clone(), made));
         Ok(found)
     }
 
@@ -645,8 +648,8 @@ impl<'s> Binder<'s> {
 #[derive(Default)]
 struct Defined {
     value: Option<Bound>,
-    /// A collection, or none.
-    objects: Option<Option<Arc<Collection>>>,
+    /// A collection, or none, and the number of those that it is made of.
+    objects: Option<(Option<Arc<Collection>>, usize)>,
 }
 
 enum Named<'e> {

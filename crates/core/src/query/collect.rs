@@ -9,7 +9,7 @@ use super::fault::fault;
 use super::index::Slice;
 use super::number::Wide;
 use super::objects::unknown_member;
-use super::parse::parse;
+use super::parse::{HIGHEST, parse};
 use super::path::holds_clones;
 use super::syntax::{Expr, Item, Node, Unary};
 use super::value::Scalar;
@@ -99,6 +99,17 @@ impl Binder<'_> {
 
     /// Follows names, members and indices. Nothing for what is not about collections.
     pub(super) fn reach(&mut self, text: &str, expr: &Expr) -> Result<Option<Reached>> {
+        if self.height >= HIGHEST {
+            let words = format!("more than {HIGHEST} values are in each other, those of aliases included");
+            return Err(fault(text, expr.span.start, words));
+        }
+        self.height += 1;
+        let reached = self.follow(text, expr);
+        self.height -= 1;
+        reached
+    }
+
+    fn follow(&mut self, text: &str, expr: &Expr) -> Result<Option<Reached>> {
         let (root, steps) = steps(expr);
         let start = root.span.start;
         let mut at = match &root.node {
@@ -260,7 +271,7 @@ impl Binder<'_> {
         if self.open.iter().any(|open| open == name) {
             return Ok(None);
         }
-        if let Some(known) = self.collections.get(name) {
+        if let Some(known) = self.collections.by_name.get(name) {
             return Ok(known.clone());
         }
         let is_callers = self.aliases.contains_key(name);
@@ -284,7 +295,7 @@ impl Binder<'_> {
             Some(Reached::Objects(of)) => Some(of),
             _ => None,
         };
-        self.collections.insert(name.to_owned(), found.clone());
+        self.collections.by_name.insert(name.to_owned(), found.clone());
         Ok(found)
     }
 
@@ -332,7 +343,7 @@ impl Binder<'_> {
                         return Err(fault(text, at, "the step of a slice is 0"));
                     }
                     *level += 1;
-                    Arc::new(Collection::Sliced { of: inner, level: *level - 1, slice })
+                    self.made(Collection::Sliced { of: inner, level: *level - 1, slice })?
                 }
                 Item::One(expr) => {
                     let by = self.bind(text, expr)?;
@@ -355,7 +366,7 @@ impl Binder<'_> {
         let depth = of.depth();
         if let Some(constant) = by.constant().filter(|_| wide != Wide::Bool) {
             let Scalar::I64(item) = *constant else { return Err(fault(text, by.at, "an index is a whole number")) };
-            return Ok(Arc::new(Collection::Picked { of, level: *level, item, from_end: false }));
+            return self.made(Collection::Picked { of, level: *level, item, from_end: false });
         }
         if let Op::Unary(Unary::Minus, inner) = &by.op
             && inner.constant().is_some()
@@ -370,11 +381,11 @@ impl Binder<'_> {
                 return Err(fault(text, by.at, words));
             };
             *level = here + 1;
-            return Ok(Arc::new(Collection::Masked { of, level: here, mask: by }));
+            return self.made(Collection::Masked { of, level: here, mask: by });
         }
         // An index for each list of a level picks one item of each.
         let here = by.depth.min(depth - 1).max(*level);
         *level = here.max(by.depth);
-        Ok(Arc::new(Collection::PickedBy { of, level: here, by, may_lack: true }))
+        self.made(Collection::PickedBy { of, level: here, by, may_lack: true })
     }
 }

@@ -33,8 +33,14 @@ pub(super) const OF_COLLECTIONS: [&str; 14] = [
     "min_deltaR",
 ];
 
-/// Collections that were found, by their names; nothing for names that are not collections.
-pub(super) type Known = HashMap<String, Option<Arc<Collection>>>;
+/// Collections that were found by their names.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Nothing for names that are not collections.
+    pub(super) by_name: HashMap<String, Option<Arc<Collection>>>,
+    /// How many masks, indices and combinations were made of them.
+    pub(super) made: usize,
+}
 
 /// A value or a collection.
 pub(super) enum Reached {

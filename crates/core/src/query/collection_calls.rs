@@ -87,14 +87,15 @@ impl Binder<'_> {
             }
             Err(fault(text, at, format!("{name}() takes {count} values, not {}", of.len())))
         };
-        let made = |of: Collection| Ok(Some(Reached::Objects(Arc::new(of))));
         match name {
             "pairs" | "triples" => {
                 arity(1)?;
                 let objects = self.objects(text, name, &of[0])?;
                 let how = How::Sets(if name == "pairs" { 2 } else { 3 });
                 self.is_listed(text, name, &objects, of[0].span.start, usize::MAX)?;
-                made(Collection::Tuple(Arc::new(Tuple { how, of: vec![objects], lists: Vec::new() })))
+                self.made(Collection::Tuple(Arc::new(Tuple { how, of: vec![objects], lists: Vec::new() })))
+                    .map(Reached::Objects)
+                    .map(Some)
             }
             "cross" | "each" => {
                 arity(2)?;
@@ -107,7 +108,9 @@ impl Binder<'_> {
                     objects.push(one);
                 }
                 let how = if name == "cross" { How::Cross } else { How::Each };
-                made(Collection::Tuple(Arc::new(Tuple { how, of: objects, lists })))
+                self.made(Collection::Tuple(Arc::new(Tuple { how, of: objects, lists })))
+                    .map(Reached::Objects)
+                    .map(Some)
             }
             "concat" => {
                 let mut objects = Vec::with_capacity(of.len());
@@ -122,7 +125,7 @@ impl Binder<'_> {
                 if objects.len() < 2 {
                     return Err(fault(text, at, "concat() takes two collections or more"));
                 }
-                made(Collection::Joined(objects))
+                self.made(Collection::Joined(objects)).map(Reached::Objects).map(Some)
             }
             "sorted" => {
                 arity(2)?;
@@ -136,7 +139,9 @@ impl Binder<'_> {
                 }
                 let level = key.depth - 1;
                 let by = self.checked(order(key))?.shared();
-                made(Collection::PickedBy { of: objects, level, by, may_lack: false })
+                self.made(Collection::PickedBy { of: objects, level, by, may_lack: false })
+                    .map(Reached::Objects)
+                    .map(Some)
             }
             "first" | "last" => {
                 arity(1)?;
@@ -146,7 +151,9 @@ impl Binder<'_> {
                         let level = of.depth().checked_sub(1);
                         let level = level.ok_or_else(|| fault(text, at, "this is one object of an entry"))?;
                         let item = if name == "first" { 0 } else { -1 };
-                        made(Collection::Picked { of, level, item, from_end: true })
+                        self.made(Collection::Picked { of, level, item, from_end: true })
+                            .map(Reached::Objects)
+                            .map(Some)
                     }
                 }
             }

@@ -35,7 +35,7 @@ use crate::read::{Progress, Selection};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Draw {
-    query: Query,
+    pub(super) query: Query,
     target: Target,
     /// The weight of each entry, besides the cut.
     weight: f64,

@@ -1,11 +1,13 @@
 //! Computes values of some rows.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::align::{Lengths, align, all_present};
-use super::bound::{Bound, Op};
+use super::bound::{self, Bound, Op};
 use super::compute::{binary, unary, zero_divisors};
 use super::function::choose;
 use super::index;
@@ -32,6 +34,8 @@ pub(super) struct Rows<'r> {
     pub(super) lengths: Lengths,
     /// The loop that the values are in, where they ask for it.
     pub(super) frame: Option<Frame>,
+    /// Values of these rows that others of an expression are computed of, by their addresses.
+    pub(super) remembered: Rc<RefCell<HashMap<usize, Value>>>,
     /// Values that several expressions need, and which of their sets of rows these rows are.
     pub(super) shared: Option<(&'r dyn SharedValues, usize)>,
 }
@@ -49,7 +53,14 @@ impl Rows<'_> {
             None => rows,
             Some(picked) => rows.into_iter().filter_map(|row| picked.get(row).copied()).collect(),
         };
-        Rows { picked: Some(rows.into()), frame: None, shared: None, rows: self.rows.clone(), ..*self }
+        Rows {
+            picked: Some(rows.into()),
+            frame: None,
+            remembered: Rc::default(),
+            shared: None,
+            rows: self.rows.clone(),
+            ..*self
+        }
     }
 
     /// How many rows values are computed of.
@@ -83,7 +94,13 @@ impl Rows<'_> {
             self.lists_of(of, &mut lists)?;
         }
         let (frame, _) = self.align(lists)?;
-        Ok(Some(Rows { rows: self.rows.clone(), picked: self.picked.clone(), frame: Some(frame), ..*self }))
+        Ok(Some(Rows {
+            rows: self.rows.clone(),
+            picked: self.picked.clone(),
+            remembered: Rc::clone(&self.remembered),
+            frame: Some(frame),
+            ..*self
+        }))
     }
 
     /// The values that give a loop its length.
@@ -235,7 +252,7 @@ impl Rows<'_> {
                 let values = of.iter().map(|of| self.value(of)?.spread()).collect::<Result<Vec<_>>>()?;
                 joint.of(values)?
             }
-            Op::Shared(shared) => self.value(&shared.bound)?,
+            Op::Shared(shared) => self.remembered(shared)?,
             Op::Entry => {
                 let part = self.entries.part(self.rows.start as u64..self.rows.end as u64);
                 let entries: Vec<i64> = part.ranges().flatten().map(|entry| entry as i64).collect();
@@ -256,6 +273,20 @@ impl Rows<'_> {
                 Value::numbers(Frame::flat(len), counts.iter().map(|&count| count as i64).collect())
             }
         })
+    }
+
+    /// A value that several others are computed of: once for these rows, unless it depends on a loop.
+    fn remembered(&self, shared: &Arc<bound::Shared>) -> Result<Value> {
+        if shared.bound.in_loop {
+            return self.value(&shared.bound);
+        }
+        let address = Arc::as_ptr(shared).addr();
+        if let Some(known) = self.remembered.borrow().get(&address) {
+            return Ok(known.clone());
+        }
+        let value = self.value(&shared.bound)?;
+        self.remembered.borrow_mut().insert(address, value.clone());
+        Ok(value)
     }
 
     /// The values of a column, of all rows.

@@ -67,6 +67,7 @@ mod lumi_mask;
 mod names;
 mod number;
 mod objects;
+mod pairing;
 mod parse;
 mod path;
 mod points;

@@ -6,13 +6,14 @@ use super::bind::{Binder, MOST_VALUES};
 use super::bound::Bound;
 use super::collection::{Base, Collection, concat, positions, repeated};
 use super::fault::{fault, near};
-use super::parse::HIGHEST;
 use super::path::holds_clones;
 use crate::column::Kind;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Members that are tried to find out how deep or how long lists are.
 const MAX_TRIED: usize = 16;
+/// Values in each other that a collection may add to an expression, and collections that it may have.
+const MAX_HEIGHT: u64 = 200;
 
 impl Binder<'_> {
     pub(super) fn is_record(&mut self, parts: &[&str]) -> Result<bool> {
@@ -76,11 +77,11 @@ impl Binder<'_> {
     /// The stored collection of a name: lists of records, or columns whose names begin with it.
     pub(super) fn base(&mut self, parts: &[String]) -> Result<Option<Arc<Collection>>> {
         let name = parts.join(".");
-        if let Some(known) = self.collections.get(&format!("{name}.")) {
+        if let Some(known) = self.collections.by_name.get(&format!("{name}.")) {
             return Ok(known.clone());
         }
         let found = self.stored_collection(parts, &name)?.map(|base| Arc::new(Collection::Base(base)));
-        self.collections.insert(format!("{name}."), found.clone());
+        self.collections.by_name.insert(format!("{name}."), found.clone());
         Ok(found)
     }
 
@@ -198,17 +199,24 @@ impl Binder<'_> {
 
     /// Refuses values that are computed of too many others.
     pub(super) fn checked(&self, of: Bound) -> Result<Bound> {
-        match of.size() {
-            size if size > MOST_VALUES => {
-                Err(Error::limit("values of an expression and its collections", MOST_VALUES, size))
-            }
-            _ if of.height() > HIGHEST => Err(Error::limit(
-                "values in each other, those of collections included",
-                HIGHEST as u64,
-                of.height() as u64,
-            )),
-            _ => Ok(of),
+        let [size, height] = [of.size(), of.height() as u64];
+        if size > MOST_VALUES {
+            return Err(Error::limit("values of an expression and its collections", MOST_VALUES, size));
         }
+        if height > MAX_HEIGHT {
+            return Err(Error::limit("values in each other in an expression and its collections", MAX_HEIGHT, height));
+        }
+        Ok(of)
+    }
+
+    /// A new collection made of others.
+    pub(super) fn made(&mut self, of: Collection) -> Result<Arc<Collection>> {
+        self.collections.made += 1;
+        if self.collections.made as u64 > MAX_HEIGHT {
+            let made = self.collections.made as u64;
+            return Err(Error::limit("masks, indices and combinations of an expression", MAX_HEIGHT, made));
+        }
+        Ok(Arc::new(of))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use rayon::prelude::*;
 
@@ -134,6 +135,7 @@ impl<'s> Step<'s> {
                 total: self.source.entries(),
                 lengths,
                 frame: None,
+                remembered: Rc::default(),
                 shared: None,
             };
             compute(&rows)

@@ -41,6 +41,7 @@ fn write(name: &str) -> sapwood_testkit::Scratch {
     let of = |name: &str| MEMBERS.map(|member| named(format!("{name}_{member}")));
     let mut specs: Vec<BranchSpec> = of("Jet").into_iter().chain(of("Muon")).collect();
     specs.push(BranchSpec::number("MET_phi", Number::F64));
+    specs.extend(["nJet", "nMuon"].map(|name| BranchSpec::number(name, Number::I32)));
     specs.push(named("Jet.eta2".to_owned()));
     let mut tree = file.tree("t", specs, TreeOptions::default()).expect("a tree");
     for entry in 0..ENTRIES {
@@ -57,6 +58,9 @@ fn write(name: &str) -> sapwood_testkit::Scratch {
         let mut rows: Vec<(&str, Values<'_>)> =
             lists.map(|((name, items), ends)| (name.as_str(), Values::lists(ends, items))).collect();
         rows.push(("MET_phi", Values::from(&phi[..])));
+        let counts = [jets(entry).len(), muons(entry).len()].map(|count| [count as i32]);
+        rows.push(("nJet", Values::from(&counts[0][..])));
+        rows.push(("nMuon", Values::from(&counts[1][..])));
         tree.extend(&rows).expect("a row");
     }
     tree.close().expect("closed");
@@ -311,6 +315,30 @@ fn aliases_of_aliases_end_in_an_answer_or_an_error() {
     let own = Query::new(&tree).aliases([("Jet", "Jet[Jet.pt > 40]")]).value("Jet.pt").expect("its own name");
     let found = own.read(0..tree.entries).expect("rows").columns.remove(0);
     assert_eq!(found.numbers::<f64>().expect("doubles"), lists(&tree, "good.pt").concat());
+    // Each link is as high as an expression may be.
+    let high = |of: &str| format!("{}{of}{}", "(1+".repeat(60), ")".repeat(60));
+    let links: Vec<(String, String)> = (0..49)
+        .map(|link| {
+            let of = if link == 0 { "MET_phi".to_owned() } else { format!("h{}.pt", link - 1) };
+            (format!("h{link}"), format!("Jet[int({}) % 2]", high(&of)))
+        })
+        .collect();
+    let outer = high("h48.pt");
+    for (text, is_refused) in [("h1.pt", false), ("h48.pt", true), (outer.as_str(), true)] {
+        let query = Query::new(&tree).aliases(links.iter().map(|(name, of)| (name.as_str(), of.as_str())));
+        let found = query.value(text).and_then(|query| query.read(0..tree.entries));
+        match found {
+            Ok(found) => assert!(!is_refused && found.columns[0].len == ENTRIES, "{text}"),
+            Err(error) => {
+                let is_limit = [ErrorKind::Limit, ErrorKind::Expression].contains(&error.kind());
+                assert!(is_refused && is_limit, "{text}: {error}");
+            }
+        }
+    }
+    let many = format!("Jet{}.pt", "[Jet.pt > 0]".repeat(190));
+    let started = std::time::Instant::now();
+    assert!(Query::new(&tree).value(&many).and_then(|query| query.read(0..1)).is_ok());
+    assert!(started.elapsed().as_secs() < 10);
     let circle = Query::new(&tree).aliases([("a", "b[b.pt > 1]"), ("b", "a[a.pt > 1]")]).value("a.pt");
     assert!(circle.is_err());
 }
@@ -328,4 +356,33 @@ fn lists_of_different_lengths_are_refused_or_drawn_as_before() {
         if phi > std::f64::consts::PI { phi - 2.0 * std::f64::consts::PI } else { phi }
     });
     assert_eq!(drawn, found.collect::<Vec<_>>());
+}
+
+#[test]
+fn lists_of_different_collections_in_one_loop_are_noticed() {
+    let tree = open("collections-notices.root");
+    let notices = |words: &str, cut: &str| Draw::with_aliases(&tree, words, cut, ALIASES).expect(words).notices();
+    for (words, cut) in [
+        ("Jet_pt", ""),
+        ("Jet_pt:Jet_eta", "nJet > 1 && MET_phi > 0"),
+        ("Jet_pt", "Sum$(Muon_pt) > 10 && Muon_pt[0] > 3"),
+        ("Jet[Jet.pt > 3].pt", "len(Muon) > 1"),
+        ("mass(pairs(Muon)):pairs(Muon).first.pt", "pairs(Muon).second.tag > 0"),
+        ("min_deltaR(Jet, Muon):Jet.pt", ""),
+        ("x.first.pt:x.second.pt", ""),
+        ("best.pt", ""),
+    ] {
+        assert_eq!(notices(words, cut), [""; 0], "{words}");
+    }
+    for (words, cut) in [
+        ("Jet_pt:Muon_pt", ""),
+        ("Jet_pt + Muon_pt", ""),
+        ("Jet_pt", "Muon_pt > 10"),
+        ("good.pt", "Muon.pt > 10"),
+        ("mass(pairs(Muon)):Muon.pt", ""),
+    ] {
+        let found = notices(words, cut);
+        assert_eq!(found.len(), 1, "{words}");
+        assert!(found[0].contains("by their positions") && found[0].contains("cross("), "{found:?}");
+    }
 }

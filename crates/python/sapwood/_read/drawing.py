@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core, objects
+from sapwood._notices import warn
 from sapwood._read import layout, reading
 from sapwood._read import progress as progress_bar
 from sapwood._read.even_edges import even_edges
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The name of a histogram that is to be filled further.
 _ADDS = re.compile(r">>\s*\+\s*[A-Za-z_]\w*\s*(\([^()]*\)\s*)?$")
+#: Notices that were given once.
+_NOTICED: set[str] = set()
 #: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
 Drawing = tuple[str, str]
 
@@ -90,7 +93,12 @@ def _draws(
             "draw several files at once (sapwood.draw)"
         )
     weight = _weight(tree_weight)
-    return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends, weight), more)
+    draws = tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends, weight), more)
+    for words in draws.notices:
+        if words not in _NOTICED:
+            _NOTICED.add(words)
+            warn(words, stacklevel=4)
+    return draws
 
 
 def _weight(tree_weight: bool | float) -> float | None:

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::build::ONE_ANSWER;
@@ -88,7 +89,14 @@ impl<'p> Part<'p> {
     /// The rows of a set.
     fn rows(&self, set: usize) -> Result<Rows<'_>> {
         let picked = self.picked(set)?;
-        Ok(Rows { rows: self.all.rows.clone(), picked, frame: None, shared: Some((self, set)), ..*self.all })
+        Ok(Rows {
+            rows: self.all.rows.clone(),
+            picked,
+            frame: None,
+            remembered: Rc::default(),
+            shared: Some((self, set)),
+            ..*self.all
+        })
     }
 
     /// The rows of the part that are in a set.
