@@ -30,10 +30,10 @@ pub(crate) struct Remote {
     /// Retries in a row that bring nothing before a read fails; 4 by default.
     #[arg(long, value_name = "TIMES")]
     retries: Option<u32>,
-    /// PEM file or folder of authorities that are trusted in addition to those of the system.
+    /// PEM file or folder of authorities that are trusted in addition to those of the system (X509_CERT_DIR).
     #[arg(long, value_name = "PEM")]
     authorities: Option<PathBuf>,
-    /// PEM file with a client certificate and its key, such as an X.509 proxy.
+    /// PEM file with a client certificate and its key, such as an X.509 proxy (X509_USER_PROXY).
     #[arg(long, value_name = "PEM")]
     certificate: Option<PathBuf>,
     /// File with keys shared with servers of root:// (sss).

@@ -27,6 +27,7 @@ mod stopped;
 mod target;
 mod upload;
 mod url;
+mod x509;
 mod xrootd;
 
 pub use beside::{beside, found_beside};
