@@ -33,10 +33,16 @@ const RENEW: &str = "make one with voms-proxy-init, grid-proxy-init or arcproxy"
 
 type Certificate = CertificateInner<Raw>;
 
+/// A certificate, and its bytes as they were signed: written again, some would differ.
+struct Signed {
+    parsed: Certificate,
+    bytes: CertificateDer<'static>,
+}
+
 /// A chain of certificates and the key of its first one.
 pub(crate) struct Identity {
     place: PathBuf,
-    chain: Vec<Certificate>,
+    chain: Vec<Signed>,
     key: PrivateKey,
 }
 
@@ -75,14 +81,15 @@ impl Identity {
         let mut found = Vec::new();
         for one in CertificateDer::pem_slice_iter(content).take(MAX_CHAIN + 1) {
             let one = one.map_err(|error| wrong(&error))?;
-            found.push(Certificate::from_der(&one).map_err(|error| wrong(&error))?);
+            let parsed = Certificate::from_der(&one).map_err(|error| wrong(&error))?;
+            found.push(Signed { parsed, bytes: one });
         }
         if found.is_empty() || found.len() > MAX_CHAIN {
             return Err(Error::mismatch(format!("it has {} certificates, not 1 to {MAX_CHAIN}", found.len())));
         }
         let key = rsa(&private_key(key)?)?;
         let ours = key.to_public_key();
-        let first = found.iter().position(|one| public_key(one).is_some_and(|key| key == ours));
+        let first = found.iter().position(|one| public_key(&one.parsed).is_some_and(|key| key == ours));
         let first = first.ok_or_else(|| Error::mismatch("the key belongs to none of its certificates"))?;
         let made = Self { place: place.to_owned(), chain: in_order(found, first), key };
         made.check(now)?;
@@ -93,7 +100,7 @@ impl Identity {
     fn check(&self, now: Duration) -> Result<()> {
         for (number, one) in self.chain.iter().enumerate() {
             let what = if number == 0 && self.is_proxy() { "the X.509 proxy" } else { "the certificate" };
-            let validity = one.tbs_certificate().validity();
+            let validity = one.parsed.tbs_certificate().validity();
             let begins = validity.not_before;
             let ends = validity.not_after;
             let words = if ends.to_unix_duration() <= now {
@@ -109,7 +116,7 @@ impl Identity {
     }
 
     fn is_proxy(&self) -> bool {
-        self.chain.first().is_some_and(is_proxy)
+        self.chain.first().is_some_and(|one| is_proxy(&one.parsed))
     }
 
     /// The key of the first certificate.
@@ -121,7 +128,7 @@ impl Identity {
     pub(crate) fn public_pem(&self) -> Result<String> {
         let wrong = || Error::internal("a public key that cannot be written");
         let first = self.chain.first().ok_or_else(wrong)?;
-        let key = first.tbs_certificate().subject_public_key_info().to_der().map_err(|_| wrong())?;
+        let key = first.parsed.tbs_certificate().subject_public_key_info().to_der().map_err(|_| wrong())?;
         encode_string("PUBLIC KEY", LineEnding::LF, &key).map_err(|_| wrong())
     }
 
@@ -130,8 +137,7 @@ impl Identity {
         let wrong = || Error::internal("a certificate that cannot be written");
         let mut text = String::new();
         for one in &self.chain {
-            let bytes = one.to_der().map_err(|_| wrong())?;
-            text.push_str(&encode_string("CERTIFICATE", LineEnding::LF, &bytes).map_err(|_| wrong())?);
+            text.push_str(&encode_string("CERTIFICATE", LineEnding::LF, &one.bytes).map_err(|_| wrong())?);
         }
         Ok(text)
     }
@@ -139,8 +145,8 @@ impl Identity {
     /// The hash of the authority that signed the user's own certificate.
     pub(crate) fn issuer_hash(&self) -> Result<String> {
         let wrong = || Error::mismatch("the name of the authority cannot be read");
-        let own = self.chain.iter().find(|one| !is_proxy(one)).or(self.chain.last()).ok_or_else(wrong)?;
-        name_hash(own.tbs_certificate().issuer()).map_err(|_| wrong())
+        let own = self.chain.iter().find(|one| !is_proxy(&one.parsed)).or(self.chain.last()).ok_or_else(wrong)?;
+        name_hash(own.parsed.tbs_certificate().issuer()).map_err(|_| wrong())
     }
 }
 
@@ -203,12 +209,13 @@ fn public_key(one: &Certificate) -> Option<PublicKey> {
 
 /// The chain from this certificate upwards, each signed by the next. What does not belong to it is left out, and so is
 /// an authority that signed itself.
-fn in_order(mut found: Vec<Certificate>, first: usize) -> Vec<Certificate> {
+fn in_order(mut found: Vec<Signed>, first: usize) -> Vec<Signed> {
     let mut chain = vec![found.swap_remove(first)];
     while let Some(last) = chain.last() {
-        let above = |one: &Certificate| one.tbs_certificate().subject() == last.tbs_certificate().issuer();
-        let is_root = |one: &Certificate| one.tbs_certificate().subject() == one.tbs_certificate().issuer();
-        let Some(at) = found.iter().position(|one| above(one) && !is_root(one)) else { break };
+        let issuer = last.parsed.tbs_certificate().issuer();
+        let is_above = |one: &Signed| one.parsed.tbs_certificate().subject() == issuer;
+        let is_root = |one: &Signed| one.parsed.tbs_certificate().issuer() == one.parsed.tbs_certificate().subject();
+        let Some(at) = found.iter().position(|one| is_above(one) && !is_root(one)) else { break };
         chain.push(found.swap_remove(at));
     }
     chain
@@ -264,6 +271,13 @@ mod tests {
         }
         let own = parse(CLIENT, KEY, now()).unwrap();
         assert!(!own.is_proxy() && own.issuer_hash().unwrap() == "5d4e69ff");
+    }
+
+    #[test]
+    fn certificates_are_passed_on_as_they_were_signed() {
+        // It has a default value that the standard leaves out, and would be shorter if written again.
+        let text = include_str!("../../tests/data/gsi/explicit.pem");
+        assert_eq!(parse(text, KEY, now()).unwrap().chain_pem().unwrap(), text);
     }
 
     #[test]

@@ -18,8 +18,8 @@ const LABEL: &str = "DH PARAMETERS";
 const FOOTER: &str = "-----END DH PARAMETERS-----";
 const BEGIN: &str = "---BPUB---";
 const END: &str = "---EPUB---";
-/// Servers before XRootD 5.6 choose 512 bits, later ones 3072. Who reads along and breaks a short group sees certificates,
-/// as with TLS 1.2; the session's key is used for nothing else.
+/// Servers before XRootD 5.6 choose 512 bits, later ones 3072. Who reads along and breaks a short group sees
+/// certificates, as with TLS 1.2; the session's key is used for nothing else.
 const MIN_BITS: u32 = 512;
 /// Longer ones take seconds.
 const MAX_BITS: u32 = 8192;
@@ -67,7 +67,9 @@ impl Agreement {
         if bits < MIN_BITS {
             return Err(Broken("its group for the key agreement has fewer than 512 bits"));
         }
-        if bits > MAX_BITS || digits.len() > 2 * prime.as_bytes().len() || base.as_bytes().len() > 8 {
+        // All parameters are signed and sent back.
+        let is_long = parameters.len() > prime.as_bytes().len() + 64;
+        if is_long || bits > MAX_BITS || digits.len() > 2 * prime.as_bytes().len() || base.as_bytes().len() > 8 {
             return Err(Broken("its group for the key agreement is too large"));
         }
         let number = |bytes: &[u8]| BoxedUint::from_be_slice(bytes, bits).map_err(|_| WRONG);
@@ -173,6 +175,14 @@ mod tests {
             assert!(Agreement::read(wrong.as_bytes()).is_err());
         }
         assert!(Agreement::read(&half("05").into_bytes()[..400]).is_err());
+        let long = {
+            let (_, der) = decode_vec(GROUP.as_bytes()).unwrap();
+            let length = vec![0x02, 0x82, 0x04, 0x00, 1].into_iter().chain([0; 1023]);
+            let inner: Vec<u8> = der[4..].iter().copied().chain(length).collect();
+            let outer = [&[0x30, 0x82][..], &u16::try_from(inner.len()).unwrap().to_be_bytes(), &inner].concat();
+            encode_string(LABEL, LineEnding::LF, &outer).unwrap()
+        };
+        assert!(Agreement::read(format!("{long}{BEGIN}05{END}").as_bytes()).unwrap_err().0.contains("too large"));
         let even = {
             let (_, mut der) = decode_vec(GROUP.as_bytes()).unwrap();
             der[264] &= 0xFE;
