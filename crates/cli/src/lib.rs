@@ -20,8 +20,8 @@ use std::io::Write;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    browse, cache, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map, merge, mkdir,
-    optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    browse, cache, checksum, completions, compression, cp, doctor, draw, dump, layout, ls, makeproject, man, map,
+    merge, mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -51,6 +51,7 @@ enum Command {
     Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
+    Checksum(checksum::Arguments),
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
     Recover(recover::Arguments),
@@ -97,6 +98,7 @@ impl Command {
             Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
+            Self::Checksum(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
@@ -161,6 +163,7 @@ where
         Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
+        Command::Checksum(arguments) => checksum::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),

@@ -59,6 +59,15 @@ impl Remote {
         environment::open_replicas(&all, options)
     }
 
+    /// Opens a path or a URL for its bytes as they are stored: a packed file is one.
+    pub(crate) fn open_stored(&self, place: &str) -> Result<Arc<dyn Store>> {
+        let options = self.options()?;
+        if self.replicas.is_empty() {
+            return environment::open_stored(place, options);
+        }
+        self.open(place.as_ref())
+    }
+
     /// Prepares to write a file to a path or a URL.
     pub(crate) fn target(&self, place: &Path, replaces: bool) -> Result<AtomicFile> {
         environment::target(place, replaces, self.options()?)
