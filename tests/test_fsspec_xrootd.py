@@ -109,13 +109,13 @@ def content(tmp_path: Path) -> Iterator[bytes]:
     memory.store.clear()
 
 
-def test_a_server_that_wants_gsi_is_left_to_xrootds_client(
+def test_a_server_that_wants_krb5_is_left_to_xrootds_client(
     client: list[str], content: bytes, tmp_path: Path
 ) -> None:
     with strict(b"&P=gsi,v:10600,c:ssl,ca:1&P=krb5,host@REALM\0") as address:
         for scheme in ("root", "xroot"):
             with pytest.warns(
-                RuntimeWarning, match=rf"{address} requires authentication by gsi, krb5: fsspec-xrootd"
+                RuntimeWarning, match=rf"{address} requires authentication by krb5: fsspec-xrootd"
             ) as warned:
                 tree = sapwood.open(f"{scheme}://{address}//data/a.root:events")
             assert len(warned) == 1
@@ -142,14 +142,18 @@ def test_without_xrootds_client_the_error_says_what_helps(
     monkeypatch.setitem(
         registry.known_implementations, "root", {"class": "no_such_module.Client", "err": "none"}
     )
-    with strict(b"&P=gsi,v:10600\0") as address:
-        with pytest.raises(sapwood.errors.IOError, match=r"by gsi; .*pip install fsspec-xrootd") as error:
+    with strict(b"&P=krb5,host@REALM\0") as address:
+        with pytest.raises(sapwood.errors.IOError, match=r"by krb5; .*pip install fsspec-xrootd") as error:
             sapwood.open(f"root://{address}//data/a.root")
         assert error.value.kind == "denied"
-    with strict(b"&P=ztn,0:4096:\0") as address:
-        with pytest.raises(sapwood.errors.IOError, match=r"by ztn; here are") as error:
-            sapwood.open(f"root://{address}//data/a.root")
-        assert "fsspec" not in str(error.value)
+    for offer, words in (
+        (b"&P=ztn,0:4096:\0", "by ztn; ztn: no token"),
+        (b"&P=gsi,v:10600\0", "by gsi; gsi: "),
+    ):
+        with strict(offer) as address:
+            with pytest.raises(sapwood.errors.IOError, match=words) as error:
+                sapwood.open(f"root://{address}//data/a.root")
+            assert "fsspec" not in str(error.value)
 
 
 def test_other_errors_are_not_handed_on(client: list[str]) -> None:

@@ -108,6 +108,7 @@ COMMANDS = {
     "pack": ["pack", "{url}", "-o", "{to}/p.zst"],
     "convert": ["convert", "{url}", "{to}/c.unknown"],
     "ls": ["ls", "{none}"],
+    "checksum": ["checksum", "{none}", "{url}"],
     "recover": ["recover", "{url}"],
     "rm": ["rm", "{url}:t"],
     "mv": ["mv", "{url}:t", "{url}:u"],

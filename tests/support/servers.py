@@ -85,13 +85,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def certificates(place: Path) -> None:
-    """An authority, a server of it at 127.0.0.1, and a client of it: `client.pem` with its key."""
+def certificates(place: Path, rsa: bool = False) -> None:
+    """An authority, a server of it at 127.0.0.1, and a client of it: `client.pem` with its key. With `rsa` keys are
+    those that `gsi` takes, the authority is in the folder `ca` as well, and `proxy.pem` is one of the client."""
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True)
 
-    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    new = ["-newkey", "rsa:2048", "-nodes"] if rsa else curve
     openssl(
         "req",
         "-x509",
@@ -115,6 +117,18 @@ def certificates(place: Path) -> None:
         openssl(
             "x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", f"{name}.ext", "-out", f"{name}.pem"
         )
+    if rsa:
+        (place / "ca").mkdir()
+        named = ["openssl", "x509", "-in", "authority.pem", "-noout", "-subject_hash"]
+        hashed = subprocess.run(named, cwd=place, check=True, capture_output=True, text=True).stdout.strip()
+        shutil.copy(place / "authority.pem", place / "ca" / f"{hashed}.0")
+        (place / "proxy.ext").write_text("proxyCertInfo=critical,language:id-ppl-inheritAll\n")
+        openssl("req", *new, "-subj", "/CN=client/CN=4711", "-keyout", "proxy.key", "-out", "proxy.csr")
+        signed = ["-CA", "client.pem", "-CAkey", "client.key", "-CAcreateserial", "-days", "1"]
+        openssl("x509", "-req", "-in", "proxy.csr", *signed, "-extfile", "proxy.ext", "-out", "proxy.crt")
+        parts = [(place / name).read_text() for name in ("proxy.crt", "proxy.key", "client.pem")]
+        (place / "proxy.pem").write_text("".join(parts))
+        os.chmod(place / "proxy.pem", 0o600)
     with open(place / "client.pem", "a") as both:
         both.write((place / "client.key").read_text())
 
@@ -179,7 +193,7 @@ def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[
     """A server of this name for as long as the block lasts; `recipe` is another file than its usual one, and `target`
     a server that it sends to."""
     path = program(name)
-    certified = name == "nginx" or recipe in ("xrootd-tls.cfg", "xrootd-ztn.cfg")
+    certified = name == "nginx" or recipe in ("xrootd-tls.cfg", "xrootd-ztn.cfg", "xrootd-gsi.cfg")
     if certified:
         program("openssl")
     place = Path(tempfile.mkdtemp(prefix=f"sapwood-{name}-"))
@@ -187,12 +201,14 @@ def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[
         (place / folder).mkdir()
     port, other = free_port(), free_port()
     if certified:
-        certificates(place)
+        certificates(place, rsa=recipe == "xrootd-gsi.cfg")
         os.chmod(place / "server.key", 0o400)  # XRootD asks for it
     if recipe == "xrootd-ztn.cfg":
         if not list(Path("/usr/lib").glob("**/libXrdAccSciTokens-5.so")):
             missing("the plugin of tokens", "xrootd-scitokens-plugins")
         token(place)
+    if recipe == "xrootd-gsi.cfg" and not list(Path("/usr/lib").glob("**/libXrdSecgsi-5.so")):
+        missing("the plugin of gsi", "xrootd-plugins")
     if recipe == "xrootd-sss.cfg":
         keytab(place / "sss.keytab", "many", "-u", "anybody", "-g", "usrgroup")
         keytab(place / "sss.keytab", "one", "-u", ACCOUNT, "-g", ACCOUNT, "-l", "64")

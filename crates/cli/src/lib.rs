@@ -21,8 +21,8 @@ use std::io::Write;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    browse, cache, completions, compression, cp, doctor, draw, dump, frame, index, layout, ls, makeproject, man, map,
-    merge, mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    browse, cache, checksum, completions, compression, cp, doctor, draw, dump, frame, index, layout, ls, makeproject,
+    man, map, merge, mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -54,6 +54,7 @@ enum Command {
     Compression(compression::Arguments),
     Verify(verify::Arguments),
     Index(index::Arguments),
+    Checksum(checksum::Arguments),
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
     Recover(recover::Arguments),
@@ -102,6 +103,7 @@ impl Command {
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
             Self::Index(arguments) => &arguments.remote,
+            Self::Checksum(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
@@ -168,6 +170,7 @@ where
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Index(arguments) => index::run(arguments, out),
+        Command::Checksum(arguments) => checksum::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),

@@ -30,10 +30,10 @@ pub(crate) struct Remote {
     /// Retries in a row that bring nothing before a read fails; 4 by default.
     #[arg(long, value_name = "TIMES")]
     retries: Option<u32>,
-    /// PEM file or folder of authorities that are trusted in addition to those of the system.
+    /// PEM file or folder of authorities that are trusted in addition to those of the system (X509_CERT_DIR).
     #[arg(long, value_name = "PEM")]
     authorities: Option<PathBuf>,
-    /// PEM file with a client certificate and its key, such as an X.509 proxy.
+    /// PEM file with a client certificate and its key, such as an X.509 proxy (X509_USER_PROXY).
     #[arg(long, value_name = "PEM")]
     certificate: Option<PathBuf>,
     /// File with keys shared with servers of root:// (sss).
@@ -57,6 +57,15 @@ impl Remote {
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
         let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
         environment::open_replicas(&all, options)
+    }
+
+    /// Opens a path or a URL for its bytes as they are stored: a packed file is one.
+    pub(crate) fn open_stored(&self, place: &str) -> Result<Arc<dyn Store>> {
+        let options = self.options()?;
+        if self.replicas.is_empty() {
+            return environment::open_stored(place, options);
+        }
+        self.open(place.as_ref())
     }
 
     /// Prepares to write a file to a path or a URL.

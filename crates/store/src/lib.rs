@@ -8,6 +8,7 @@
 
 mod beside;
 mod cache;
+mod checksum;
 #[cfg(feature = "clouds")]
 mod cloud;
 mod dcap;
@@ -27,12 +28,14 @@ mod stopped;
 mod target;
 mod upload;
 mod url;
+mod x509;
 mod xrootd;
 
 pub use beside::{beside, found_beside};
 pub use cache::{
     BlockCache, CachedFile, Cleared, Fetched, WholeCache, clear_cache, evictions, in_front_of, list_cache, verify_cache,
 };
+pub use checksum::{Checksum, ChecksumKind, checksums};
 #[cfg(feature = "clouds")]
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;

@@ -55,11 +55,16 @@ pub(crate) fn is_root(url: &str) -> bool {
         .is_some_and(|scheme| ["root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one)))
 }
 
+/// Whether the scheme is that of http over TLS.
+pub(crate) fn is_https(url: &str) -> bool {
+    scheme(url).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
+}
+
 /// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not
 /// meant for this server alone. `root://` shows tokens over TLS only.
 pub(crate) fn is_private(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    if scheme.eq_ignore_ascii_case("https") || is_root(url) {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    if is_https(url) || is_root(url) {
         return true;
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();

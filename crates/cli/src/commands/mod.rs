@@ -2,6 +2,7 @@
 
 pub(crate) mod browse;
 pub(crate) mod cache;
+pub(crate) mod checksum;
 pub(crate) mod completions;
 pub(crate) mod compression;
 pub(crate) mod cp;

@@ -1,5 +1,6 @@
 //! The command line, in this process.
 
+mod checksum;
 mod draw;
 mod ntuple;
 mod pack;

@@ -15,8 +15,9 @@ class Opening(Foreign, total=False):
     """What the functions that open files take beside their own arguments.
 
     ``token`` is a bearer token for the host that is named, and ``headers`` a dictionary of more headers.
-    ``certificate`` is a PEM file with a client certificate and its key (an X.509 proxy, for instance),
-    ``authorities`` a PEM file or a folder of them with authorities to be trusted beside the system's.
+    ``certificate`` is a PEM file with a client certificate and its key (an X.509 proxy, for instance) for
+    ``https://`` and ``root://``, by default that of ``X509_USER_PROXY`` or of ``/tmp``; ``authorities`` is a
+    PEM file or a folder of them with authorities to be trusted in addition to the system's.
     ``keytab`` is a file with keys that servers of ``root://`` have, too. ``timeout`` is how many seconds may
     pass without a byte before an attempt is given up (30), ``retries`` how often is tried again what brought
     nothing (4). With ``insecure_redirects=True`` redirections from ``https://`` to ``http://`` are followed.

@@ -3,6 +3,7 @@
 
 mod aws_profile;
 mod statistics;
+mod x509;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,11 @@ use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url, u
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names;
 /// keys shared with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in
-/// the user's home; how many connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; for clouds all that begins
-/// with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`. A file in a packed one is read
-/// [in place](crate::unpacked).
+/// the user's home; how many connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; certificates of X.509 for
+/// `root://` and `https://` (`X509_USER_PROXY`, else `X509_USER_CERT` and `X509_USER_KEY`, else `/tmp/x509up_u` and the
+/// number of the user) and a folder of authorities (`X509_CERT_DIR`, for `root://` also
+/// `/etc/grid-security/certificates`); for clouds all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own,
+/// and profiles of `~/.aws`. A file in a packed one is read [in place](crate::unpacked).
 ///
 /// # Errors
 ///
@@ -283,6 +286,7 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
         }
         options.keytab = options.keytab.or_else(named).or_else(usual);
     }
+    x509::complete(url, &mut options, variable);
     // The token was not given for this server, so it is sent over private connections only.
     if options.token.is_none() && is_private(url) {
         options.token = match first(&["BEARER_TOKEN"]) {

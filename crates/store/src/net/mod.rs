@@ -5,6 +5,7 @@ mod assembly;
 mod block_on;
 mod head_tail;
 mod link_stats;
+mod own_certificate;
 mod pace;
 mod request_split;
 mod retry;

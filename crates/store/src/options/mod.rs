@@ -29,11 +29,16 @@ pub struct NetOptions {
     /// Further headers of each request, as name and value. `Authorization` and `Cookie` are sent where a token would
     /// be.
     pub headers: Vec<(String, String)>,
-    /// A PEM file with a client certificate and what signed it: an X.509 proxy, for instance.
+    /// A PEM file with a client certificate and what signed it: an X.509 proxy, for instance. It is shown to servers of
+    /// `https://` and `root://` (`gsi`) that ask for one, and read again when it changes.
     pub certificate: Option<PathBuf>,
     /// A PEM file with the key of the certificate; without, the key is in the certificate's file.
     pub key: Option<PathBuf>,
-    /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
+    /// Whether TLS goes on without a certificate that cannot be used, which is an error otherwise. The environment sets
+    /// this for a certificate that it names: most servers ask for none.
+    pub certificate_if_usable: bool,
+    /// A PEM file, or a folder of them, with authorities to be trusted beside the system's. With `gsi` no others are
+    /// trusted, and lists of revoked certificates in the folder (`*.r0`) count.
     pub authorities: Option<PathBuf>,
     /// A file with keys shared with servers of `root://` (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened
     /// when a server asks for such a key, and used only if no other user can read it.
@@ -90,6 +95,7 @@ impl Default for NetOptions {
             headers: Vec::new(),
             certificate: None,
             key: None,
+            certificate_if_usable: false,
             authorities: None,
             keytab: None,
             http_proxy: None,

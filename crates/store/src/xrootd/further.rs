@@ -40,7 +40,7 @@ impl Further {
         id: Option<SessionId>,
         tls: Option<Arc<ClientConfig>>,
     ) -> Option<Self> {
-        let count = start.streams.min(STREAMS).saturating_sub(1);
+        let count = start.options.streams.min(STREAMS).saturating_sub(1);
         let id = id.filter(|_| count > 0)?;
         Some(Self { count, server: start.server.clone(), address, timeout: start.timeout, id, tls })
     }

@@ -1,6 +1,5 @@
 //! The first words with a server, before there is a session: protocol and TLS.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use tokio_rustls::client::TlsStream;
 use super::refusal::{nonsense, refused};
 use super::url::Server;
 use super::wire::{Broken, HEAD_BYTES, HELLO, Head, Protocol, Refusal, Request, Status, wait_seconds};
+use crate::NetOptions;
 use crate::net::{RequestError, RetryWhen};
 
 /// What is needed to make one.
@@ -25,10 +25,9 @@ pub(super) struct Start<'a> {
     pub(super) server: &'a Server,
     pub(super) timeout: Duration,
     pub(super) token: Option<&'a str>,
-    pub(super) keytab: Option<&'a Path>,
+    /// Where files with keys and certificates are, and the like.
+    pub(super) options: &'a NetOptions,
     pub(super) ticket: &'a str,
-    /// Connections of a session.
-    pub(super) streams: u8,
     /// What is asked for as soon as that can be done.
     pub(super) asks: &'a Request<'a>,
 }

@@ -3,6 +3,7 @@
 mod auth;
 mod connection;
 mod further;
+mod gsi;
 mod handshake;
 mod keytab;
 mod open;

@@ -133,9 +133,8 @@ impl Pool {
             server: &place.server,
             timeout: options.timeout,
             token,
-            keytab: options.keytab.as_deref(),
+            options,
             ticket,
-            streams: options.streams,
             asks: &asks,
         };
         match self.start(start, options, &known.manner).await {

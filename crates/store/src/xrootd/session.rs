@@ -17,7 +17,7 @@ use super::further::Further;
 use super::handshake::{Start, broke, greet, secured, unwelcome, wait, within};
 use super::refusal::nonsense;
 use super::url::Server;
-use super::wire::{Broken, HELLO, Protocol, Request, Status, Welcome, limits};
+use super::wire::{Broken, HELLO, Offer, Protocol, Request, Status, Welcome, limits};
 use crate::net::{RequestError, RetryWhen};
 
 /// What a server takes that does not tell: what servers of this kind have had for long.
@@ -214,7 +214,14 @@ async fn enter(
         status => return Err(unwelcome(&name, status, &body)),
     };
     if !welcome.offers.is_empty() {
-        let means = Means { user, token: start.token, keytab: start.keytab, tls: tls.is_some(), here };
+        let means = Means {
+            user,
+            token: start.token,
+            options: start.options,
+            host: &start.server.host,
+            tls: tls.is_some(),
+            here,
+        };
         prove(&connection, &welcome, &means, start.timeout).await?;
     }
     let pending = connection.submit(None, &[start.asks.clone(), ASK_LIMITS]);
@@ -233,33 +240,57 @@ async fn prove(
     means: &Means<'_>,
     timeout: Duration,
 ) -> Result<(), RequestError> {
-    let name = connection.server();
-    let mut refusal = None;
+    let mut reasons: Vec<(String, String)> = Vec::new();
     for offer in &welcome.offers {
-        let proof = match means.proof(offer) {
-            Ok(Some(proof)) => proof,
-            Ok(None) => continue,
-            Err(error) => {
-                refusal = Some(error.to_string());
-                continue;
-            }
-        };
-        let request = Request::Auth { protocol: &offer.name, proof: &proof };
-        match connection.ask(&request).whole(timeout).await {
-            Ok((Status::Ok, _)) => return Ok(()),
-            // More rounds: nothing that we have takes any.
-            Ok((Status::AuthMore, _)) => {}
-            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body).error.message().to_owned()),
+        // A method that failed is not tried again, however often it is offered.
+        if reasons.iter().any(|(name, _)| *name == offer.name) {
+            continue;
+        }
+        match prove_by(connection, offer, means, timeout).await {
+            Ok(()) => return Ok(()),
+            Err(Failed::Reason(reason)) => reasons.push((offer.name.clone(), reason)),
             // Some hang up after a proof that they did not like.
-            Err(failure) if refusal.is_some() && failure.again == RetryWhen::Later => break,
-            Err(failure) => return Err(failure),
+            Err(Failed::Connection(failure)) if !reasons.is_empty() && failure.again == RetryWhen::Later => break,
+            Err(Failed::Connection(failure)) => return Err(failure),
         }
     }
-    let error = unproved(name, &welcome.offers, means);
-    Err(RequestError::never(match refusal {
-        Some(refusal) => error.because(refusal),
-        None => error,
-    }))
+    Err(RequestError::never(unproved(connection.server(), &welcome.offers, &reasons)))
+}
+
+/// Why an offer did not do.
+enum Failed {
+    /// Words for the error.
+    Reason(String),
+    Connection(RequestError),
+}
+
+/// Authenticates by one offer, round by round.
+async fn prove_by(connection: &Connection, offer: &Offer, means: &Means<'_>, timeout: Duration) -> Result<(), Failed> {
+    let reason = |error: Error| Failed::Reason(with_source(&error));
+    let mut proof = means.proof(offer).map_err(reason)?;
+    loop {
+        let request = Request::Auth { protocol: &offer.name, proof: &proof.bytes };
+        match connection.ask(&request).whole(timeout).await.map_err(Failed::Connection)? {
+            (Status::Ok, _) => return Ok(()),
+            (Status::AuthMore, body) => match &mut proof.more {
+                // Its steps are counted, and so are the rounds.
+                Some(gsi) => proof.bytes = gsi.answer(&body).map_err(reason)?,
+                None => return Err(Failed::Reason("the server asks for more than there is".to_owned())),
+            },
+            (status, body) => {
+                return Err(reason(unwelcome(connection.server(), status, &body).error));
+            }
+        }
+    }
+}
+
+/// An error in words, and what lay beneath.
+fn with_source(error: &Error) -> String {
+    let file = error.place().file.as_deref().map_or_else(String::new, |file| format!(" ({file})"));
+    match std::error::Error::source(error) {
+        Some(source) => format!("{}{file}: {source}", error.message()),
+        None => format!("{}{file}", error.message()),
+    }
 }
 
 fn user(server: &Server) -> &str {

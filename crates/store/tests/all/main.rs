@@ -8,6 +8,7 @@ mod common;
 mod contract;
 mod dcap;
 mod faults;
+mod gsi;
 mod packed;
 mod packed_damage;
 mod reading;

@@ -1,5 +1,6 @@
 //! What the tests of faulty links have in common: short patience, dice, and what comes out of a random schedule.
 
+pub mod grid;
 pub mod impatient;
 pub mod packed;
 pub mod wire;

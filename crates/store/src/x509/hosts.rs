@@ -1,0 +1,133 @@
+//! Verifies certificates of servers: signed by an authority of a folder, not revoked, for the right host.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, TrustAnchor, UnixTime};
+use sapwood::{Error, ErrorKind, Result};
+use webpki::{
+    BorrowedCertRevocationList, CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth,
+    RevocationOptionsBuilder, UnknownStatusPolicy, anchor_from_trusted_cert,
+};
+use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::Decode;
+
+use super::identity::now;
+use super::name_hash::name_hash;
+use super::{authorities, read};
+
+/// Authorities above a server that are looked at.
+const MAX_AUTHORITIES: usize = 8;
+/// Lists of what an authority revoked, `HASH.r0` and so on.
+const LISTS: usize = 10;
+
+/// Verifies the certificate of a server, with others that it sent along. Revocation lists are files of the folder
+/// (`HASH.r0`); they count beyond their time, as in XRootD's client.
+///
+/// # Errors
+///
+/// [`Denied`](ErrorKind::Denied), with the reason; the folder or a list cannot be read.
+pub(crate) fn check_host(place: &Path, chain: &[CertificateDer<'_>], host: &str) -> Result<()> {
+    let here = place.to_string_lossy().into_owned();
+    check(place, chain, host, now()).map_err(|error| error.in_file(here))
+}
+
+fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) -> Result<()> {
+    let denied = |words: String| Error::new(ErrorKind::Denied, words);
+    let known = authorities(place)?;
+    let (first, others) = chain.split_first().ok_or_else(|| denied(format!("{host} sent no certificate")))?;
+    let lists = lists(place, first, &known)?;
+    let mut parsed = Vec::with_capacity(lists.len());
+    for list in &lists {
+        let list = BorrowedCertRevocationList::from_der(list);
+        parsed.push(CertRevocationList::from(list.map_err(|error| {
+            Error::mismatch("a list of revoked certificates cannot be read").because(error.to_string())
+        })?));
+    }
+    let parsed: Vec<&CertRevocationList<'_>> = parsed.iter().collect();
+    let revocation = RevocationOptionsBuilder::new(&parsed).ok().map(|options| {
+        options
+            .with_depth(RevocationCheckDepth::Chain)
+            .with_status_policy(UnknownStatusPolicy::Allow)
+            .with_expiration_policy(ExpirationPolicy::Ignore)
+            .build()
+    });
+    // A certificate that signed itself is an authority; others are steps to one.
+    let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
+    let mut between = others.to_vec();
+    for one in &known {
+        match anchor_from_trusted_cert(one) {
+            Ok(anchor) if is_root(one) => anchors.push(anchor),
+            Ok(_) => between.push(one.clone()),
+            Err(_) => {}
+        }
+    }
+    let words = |error: &webpki::Error| match error {
+        webpki::Error::UnknownIssuer => {
+            let issuer = parse(first).map_or_else(String::new, |one| format!(": {}", one.tbs_certificate().issuer()));
+            format!("no authority here signed the certificate of {host}{issuer}")
+        }
+        webpki::Error::CertRevoked => format!("the certificate of {host} was revoked"),
+        webpki::Error::CertExpired { .. } => format!("the certificate of {host}, or of its authority, expired"),
+        webpki::Error::CertNotValidYet { .. } => {
+            format!("the certificate of {host} is not valid yet: is the clock of this machine right?")
+        }
+        webpki::Error::CertNotValidForName(_) => format!("the certificate is not for {host}"),
+        other => format!("the certificate of {host} cannot be trusted ({other})"),
+    };
+    let denied = |error: webpki::Error| denied(words(&error));
+    let server = EndEntityCert::try_from(first).map_err(denied)?;
+    let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms.all;
+    let time = UnixTime::since_unix_epoch(now);
+    let usage = KeyUsage::server_auth();
+    server.verify_for_usage(algorithms, &anchors, &between, time, usage, revocation, None).map_err(denied)?;
+    let name = ServerName::try_from(host).map_err(|_| Error::mismatch(format!("{host} is not a valid host name")))?;
+    server.verify_is_valid_for_subject_name(&name).map_err(denied)
+}
+
+/// Revocation lists of the authorities above a server.
+fn lists(
+    place: &Path,
+    first: &CertificateDer<'_>,
+    known: &[CertificateDer<'_>],
+) -> Result<Vec<CertificateRevocationListDer<'static>>> {
+    let mut found = Vec::new();
+    let Some(mut below) = parse(first).filter(|_| place.is_dir()) else { return Ok(found) };
+    let known: Vec<_> = known.iter().filter_map(|one| parse(one)).collect();
+    for _ in 0..MAX_AUTHORITIES {
+        let issuer = below.tbs_certificate().issuer();
+        let hash = name_hash(issuer).map_err(|_| Error::mismatch("the name of an authority cannot be read"))?;
+        for number in 0..LISTS {
+            let path = place.join(format!("{hash}.r{number}"));
+            if !path.is_file() {
+                break;
+            }
+            let content = read(&path)?;
+            let wrong = || Error::mismatch("no list of revoked certificates").in_file(path.to_string_lossy().as_ref());
+            if content.trim_ascii_start().starts_with(b"-----") {
+                for list in CertificateRevocationListDer::pem_slice_iter(&content) {
+                    found.push(list.map_err(|_| wrong())?);
+                }
+            } else if content.is_empty() {
+                return Err(wrong());
+            } else {
+                found.push(content.into());
+            }
+        }
+        let above = known.iter().find(|one| one.tbs_certificate().subject() == issuer);
+        let Some(above) = above.filter(|one| one.tbs_certificate().issuer() != one.tbs_certificate().subject()) else {
+            break;
+        };
+        below = above.clone();
+    }
+    Ok(found)
+}
+
+fn parse(one: &CertificateDer<'_>) -> Option<CertificateInner<Raw>> {
+    CertificateInner::from_der(one).ok()
+}
+
+fn is_root(one: &CertificateDer<'_>) -> bool {
+    parse(one).is_none_or(|one| one.tbs_certificate().issuer() == one.tbs_certificate().subject())
+}

@@ -1,0 +1,10 @@
+//! Certificates of X.509: the user's own, with a key, and which hosts to trust.
+
+mod authorities;
+mod hosts;
+mod identity;
+mod name_hash;
+
+pub(crate) use authorities::{authorities, read};
+pub(crate) use hosts::check_host;
+pub(crate) use identity::Identity;
