@@ -93,7 +93,7 @@ struct Model {
 }
 
 impl Model {
-    /// The values of an expression by a query of its own, of the columns as they are or varied.
+    /// The values of an expression by a single query, of the columns as they are or varied.
     fn alone(&self, tree: &Arc<Tree>, text: &str, is_varied: bool) -> Vec<f64> {
         let mut names: Vec<(&str, &str)> = self.names.iter().map(|(name, text)| (&**name, &**text)).collect();
         if is_varied {
@@ -128,7 +128,7 @@ fn models(random: &mut Random) -> Vec<Model> {
                 model.frame = model.frame.filter(&text, "").unwrap();
                 model.conditions.push(text);
             }
-            // What was computed before it would have other values in the query.
+            // The query would vary names that were defined before, too.
             _ if !model.varies && model.names.is_empty() && model.conditions.is_empty() => {
                 let up = Variation { name: "x:up".into(), of: vec![("x".into(), "x * 1.5".into())] };
                 model.frame = model.frame.vary([up]).unwrap();
@@ -144,7 +144,7 @@ fn models(random: &mut Random) -> Vec<Model> {
 #[test]
 fn results_of_random_frames_are_those_of_single_queries() {
     let path = write("frame_random");
-    // The same with statistics, which leave out entries.
+    // A twin with statistics, which leave out entries.
     let indexed = write("frame_random_indexed");
     let made = sapwood::inspect::index::make(&File::open(&indexed).unwrap(), &Default::default()).unwrap();
     made.side_file.write(&SideFile::path_of(&indexed)).unwrap();

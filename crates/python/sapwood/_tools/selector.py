@@ -13,7 +13,7 @@ from sapwood.errors import MismatchError
 
 
 class Selector:
-    """What is done with the entries of many files. Derive from it, and say at least :meth:`process`.
+    """Work on the entries of many files. Derive from it, and say at least :meth:`process`.
 
     A selector is copied to the workers of processes, and shared by threads: :meth:`process` returns what it
     found, and changes nothing.
@@ -35,7 +35,7 @@ class Selector:
         """Is called once, before anything is read."""
 
     def process(self, batch: Any) -> Any:
-        """What some entries give: anything that :meth:`merge` joins."""
+        """Returns the result of some entries: anything that :meth:`merge` joins."""
         raise NotImplementedError(f"{type(self).__name__} lacks a method process(batch)")
 
     def merge(self, one: Any, other: Any) -> Any:

@@ -17,7 +17,7 @@ use crate::query::fault::fault;
 use crate::query::filling::Along;
 use crate::query::source::Source;
 
-/// What is wrong with a filter that has a list of answers.
+/// The error of a filter that has a list of answers.
 pub(super) const ONE_ANSWER: &str = "a filter has one answer for each entry, and this has one for each item of a list: \
                                      write any(...), all(...) or Sum$(...) > 0";
 
