@@ -50,6 +50,8 @@ pub(super) struct Binder<'s> {
 pub(super) const MOST_VALUES: u64 = 20_000;
 /// The most loops in each other that ask for their turns.
 const MOST_LOOPS: usize = 6;
+/// The longest chain of collections that are made of each other through definitions.
+const MAX_CHAIN: usize = 600;
 /// The most aliases inside each other.
 pub(super) const DEEPEST_ALIAS: usize = 50;
 
@@ -303,23 +305,28 @@ impl<'s> Binder<'s> {
     pub(super) fn definition_objects(&mut self, definition: &Arc<Definition>) -> Result<Option<Arc<Collection>>> {
         let Meaning::Text(meaning) = &definition.meaning else { return Ok(None) };
         let address = Arc::as_ptr(definition).addr();
-        if let Some((_, Defined { objects: Some((known, made)), .. })) = self.defined.get(&address) {
-            let known = known.clone();
-            self.collections.made += made;
-            return Ok(known);
+        if let Some((_, Defined { objects: Some((known, chain)), .. })) = self.defined.get(&address) {
+            self.collections.below = self.collections.below.max(*chain);
+            return Ok(known.clone());
         }
-        let (found, made) = self.within(definition, |binder| {
+        let (found, chain) = self.within(definition, |binder| {
             let expr = parse(meaning)?;
-            Ok((binder.reach(meaning, &expr)?, binder.collections.made))
+            Ok((binder.reach(meaning, &expr)?, binder.collections.made + binder.collections.below))
         })?;
-        self.collections.made += made;
+        if chain > MAX_CHAIN {
+            let name = &definition.name;
+            let words =
+                format!("{name:?} is made of more than {MAX_CHAIN} masks, indices and combinations in each other");
+            return Err(fault(meaning, 0, words));
+        }
+        self.collections.below = self.collections.below.max(chain);
         let found = match found {
             Some(Reached::Objects(of)) => Some(of),
             _ => None,
         };
         self.pinned = self.needed.len();
         let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
-        known.1.objects = Some((found.clone(), made));
+        known.1.objects = Some((found.clone(), chain));
         Ok(found)
     }
 
@@ -648,7 +655,7 @@ impl<'s> Binder<'s> {
 #[derive(Default)]
 struct Defined {
     value: Option<Bound>,
-    /// A collection, or none, and the number of those that it is made of.
+    /// A collection, or none, and the longest chain of collections that it is made of.
     objects: Option<(Option<Arc<Collection>>, usize)>,
 }
 

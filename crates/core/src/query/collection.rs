@@ -40,6 +40,8 @@ pub(super) struct Known {
     pub(super) by_name: HashMap<String, Option<Arc<Collection>>>,
     /// How many masks, indices and combinations were made of them.
     pub(super) made: usize,
+    /// The longest chain of collections in the definitions that were used.
+    pub(super) below: usize,
 }
 
 /// A value or a collection.
