@@ -10,7 +10,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import sapwood
-from sapwood.errors import ExpressionError, MismatchError, NotFoundError
+from sapwood.errors import ExpressionError, MismatchError, NotFoundError, SapwoodError
 
 from support.rootrun import root
 
@@ -87,6 +87,8 @@ def test_variations_compute_again_what_depends_on_them(path, arrays):
     frame = frame.define("ht", "Sum$(jet_pt)").filter("ht > 50")
     ht, met = frame.hist("ht", bins=(10, 0, 500), weight="weight"), sapwood_hist(frame)
     plain = sapwood.frame(path).vary("jes", {"up": {"jet_pt": "jet_pt * 2"}}).count()
+    with pytest.warns(UserWarning, match="no result depends on the variation 'jes:up'"):
+        sapwood.run(plain)
     assert list(ht.variations) == ["nominal", "jes:up", "jes:down", "btag:up"]
     jets = arrays["jet_pt"]
     for name, scale, weight in [
@@ -243,7 +245,7 @@ def test_mistakes_are_told_while_booking(path, make, words):
     [
         (lambda f: f.hist("met_pt"), NotFoundError, "met"),
         (lambda f: f.filter("jet_pt > 3").count(), ExpressionError, "one answer for each entry"),
-        (lambda f: f.define("met", "w").count(), ExpressionError, "there is a column"),
+        (lambda f: f.define("met", "w").count(), ExpressionError, "has a meaning already"),
         (lambda f: f.redefine("mett", "w").count(), NotFoundError, "met"),
         (lambda f: f.vary("v", {"up": {"mett": "w"}}).count(), NotFoundError, "met"),
         (lambda f: f.define("x", "jet_pt + jet_eta[:, 1:]").sum("x"), MismatchError, "items"),
@@ -327,6 +329,25 @@ def test_many_definitions_in_each_other_cost_no_stack(path, arrays):
     assert frame.sum("x59").value == pytest.approx(arrays["met"].sum())
 
 
+def test_collections_are_chosen_from_again_and_again(path, arrays):
+    """Definitions may be collections, see what was varied before, and end before the stack does."""
+    frame = (
+        sapwood.frame(path).vary("jes", {"up": {"jet_pt": "jet_pt * 2"}}).define("good", "jet[jet.pt > 30]")
+    )
+    frame = frame.redefine("good", "good[abs(good.eta) < 1]").define("hard", "sorted(good, -good.pt)[:1]")
+    total, hardest = frame.sum("Sum$(good.pt)"), frame.take("hard.pt")
+    for name, scale in [("nominal", 1), ("jes:up", 2)]:
+        pt = ak.values_astype(arrays["jet_pt"], "float64") * scale
+        pt = pt[(pt > 30) & (abs(arrays["jet_eta"]) < 1)]
+        assert total.variations[name] == pytest.approx(ak.sum(pt), rel=1e-12)
+        found = ak.values_astype(hardest.variations[name], "float64")
+        assert ak.array_equal(found, ak.sort(pt, ascending=False)[:, :1], dtype_exact=False)
+    for number in range(2_000):
+        frame = frame.redefine("good", "good[good.pt > 1]")
+    with pytest.raises(SapwoodError, match="in each other|masks, indices|values of an expression"):
+        _ = frame.sum("Sum$(good.pt)").value
+
+
 def test_friends_and_missing_files_as_elsewhere(path, arrays, tmp_path):
     other = str(tmp_path / "friend.root")
     with sapwood.recreate(other) as file:
@@ -358,6 +379,178 @@ def test_a_frame_of_many_results_is_small_where_it_is_sent(path):
     ]
     selector = FrameSelector([result.booking for result in results], {})
     assert len(pickle.dumps(selector)) < 100_000
+
+
+def small(tmp_path, name="small.root", **columns):
+    """A file of a few entries."""
+    with sapwood.recreate(tmp_path / name) as file:
+        file["t"] = columns
+    return f"{tmp_path / name}:t"
+
+
+def test_a_weight_of_a_function_has_no_value_above_its_filters(tmp_path):
+    path = small(tmp_path, x=[1.0, -1, 1, -1], w=[5.0, 1, 1, 1])
+    frame = sapwood.frame(path).filter("x > 0").define("ww", lambda w: w, inputs=["w"])
+    report = frame.report(weight="ww")
+    with pytest.raises(ExpressionError, match="define it before the filters"):
+        _ = report.value
+    before = sapwood.frame(path).define("ww", lambda w: w, inputs=["w"]).filter("x > 0").report(weight="ww")
+    assert before.value[0].weights == (8.0, 6.0)
+
+
+def test_values_below_a_filter_are_not_computed_for_what_it_leaves_out(tmp_path):
+    """A filter may be what makes an expression possible, whatever else is asked for."""
+    path = small(tmp_path, a=[[1.0], [1.0, 2.0]], b=[[1.0], [1.0]], x=[1.0, -1.0])
+    frame = sapwood.frame(path).vary("v", {"u": {"x": "x * 2"}})
+    same = frame.filter("Length$(a) == Length$(b) && x > 0")
+    below = same.filter("Sum$(a * b) > 0").count()
+    beside = frame.filter("Length$(a) == Length$(b)").sum("Sum$(a * b)")
+    called = same.define("y", lambda of: ak.sum(of, axis=1), inputs=["a * b"]).sum("y")
+    assert below.variations == {"nominal": 1, "v:u": 1}
+    assert (beside.value, called.value) == (1.0, 1.0)
+
+
+def test_stacked_histograms_have_the_bins_of_each(tmp_path):
+    path = small(tmp_path, x=[1.0, 2.0, 3.0], w=[1.0, 2.0, 3.0])
+    frame = sapwood.frame(path).vary("s", {"up": {"x": "x * 10"}})
+    with pytest.raises(MismatchError, match="say bins="):
+        frame.hist("x", bins=10).stacked()
+    # Weighted histograms are such, also without entries.
+    stacked = frame.filter("x > 5").hist("x", bins=(3, 0, 60), weight="w").stacked()
+    assert np.array_equal(stacked.values(), [[0, 0, 0], [1, 5, 0]])
+
+
+def test_a_zero_is_not_shared(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    paths = [small(tmp_path, f"{name}.root", x=np.arange(1000.0)) for name in "ab"]
+
+    def add(so_far, of):
+        so_far.append(len(of["x"]))
+        return so_far
+
+    def book():
+        samples = {"a": {"files": paths[0]}, "b": {"files": paths[1]}}
+        return sapwood.frame(samples).aggregate([], add, ["x"], merge=operator.add)
+
+    assert book().value == {"a": [1000], "b": [1000]}
+    with ThreadPoolExecutor(2) as executor:
+        sapwood.run(apart := book(), executor=executor, step_size=500)
+    assert apart.value == {"a": [500, 500], "b": [500, 500]}
+
+
+def test_a_function_that_waits_for_a_result_is_an_error(tmp_path):
+    frame = sapwood.frame(small(tmp_path, x=[1.0, 2.0]), threads=2)
+    total = frame.sum("x")
+    with pytest.raises(SapwoodError, match="cannot wait for a result"):
+        _ = frame.define("y", lambda x: x / total.value, inputs=["x"]).sum("y").value
+    with pytest.raises(SapwoodError, match="cannot wait for a result"):
+        _ = frame.aggregate(0, lambda a, of: a + total.value, ["x"]).value
+    assert total.value == 3
+
+
+def test_what_a_function_raises_is_the_cause(path):
+    def fails(met):
+        raise KeyError("no such thing")
+
+    for result in (
+        sapwood.frame(path).define("x", fails, inputs=["met"]).sum("x"),
+        sapwood.frame(path, threads=2).aggregate(0, lambda a, of: fails(of), ["met"]),
+    ):
+        with pytest.raises(MismatchError, match="KeyError: 'no such thing'") as raised:
+            _ = result.value
+        assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_filters_over_deep_definitions_end(tmp_path):
+    frame = sapwood.frame(small(tmp_path, x=[1e-30, -1.0]))
+    for _ in range(60):
+        frame = frame.redefine("x", "x + x")
+    assert frame.filter("x > 0").count().value == 1
+
+
+def test_a_faulty_result_does_not_spoil_the_others(path):
+    frame = sapwood.frame(path)
+    bad, count = frame.sum("nope"), frame.count()
+    for _ in range(2):
+        with pytest.raises(NotFoundError, match="nope"):
+            _ = bad.value
+    assert count.value == ENTRIES
+
+
+def test_functions_that_nothing_needs_are_not_called(path):
+    seen = []
+    frame = sapwood.frame(path).vary("v", {"u": {"met": "met + 1"}})
+    frame = frame.define("y", lambda met: seen.append(len(met)) or met, inputs=["met"])
+    assert frame.sum("w").variations.keys() == {"nominal"}
+    assert set(seen) == {0}
+
+
+def test_files_without_entries_have_results_everywhere(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    empty = small(tmp_path, x=np.zeros(0))
+    full = small(tmp_path, "full.root", x=np.ones(3))
+
+    def book():
+        frame = sapwood.frame({"a": {"files": full}, "e": {"files": empty}})
+        return [frame.sum("x"), frame.hist("x", bins=(2, 0, 2), library="np"), frame.take("x")]
+
+    alone, apart = book(), book()
+    with ThreadPoolExecutor(2) as executor:
+        sapwood.run(*apart, executor=executor)
+    assert alone[0].value == apart[0].value == {"a": 3.0, "e": 0.0}
+    assert apart[1].value["e"][0].sum() == 0
+    assert str(alone[2].value["e"].type) == "0 * float64"
+    skim = sapwood.frame(empty).snapshot(tmp_path / "skim.root", ["x"])
+    with sapwood.open(skim.value) as tree:
+        assert tree.num_entries == 0 and tree.keys() == ["x"]
+
+
+def test_trees_of_snapshots_have_different_names(path, tmp_path):
+    frame = sapwood.frame(path).vary("a", {"b_c": {"met": "met + 1"}}).vary("a_b", {"c": {"met": "met + 2"}})
+    skim = frame.snapshot(tmp_path / "skim.root", ["met"])
+    with pytest.raises(MismatchError, match="rename one"):
+        _ = skim.value
+    assert not (tmp_path / "skim.root").exists()
+
+
+def test_names_with_a_meaning_are_not_defined(tmp_path):
+    jets = ak.zip({"pt": [[1.0], []], "eta": [[0.5], []]})
+    path = small(tmp_path, x=[1.0, 2.0], Jet=jets)
+    samples = {"a": {"files": path, "xsec": np.float64("inf"), "low": float("-inf"), "mc": np.bool_(True)}}
+    frame = sapwood.frame(samples, aliases={"al": "x * 2"})
+    assert frame.sum("(xsec > x) + (low < x) + mc").value == {"a": 6.0}
+    for name in ("al", "xsec", "pi", "true", "Jet", "x"):
+        bad = frame.define(name, "x * 3").count()
+        with pytest.raises(ExpressionError, match="has a meaning already"):
+            _ = bad.value
+        del bad
+    again = frame.redefine("Jet", "Jet[Jet.pt > 5]").sum("Length$(Jet.pt)")
+    assert again.value == {"a": 0.0}
+
+
+def test_a_variation_may_begin_with_a_later_file(tmp_path):
+    paths = [small(tmp_path, "one.root", x=[1.0]), small(tmp_path, "two.root", x=[10.0], xa=[20.0])]
+    fill = {"xa": 0}
+    for order in (paths, paths[::-1]):
+        frame = sapwood.frame(order, fill=fill).vary("v", {"u": {"x": "xa > 0 ? xa : x"}})
+        assert frame.sum("x").variations == {"nominal": 11.0, "v:u": 21.0}
+
+
+def test_statistics_leave_functions_what_passes_before_them(tmp_path):
+    with sapwood.recreate(tmp_path / "s.root") as file:
+        tree = file.mktree("t", {"x": "f8"})
+        for start in range(0, 1000, 50):
+            tree.extend({"x": np.arange(start, start + 50, dtype="f8")})
+    sapwood.index(str(tmp_path / "s.root"))
+
+    def place(x):
+        return np.arange(len(x)) * 1.0
+
+    frame = sapwood.frame(f"{tmp_path / 's.root'}:t").filter("x >= 100")
+    found = frame.define("k", place, inputs=["x"]).filter("x > 990").take("k", library="np").value
+    assert np.array_equal(found, np.arange(891, 900))
 
 
 def test_cut_flows_are_tables(path):

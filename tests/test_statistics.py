@@ -272,3 +272,49 @@ def test_uproot_reads_files_with_statistics_and_its_changes_are_noticed(
                 file["more"] = {"y": np.arange(3)}
             assert sapwood.open(path)["t"].decided("x > 9").none == 10
     assert len(sapwood.open(path)["t"].passing("x > 9")) == 10
+
+
+def test_a_file_that_was_written_again_loses_its_statistics(tmp_path: Path) -> None:
+    """Also if all baskets have the same sizes and places as before, and the file the same identifier."""
+    path = tmp_path / "again.root"
+    values = np.arange(1e6) % 7
+
+    def write(of: np.ndarray) -> None:
+        with sapwood.recreate(path, reproducible=True, compression="none") as file:
+            file["t"] = {"x": of}
+
+    write(values)
+    sapwood.index(path)
+    assert sapwood.open(path)["t"].decided("x > 1000").none == len(values)
+    changed = values.copy()
+    changed[510_000] = 1e6
+    write(changed)
+    with pytest.warns(UserWarning, match="another state"):
+        with sapwood.open(path) as file:
+            assert file["t"].arrays(["x"], cut="x > 1000")["x"].tolist() == [1e6]
+
+
+def test_statistics_are_as_private_as_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": [1.0, 2.0]}
+    path.chmod(0o600)
+    sapwood.index(path)
+    assert (tmp_path / "mine.root.sapwood-index").stat().st_mode & 0o777 == 0o600
+
+
+def test_files_of_one_name_have_statistics_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for number, folder in enumerate("ab"):
+        (tmp_path / folder).mkdir()
+        with sapwood.recreate(tmp_path / folder / "x.root") as file:
+            file["t"] = {"x": [float(number)] * 10}
+        made.append(tmp_path / folder / "x.root")
+    (tmp_path / "index").mkdir()
+    places = [one.statistics for one in sapwood.index([str(path) for path in made], to=tmp_path / "index")]
+    assert len(set(map(str, places))) == 2
+    monkeypatch.setenv("SAPWOOD_STATISTICS_FOLDER", str(tmp_path / "index"))
+    for number, path in enumerate(made):
+        with sapwood.open(path) as file:
+            decided = file["t"].decided("x > 0.5")
+            assert decided is not None and decided.none == (0 if number else 10)

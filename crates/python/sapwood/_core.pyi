@@ -103,7 +103,10 @@ def verify_file(
 ) -> str: ...
 def doctor(file: File, tree: str | None = None) -> tuple[str, str]: ...
 def index(
-    file: File, columns: list[str], place: str | PathLike[str], progress: Callable[[int, int], None] | None = None
+    file: File,
+    columns: list[str],
+    folder: str | PathLike[str] | None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> str: ...
 def compression_study(
     file: File,

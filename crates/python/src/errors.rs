@@ -79,6 +79,25 @@ pub(crate) fn with_python_unchanged<T>(work: impl FnOnce(Python<'_>) -> PyResult
     done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
 }
 
+/// Calls a function of the user, which the engine asked for. What it raises becomes an error, and stays its cause.
+pub(crate) fn with_function<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> sapwood::Result<T> {
+    let lowered = |py: Python<'_>, error: PyErr| {
+        if !error.is_instance_of::<PyException>(py) {
+            return lowered(py, error);
+        }
+        let value = error.value(py);
+        let text = value.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+        if error.is_instance_of::<SapwoodError>(py) {
+            return Error::mismatch(text);
+        }
+        let class = value.get_type().name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let words = if text.is_empty() { class } else { format!("{class}: {text}") };
+        Error::mismatch("it raised").because(Raised { words, error })
+    };
+    let done = Python::try_attach(|py| work(py).map_err(|error| lowered(py, error)));
+    done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
+}
+
 /// What Python raised, as an error of the engine.
 pub(crate) fn lowered(py: Python<'_>, error: PyErr) -> Error {
     if !error.is_instance_of::<PyException>(py) {

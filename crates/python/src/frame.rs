@@ -10,7 +10,7 @@ use sapwood::frame::{self, Outcome, StepColumns, Variation, Varied};
 use sapwood::query::Compute;
 
 use crate::column::Column;
-use crate::errors::{raise, run, with_python};
+use crate::errors::{raise, run, with_function};
 use crate::hist::{Axis, Histogram};
 use crate::ntuple_writer::kind_of;
 use crate::query::{Friend, source};
@@ -32,7 +32,7 @@ struct Function(Py<PyAny>);
 
 impl Compute for Function {
     fn compute(&self, inputs: Vec<sapwood::read::Column>) -> sapwood::Result<sapwood::read::Column> {
-        with_python(|py| {
+        with_function(|py| {
             let inputs: Vec<Column> = inputs.into_iter().map(Column).collect();
             let given = self.0.bind(py).call1((inputs,))?;
             let (kind, rows, buffers): Given<'_> = given.extract()?;
@@ -164,7 +164,7 @@ impl FrameRun {
             let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let take = |step: StepColumns<'_>| match &take {
                 None => Ok(()),
-                Some(take) => with_python(|py| {
+                Some(take) => with_function(|py| {
                     let columns: Vec<Column> = step.columns.into_iter().map(Column).collect();
                     take.call1(py, (step.wanted, step.variation, columns)).map(drop)
                 }),

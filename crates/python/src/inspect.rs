@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -20,6 +20,7 @@ use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::verify;
 use sapwood::io::{MemoryStore, Store};
 use sapwood::progress::telling;
+use sapwood::statistics::SideFile;
 use sapwood_cli::reports::{documents, index as reports};
 
 use crate::errors::run;
@@ -109,21 +110,27 @@ pub(crate) fn compression_study(
 /// Branches that a study in words has.
 const BRANCHES: usize = 20;
 
-/// Makes statistics of the columns of these names and stores them at `place`. Returns a report as JSON.
+/// Makes statistics of the columns of these names and stores them next to the file, or in a folder for those of many.
+/// Returns a report as JSON.
 #[pyfunction]
-#[pyo3(signature = (file, columns, place, progress = None))]
+#[pyo3(signature = (file, columns, folder, progress = None))]
 pub(crate) fn index(
     py: Python<'_>,
     file: PyRef<'_, File>,
     columns: Vec<String>,
-    place: PathBuf,
+    folder: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let file = file.0.clone();
     let identity = file.identity();
     run(py, || {
         let made = telling(watched(progress), || make(&file, &Options { columns }))?;
-        made.side_file.write(&place)?;
+        let place = match &folder {
+            Some(folder) => SideFile::path_in(folder, &identity.name),
+            None => SideFile::path_of(&*identity.name),
+        };
+        let like = file.store().as_file().map(|_| Path::new(&*identity.name));
+        made.side_file.write_like(&place, like)?;
         let bytes = std::fs::metadata(&place)?.len();
         Ok(reports::made(&identity.name, &place.to_string_lossy(), bytes, identity.len, &made).to_string())
     })

@@ -68,10 +68,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             if place.table.is_some() {
                 return Err(Error::mismatch("statistics are made of all trees of a file: name the file only").into());
             }
-            let beside = beside(&place.file, arguments.to.as_deref())?;
+            let beside = beside(&file, &place.file, arguments.to.as_deref())?;
             let options = Options { columns: arguments.columns.clone() };
             let made = bar::shown("index", || make(&file, &options))?;
-            made.side_file.write(&beside)?;
+            made.side_file.write_like(&beside, file.store().as_file().map(|_| Path::new(&place.file)))?;
             let bytes = std::fs::metadata(&beside)?.len();
             let document = index::made(&name, &beside.to_string_lossy(), bytes, file.identity().len, &made);
             if arguments.json {
@@ -85,12 +85,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 }
 
 /// The path of the side file of a file.
-fn beside(file: &str, to: Option<&Path>) -> Outcome<PathBuf> {
+fn beside(opened: &File, file: &str, to: Option<&Path>) -> Outcome<PathBuf> {
     match to {
-        Some(folder) => {
-            let name = Path::new(file).file_name().ok_or_else(|| Error::mismatch("the file has no name"))?;
-            Ok(SideFile::path_of(folder.join(name)))
-        }
+        Some(folder) => Ok(SideFile::path_in(folder, &opened.identity().name)),
         None if sapwood_store::is_url(file) => {
             let words = "statistics of a file on a server need a folder of this machine: --to FOLDER";
             Err(Error::mismatch(words).in_file(file).into())

@@ -25,7 +25,7 @@ impl File {
         }
         let name = Path::new(&*self.identity().name);
         let path = match &options.folder {
-            Some(folder) => SideFile::path_of(folder.join(name.file_name()?)),
+            Some(folder) => SideFile::path_in(folder, &self.identity().name),
             None if self.store().as_file().is_some() => SideFile::path_of(name),
             None => return None,
         };

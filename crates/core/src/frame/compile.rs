@@ -97,6 +97,7 @@ impl<'b, 's> Compiler<'b, 's> {
             name: of.name.clone(),
             title: of.title.clone(),
             is_profile: of.is_profile,
+            is_weighted: of.weight.is_some(),
             bins,
             along,
             estimate: Filling::ESTIMATE,

@@ -221,9 +221,14 @@ impl<'s> Binder<'s> {
         Ok(if is_of_objects { optional(value) } else { value })
     }
 
-    /// Whether an alias has that name.
-    pub(super) fn has_alias(&self, name: &str) -> bool {
-        self.meaning(name).is_some()
+    /// Whether a name is that of a column, a collection, an alias or a constant.
+    pub(super) fn has_meaning(&mut self, scope: &Scope, name: &str) -> Result<bool> {
+        self.scope = scope.clone();
+        self.collections = Known::default();
+        Ok(self.source.find(&[name])?.is_some()
+            || self.meaning(name).is_some()
+            || named_constant(name, 0).is_some()
+            || self.base(&[name.to_owned()])?.is_some_and(|of| of.depth() > 0))
     }
 
     pub(super) fn unknown(&self, text: &str, name: &str, at: usize) -> Error {

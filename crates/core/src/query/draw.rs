@@ -110,6 +110,7 @@ impl Draw {
             along: query.values.iter().map(|value| Along::of(&value.text, &value.bound)).collect(),
             name: "htemp".to_owned(),
             is_profile: false,
+            is_weighted: false,
             estimate,
         };
         if let Some(target) = target {

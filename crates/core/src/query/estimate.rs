@@ -1,5 +1,9 @@
 //! Estimates the values of an expression in a range of entries before any of them is read.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::bound::{Bound, Op};
 use super::interval::{Interval, mixed, together, turns_of};
 use super::interval_functions::{call, power};
@@ -22,6 +26,8 @@ pub(super) struct Known<'k> {
     pub(super) entries: (u64, u64),
     /// Entries of the whole source.
     pub(super) total: u64,
+    /// Intervals of values that several others are computed of, by their addresses.
+    pub(super) remembered: RefCell<HashMap<usize, Interval>>,
 }
 
 impl Known<'_> {
@@ -114,7 +120,15 @@ impl Known<'_> {
                 Interval::single(Span::Whole(Wide::I64, first.into(), last.into()))
             }
             Op::Entries => Interval::single(Span::Whole(Wide::I64, self.total.into(), self.total.into())),
-            Op::Shared(shared) => self.interval(&shared.bound),
+            Op::Shared(shared) => {
+                let address = Arc::as_ptr(shared).addr();
+                let known = self.remembered.borrow().get(&address).copied();
+                known.unwrap_or_else(|| {
+                    let interval = self.interval(&shared.bound);
+                    self.remembered.borrow_mut().insert(address, interval);
+                    interval
+                })
+            }
             Op::Joint(..) => Interval::any(bound.depth),
             Op::Alternative(..) | Op::Iteration | Op::LoopLength => Interval::any(1),
         }

@@ -12,6 +12,8 @@ pub(crate) struct Target {
     pub(crate) title: String,
     /// Whether values of bins are means of the last expression.
     pub(crate) is_profile: bool,
+    /// Whether squares of weights are summed in any case: weights of fills make a histogram do so, too.
+    pub(crate) is_weighted: bool,
     pub(crate) bins: Vec<Bins>,
     /// The expression along each axis.
     pub(crate) along: Vec<Along>,
@@ -67,7 +69,11 @@ impl Target {
             (true, 1) => "TProfile",
             (true, _) => "TProfile2D",
         };
-        Ok(Histogram::new(class, axes)?.with_name(&self.name).with_title(&self.title))
+        let mut histogram = Histogram::new(class, axes)?.with_name(&self.name).with_title(&self.title);
+        if self.is_weighted && !self.is_profile {
+            histogram.sum_squares();
+        }
+        Ok(histogram)
     }
 
     fn is_automatic(&self) -> bool {

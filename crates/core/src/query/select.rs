@@ -445,7 +445,7 @@ impl Query {
 }
 
 /// An item that an entry lacks.
-fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
+pub(super) fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let mut end = 0;
     let counts = value.frame.row_items()?;
     let row = counts.iter().position(|count| {

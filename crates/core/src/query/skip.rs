@@ -1,6 +1,7 @@
 //! Finds the entries for which a cut has to be computed: statistics decide on all others.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ pub(super) fn decide(source: &Source, cut: &Bound, needed: &[usize], entries: &S
         return Ok(None);
     }
     let mut columns = Columns::new();
-    gather(source, cut, needed, &mut columns);
+    gather(source, cut, needed, &mut HashSet::new(), &mut columns);
     if columns.is_empty() {
         return Ok(None);
     }
@@ -73,7 +74,9 @@ pub(super) fn decide(source: &Source, cut: &Bound, needed: &[usize], entries: &S
     let decide = |range: Range<u64>| {
         let column = |place: usize, path: &Path| of_column(&columns, place, path, range.clone());
         let entries = (range.start, range.end.saturating_sub(1));
-        Known { column: &column, entries, total: source.entries() }.interval(cut).decide()
+        Known { column: &column, entries, total: source.entries(), remembered: RefCell::default() }
+            .interval(cut)
+            .decide()
     };
     let mut found = Found { starts: &starts, entries, parts: Vec::new() };
     let runs = starts.len().saturating_sub(1);
@@ -93,7 +96,7 @@ pub(super) fn decide(source: &Source, cut: &Bound, needed: &[usize], entries: &S
 }
 
 /// Finds the statistics of all columns of an expression.
-fn gather(source: &Source, bound: &Bound, needed: &[usize], into: &mut Columns) {
+fn gather(source: &Source, bound: &Bound, needed: &[usize], met: &mut HashSet<usize>, into: &mut Columns) {
     if let Op::Column(place, path) = &bound.op
         && !path.follows
         && let Some(id) = needed.get(*place)
@@ -102,10 +105,12 @@ fn gather(source: &Source, bound: &Bound, needed: &[usize], into: &mut Columns) 
     {
         into.entry(*place).or_default().push((path.clone(), found));
     }
-    if let Op::Shared(shared) = &bound.op {
-        gather(source, &shared.bound, needed, into);
+    if let Op::Shared(shared) = &bound.op
+        && met.insert(Arc::as_ptr(shared).addr())
+    {
+        gather(source, &shared.bound, needed, met, into);
     }
-    bound.all_parts().into_iter().for_each(|part| gather(source, part, needed, into));
+    bound.all_parts().into_iter().for_each(|part| gather(source, part, needed, met, into));
 }
 
 fn of_column(columns: &Columns, place: usize, path: &Path, range: Range<u64>) -> Option<(Summary, Number, usize)> {

@@ -121,6 +121,25 @@ impl SideFile {
         name.into()
     }
 
+    /// The name of the side file of a file in a folder for those of many. It has a checksum of the whole path or URL:
+    /// files of different folders may have one name.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::statistics::SideFile;
+    /// let of = |file| SideFile::path_in("index", file);
+    /// assert_ne!(of("/a/events.root"), of("/b/events.root"));
+    /// assert!(of("/a/events.root").starts_with("index"));
+    /// ```
+    pub fn path_in(folder: impl AsRef<Path>, file: &str) -> PathBuf {
+        let path = PathBuf::from(file);
+        let whole = if file.contains("://") { path } else { std::path::absolute(&path).unwrap_or(path) };
+        let checksum = XxHash3_64::oneshot(whole.as_os_str().as_encoded_bytes());
+        let name = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        folder.as_ref().join(format!("{name}-{checksum:016x}{EXTENSION}"))
+    }
+
     /// Adds the statistics of a column.
     ///
     /// # Errors
@@ -327,9 +346,37 @@ impl SideFile {
     ///
     /// Errors of the system.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.write_like(path, None)
+    }
+
+    /// Writes it for the users that may read another file: it has the least and largest values of that.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the system.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("side-like.root");
+    /// # std::fs::copy(sapwood_testkit::example("nano.root"), &path)?;
+    /// use sapwood::{File, statistics::SideFile};
+    /// let made = sapwood::inspect::index::make(&File::open(&path)?, &Default::default())?;
+    /// made.side_file.write_like(SideFile::path_of(&path), Some(&path))?;
+    /// let mode = |path: &std::path::Path| Ok::<_, std::io::Error>(std::fs::metadata(path)?.permissions());
+    /// assert_eq!(mode(&SideFile::path_of(&path))?, mode(&path)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_like(&self, path: impl AsRef<Path>, like: Option<&Path>) -> Result<()> {
         let staged = AtomicFile::new(path.as_ref(), true)?;
         let bytes = self.to_bytes()?;
-        LocalFile::create(staged.path())?.write_at(0, &[std::io::IoSlice::new(&bytes)])?;
+        let file = LocalFile::create(staged.path())?;
+        if let Some(like) = like {
+            let same =
+                std::fs::metadata(like).and_then(|like| std::fs::set_permissions(staged.path(), like.permissions()));
+            same.map_err(|error| Error::system("cannot set who may read the statistics", error))?;
+        }
+        file.write_at(0, &[std::io::IoSlice::new(&bytes)])?;
         staged.publish()
     }
 }

@@ -15,9 +15,10 @@ const SAMPLES: usize = 4;
 const SAMPLE_BYTES: u64 = 64 << 10;
 
 impl Table {
-    /// A checksum of what the values of a column are read from: the identifier of the file; offsets, sizes and entries
-    /// of all baskets or pages; and the first bytes of some of them. None if that does not decide on the values:
-    /// baskets without a size, projected fields, and columns without baskets.
+    /// A checksum of what the values of a column are read from: the identifier of the file, and the time of its last
+    /// change or the ETag; offsets, sizes and entries of all baskets or pages; and the first bytes of some of them.
+    /// None if that does not decide on the values: stores without such a time, baskets without a size, projected
+    /// fields, and columns without baskets.
     ///
     /// # Errors
     ///
@@ -75,7 +76,11 @@ impl Table {
         if places.is_empty() {
             return Ok(None);
         }
+        // Other values may be written into baskets of the same sizes at the same places, by a program that keeps the
+        // identifier of the file. So all columns are stale once the file was written, copied or touched.
+        let Some(validator) = self.file().identity().validator.clone() else { return Ok(None) };
         let mut bytes: Vec<u8> = self.file().header().uuid.to_vec();
+        bytes.extend_from_slice(validator.as_bytes());
         bytes.extend_from_slice(self.name().as_bytes());
         bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         // A program may write other values into baskets of the same sizes at the same places.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sapwood import _core
+from sapwood._frame.functions import is_running
 from sapwood._frame.results import Result
 from sapwood._frame.samples import Sample, lacking, samples_of
 from sapwood._frame.sinks import Sinks, Snapshots
 from sapwood._frame.workers import FrameSelector
+from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.chain import Chain, Member
@@ -39,24 +42,34 @@ class Analysis:
         self.options, self.reads = dict(options), dict(reads)
         self.aliases = dict(aliases or {})
         self.progress = progress
-        self._waiting: list[Result] = []
+        #: Results that nobody holds any more are not computed, but files are written.
+        self._waiting: list[Callable[[], Result | None]] = []
+        self._booking = threading.Lock()
+        #: Variations without effect that were noted.
+        self._noted: set[str] = set()
         self._lock = threading.Lock()
 
     @property
     def waiting(self) -> list[Result]:
         """Results that the next pass computes."""
-        return list(self._waiting)
+        found = (one() for one in self._waiting)
+        return [result for result in found if result is not None]
 
     def book(self, result: Result) -> None:
         """Adds a result to those that the next pass computes."""
-        self._waiting.append(result)
+        is_file = isinstance(result.booking.collects, Snapshots)
+        held: Callable[[], Result | None] = (lambda: result) if is_file else weakref.ref(result)
+        with self._booking:
+            self._waiting = [*(one for one in self._waiting if one() is not None), held]
 
     def run(
         self, progress: bool | None = None, executor: Any = None, step_size: int | str = WORKER_STEP
     ) -> None:
         """Computes all results that wait, in one pass."""
+        if is_running():
+            raise MismatchError("a function of a frame cannot wait for a result: look at the result before")
         with self._lock:
-            waiting, show = list(self._waiting), self.progress if progress is None else progress
+            waiting, show = self.waiting, self.progress if progress is None else progress
             if not waiting:
                 return
             snapshots = [
@@ -71,14 +84,48 @@ class Analysis:
                         found.append(self._run_on(executor, sample, waiting, show, step_size))
                 for one in snapshots:
                     one.closed()
-            except BaseException:
+            except BaseException as error:
                 for one in snapshots:
                     one.discard()
+                if isinstance(error, (ExpressionError, MismatchError, NotFoundError)):
+                    self._drop_faulty(waiting)
                 raise
+            with self._booking:
+                self._waiting = [one for one in self._waiting if one() not in waiting]
+            self._note_unused(waiting, found)
             for sample, of_sample in zip(self.samples, found, strict=True):
                 for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
                     result._take(sample.name if self.has_samples else None, nominal, varied)
-            self._waiting = [result for result in self._waiting if result not in waiting]
+
+    def _drop_faulty(self, waiting: list[Result]) -> None:
+        """Drops the results whose own names or expressions are wrong, so that the others can be computed."""
+        faulty = []
+        for result in waiting:
+            try:
+                self.explain([result])
+            except (ExpressionError, MismatchError, NotFoundError) as error:
+                result._error = error
+                faulty.append(result)
+            except Exception:
+                return  # The files cannot be read: no result is to blame.
+        with self._booking:
+            self._waiting = [one for one in self._waiting if one() not in faulty]
+
+    def _note_unused(self, waiting: list[Result], found: list[Any]) -> None:
+        """Warns of variations that change no result of a pass: their names may be wrong."""
+        declared = {
+            name: None
+            for result in waiting
+            for method, arguments in result.booking.frame.steps
+            if method == "vary"
+            for name, _ in arguments[0]
+        }
+        used = {name for of_sample in found for _, varied in of_sample for name, _ in varied}
+        unused = [name for name in declared if name not in used and name not in self._noted]
+        self._noted.update(unused)
+        if unused:
+            words = ", ".join(repr(name) for name in unused)
+            warn(f"no result depends on the variation {words}: all have nominal values alone", stacklevel=5)
 
     def _chain(self, sample: Sample) -> Chain:
         return Chain("frame", sample.files, self.options, **self.reads)
@@ -135,13 +182,12 @@ class Analysis:
         for booking in bookings:
             booking.check_workers()
         options = {name: value for name, value in self.options.items() if name != "threads"}
-        selector = FrameSelector(bookings, {**sample.names, **self.aliases})
+        selector = FrameSelector(bookings, {**sample.names, **self.aliases}, sample.names)
         done = processing.process(
             sample.files, selector, executor, step_size=step_size, progress=show, **self.reads, **options
         )
-        if done is None:
-            raise MismatchError("nothing was read: the files have no entries")
-        return done.found
+        # Files without entries have no units of work.
+        return self._run(sample, waiting, False) if done is None else done.found
 
     def explain(self, waiting: list[Result]) -> Any:
         """Describes a pass over the first file."""

@@ -11,6 +11,9 @@ from sapwood._frame.functions import as_column
 from sapwood._read.even_edges import even_edges
 from sapwood.errors import MismatchError
 
+#: Frames of the engine by the steps that they consist of.
+Known = dict[tuple[int, ...], _core.Frame]
+
 
 class Description(NamedTuple):
     """The steps of a frame: methods of the engine's frame, and their arguments."""
@@ -21,11 +24,16 @@ class Description(NamedTuple):
         """Adds a step."""
         return Description((*self.steps, (method, arguments)))
 
-    def core(self) -> _core.Frame:
-        """The engine's frame."""
+    def core(self, known: Known | None = None) -> _core.Frame:
+        """The engine's frame. Frames that begin with the same steps share these in the engine, if they are ``known``."""
+        known = {} if known is None else known
         frame = _core.Frame()
-        for method, arguments in self.steps:
-            frame = applied(frame, method, arguments)
+        place: tuple[int, ...] = ()
+        for step in self.steps:
+            place = (*place, id(step))
+            if place not in known:
+                known[place] = applied(frame, *step)
+            frame = known[place]
         return frame
 
 
@@ -46,9 +54,9 @@ class Booking(NamedTuple):
     collects: Any = None
     """A collector of columns from :mod:`sapwood._frame.sinks`, if columns are wanted."""
 
-    def core(self) -> _core.Wanted:
+    def core(self, known: Known | None = None) -> _core.Wanted:
         """The engine's."""
-        return applied(self.frame.core(), self.method, self.of_engine())
+        return applied(self.frame.core(known), self.method, self.of_engine())
 
     def of_engine(self) -> tuple[Any, ...]:
         """The arguments as the engine takes them: axes travel as their edges."""

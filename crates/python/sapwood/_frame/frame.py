@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,12 @@ class Frame:
         for tag, of in variations.items():
             if not isinstance(of, Mapping):
                 raise ExpressionError(f"a variation is {{name: expression}}, and {name}:{tag} is {of!r}")
-            given.append((f"{name}:{tag}", [(column, str(text)) for column, text in of.items()]))
+            for column, text in of.items():
+                if not isinstance(text, str):
+                    raise ExpressionError(
+                        f"{column!r} of the variation {name}:{tag} is an expression, not {text!r}"
+                    )
+            given.append((f"{name}:{tag}", list(of.items())))
         return self._on_top("vary", given)
 
     def hist(
@@ -216,7 +222,7 @@ class Frame:
         profile: bool,
     ) -> Result:
         drawing.check_library(library)
-        count = bins if isinstance(bins, int) and not isinstance(bins, bool) else None
+        count = int(bins) if isinstance(bins, numbers.Integral) and not isinstance(bins, bool) else None
         axes = None
         if bins is not None and count is None:
             axes = [short(axis) for axis in drawing.axes_of(bins)]
@@ -343,9 +349,10 @@ class Frame:
         >>> longest = f.aggregate(0, lambda most, of: max([most, *map(len, of["Jet_pt"])]), ["Jet_pt"])
         """
         check_array_library(library)
-        folding = Folding(columns, library, zero, add, merge)
-        words = f"aggregate {', '.join(columns)}"
-        return self._booked(words, "columns", list(columns), finish=folding.finished, collects=folding)
+        listed = [columns] if isinstance(columns, str) else list(columns)
+        folding = Folding(listed, library, zero, add, merge)
+        words = f"aggregate {', '.join(listed)}"
+        return self._booked(words, "columns", listed, finish=folding.finished, collects=folding)
 
     def snapshot(
         self,
@@ -366,7 +373,8 @@ class Frame:
         >>> import sapwood
         >>> skim = sapwood.frame("a.root:events").filter("nMuon >= 2").snapshot("skim.root", ["MET_pt"])
         """
-        named = dict(columns) if isinstance(columns, Mapping) else {column: column for column in columns}
+        listed = [columns] if isinstance(columns, str) else columns
+        named = dict(listed) if isinstance(listed, Mapping) else {column: column for column in listed}
         if not named:
             raise ExpressionError("say which columns are written: snapshot(path, ['MET_pt', ...])")
         snapshots = Snapshots(path, name, list(named), "rntuple" if rntuple else "tree", options)

@@ -80,6 +80,8 @@ class Result:
         self.booking, self.wanted = booking, wanted
         #: By sample (``None`` without samples), and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
+        #: The error of its names or expressions, which every look raises.
+        self._error: Exception | None = None
         analysis.book(self)
 
     @property
@@ -131,11 +133,17 @@ class Result:
         view = stacked.view(flow=True)
         for place, of in enumerate(variations.values()):
             for number, histogram in enumerate(of.values() if has_samples else [of]):
+                if any(list(a.edges) != list(b.edges) for a, b in zip(histogram.axes, one.axes, strict=True)):
+                    raise MismatchError(
+                        f"the bins of {self._what} lie around the values of each: say bins= to stack them"
+                    )
                 at = ([number] if has_samples else []) + ([place] if len(variations) > 1 else [])
                 view[tuple(at)] = histogram.view(flow=True)
         return stacked
 
     def _values(self) -> dict[str | None, dict[str, Any]]:
+        if self._error is not None:
+            raise self._error
         if self._found is None:
             self._analysis.run()
         if self._found is None:  # pragma: no cover
@@ -147,6 +155,10 @@ class Result:
         values = {NOMINAL: self._finish(nominal)}
         values.update({name: self._finish(of) for name, of in variations})
         self._found = {**(self._found or {}), sample: values}
+
+    def _forget(self) -> None:
+        """Forgets values of a pass that has failed."""
+        self._found = None
 
     def __repr__(self) -> str:
         state = "not run yet" if self._found is None else repr(self.value)

@@ -50,12 +50,14 @@ def _text(sample: Any, key: str, value: Any) -> str:
     """A value of metadata as an expression."""
     if not (isinstance(key, str) and key.isidentifier()):
         raise ExpressionError(f"{key!r} of the sample {sample!r} cannot be a name in expressions")
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # of NumPy
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
-        return repr(float(value)).replace("inf", "(1./0.)").replace("nan", "(0./0.)")
+        return repr(float(value))  # The language has inf and nan, too.
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     raise ExpressionError(

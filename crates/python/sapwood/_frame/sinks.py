@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sapwood._frame.arrays import array, joined
+from sapwood._frame.functions import running
 from sapwood._read import layout
 from sapwood.errors import MismatchError
 
@@ -94,14 +96,15 @@ class Folded:
 
     def __init__(self, of: Folding) -> None:
         self._of = of
-        self.found = of.zero
+        # A function may change its argument: each sink begins with another copy.
+        self.found = copy.deepcopy(of.zero)
 
     def take(self, columns: list[Any]) -> None:
         """Adds the values of a step."""
         named = zip(self._of.names, columns, strict=True)
-        self.found = self._of.add(
-            self.found, {name: array(column, self._of.library) for name, column in named}
-        )
+        arrays = {name: array(column, self._of.library) for name, column in named}
+        with running():
+            self.found = self._of.add(self.found, arrays)
 
     def finish(self) -> None:
         """Nothing is left to do."""
@@ -118,7 +121,7 @@ class Snapshots:
     ) -> None:
         self.path, self.name, self.names, self.kind, self.options = path, name, tuple(names), kind, options
         self._file: Any = None
-        self._open = 0
+        self._trees: set[str] = set()
 
     def sink(self, sample: str | None, variation: str | None) -> Snapshot:
         """The sink of a sample and a variation."""
@@ -126,9 +129,15 @@ class Snapshots:
             import sapwood
 
             self._file = sapwood.recreate(self.path, **self.options)
-        self._open += 1
+            self._trees = set()
         parts = [self.name, *(part for part in (sample, variation) if part is not None)]
-        return Snapshot(self, "__".join(parts).replace(":", "_"))
+        tree = "__".join(parts).replace(":", "_").replace("/", "_")
+        if tree in self._trees:
+            raise MismatchError(
+                f"two samples or variations would be the tree {tree!r} of {self.path}: rename one"
+            )
+        self._trees.add(tree)
+        return Snapshot(self, tree)
 
     def check_workers(self) -> None:
         """One process writes a file."""

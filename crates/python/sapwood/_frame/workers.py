@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sapwood import _core
-from sapwood._frame.booking import Booking
+from sapwood._frame.booking import Booking, Known
 from sapwood._frame.sinks import Sinks
 from sapwood._read.selection import Selection
 from sapwood._tools.selector import Selector
+from sapwood.errors import MismatchError
 
 #: The engine's result: the nominal one, and by variation.
 Found = tuple[Any, list[tuple[str, Any]]]
@@ -79,14 +80,20 @@ class FrameSelector(Selector):
     #: Steps have a fixed number of entries: no columns decide on them.
     columns: Any = ()
 
-    def __init__(self, bookings: list[Booking], aliases: Mapping[str, str]) -> None:
-        self._bookings = bookings
+    def __init__(
+        self, bookings: list[Booking], aliases: Mapping[str, str], metadata: Iterable[str] = ()
+    ) -> None:
+        self._bookings, self._metadata = bookings, list(metadata)
         self.aliases = dict(aliases)
 
     def process(self, batch: Any) -> Partial:
         """The results of some entries."""
         tree, aliases, friends, selection = batch
-        run = _core.FrameRun([booking.core() for booking in self._bookings])
+        for name in self._metadata:
+            if tree._find(name) is not None:
+                raise MismatchError(f"the sample has {name!r}, which is a column of its files, too")
+        known: Known = {}
+        run = _core.FrameRun([booking.core(known) for booking in self._bookings])
         sinks = Sinks([booking.collects for booking in self._bookings], None)
         rows, _ = selection.in_order()
         start, stop = selection.span

@@ -13,8 +13,6 @@ from sapwood._file.file import check_options, open_file
 from sapwood._read import progress as progress_bar
 from sapwood._remote import paths, urls
 
-EXTENSION = ".sapwood-index"
-
 
 @dataclass(frozen=True)
 class IndexedColumn:
@@ -86,14 +84,11 @@ def index(
         if not isinstance(found.file, str | os.PathLike):
             raise ValueError("statistics are made of files, by their paths")
         path = os.fspath(found.file)
-        if to is not None:
-            place = os.path.join(os.path.expanduser(os.fspath(to)), os.path.basename(path) + EXTENSION)
-        elif urls.is_url(path):
+        if to is None and urls.is_url(path):
             raise ValueError(f"statistics of a file on a server need a folder, as to=: {path}")
-        else:
-            place = path + EXTENSION
+        folder = None if to is None else os.path.expanduser(os.fspath(to))
         with open_file(path, threads=threads) as file, progress_bar.told(progress, "index") as note:
-            document = json.loads(_core.index(file._engine(), names, place, note))
+            document = json.loads(_core.index(file._engine(), names, folder, note))
         rows = [IndexedColumn(**row) for row in document.pop("columns")]
         made.append(Indexed(**document, columns=rows))
     return made

@@ -12,6 +12,7 @@ use webpki::{
 };
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::Decode;
+use x509_cert::ext::pkix::{BasicConstraints, KeyUsage as KeyUsageExtension};
 
 use super::identity::now;
 use super::name_hash::name_hash;
@@ -37,7 +38,7 @@ fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) 
     let denied = |words: String| Error::new(ErrorKind::Denied, words);
     let known = authorities(place)?;
     let (first, others) = chain.split_first().ok_or_else(|| denied(format!("{host} sent no certificate")))?;
-    let lists = lists(place, first, &known)?;
+    let lists = lists(place, chain, &known)?;
     let mut parsed = Vec::with_capacity(lists.len());
     for list in &lists {
         let list = BorrowedCertRevocationList::from_der(list);
@@ -58,7 +59,12 @@ fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) 
     let mut between = others.to_vec();
     for one in &known {
         match anchor_from_trusted_cert(one) {
-            Ok(anchor) if is_root(one) => anchors.push(anchor),
+            // A path ends at an authority, whose own certificate is not looked at there.
+            Ok(anchor) if is_root(one) => {
+                if may_sign(one, now) {
+                    anchors.push(anchor);
+                }
+            }
             Ok(_) => between.push(one.clone()),
             Err(_) => {}
         }
@@ -86,18 +92,30 @@ fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) 
     server.verify_is_valid_for_subject_name(&name).map_err(denied)
 }
 
-/// Revocation lists of the authorities above a server.
+/// Revocation lists of all authorities that may be above a server: of the issuers of what it sent, and of those in the
+/// folder above these.
 fn lists(
     place: &Path,
-    first: &CertificateDer<'_>,
+    chain: &[CertificateDer<'_>],
     known: &[CertificateDer<'_>],
 ) -> Result<Vec<CertificateRevocationListDer<'static>>> {
     let mut found = Vec::new();
-    let Some(mut below) = parse(first).filter(|_| place.is_dir()) else { return Ok(found) };
+    if !place.is_dir() {
+        return Ok(found);
+    }
+    let unreadable = || Error::new(ErrorKind::Denied, "a certificate above that of the server cannot be read");
+    let mut waiting = Vec::new();
+    for one in chain {
+        waiting.push(parse(one).ok_or_else(unreadable)?);
+    }
     let known: Vec<_> = known.iter().filter_map(|one| parse(one)).collect();
-    for _ in 0..MAX_AUTHORITIES {
+    let mut met = Vec::new();
+    while let Some(below) = waiting.pop() {
         let issuer = below.tbs_certificate().issuer();
         let hash = name_hash(issuer).map_err(|_| Error::mismatch("the name of an authority cannot be read"))?;
+        if met.contains(&hash) {
+            continue;
+        }
         for number in 0..LISTS {
             let path = place.join(format!("{hash}.r{number}"));
             if !path.is_file() {
@@ -115,13 +133,33 @@ fn lists(
                 found.push(content.into());
             }
         }
-        let above = known.iter().find(|one| one.tbs_certificate().subject() == issuer);
-        let Some(above) = above.filter(|one| one.tbs_certificate().issuer() != one.tbs_certificate().subject()) else {
-            break;
-        };
-        below = above.clone();
+        waiting.extend(known.iter().filter(|one| one.tbs_certificate().subject() == issuer).cloned());
+        met.push(hash);
+        if met.len() > MAX_AUTHORITIES {
+            return Err(Error::limit("authorities above a server", MAX_AUTHORITIES as u64, met.len() as u64));
+        }
     }
     Ok(found)
+}
+
+/// Whether the certificate of an authority is valid now, and one of an authority: a host may have signed its own.
+fn may_sign(one: &CertificateDer<'_>, now: Duration) -> bool {
+    let Some(one) = parse(one) else { return false };
+    let validity = one.tbs_certificate().validity();
+    let is_valid = validity.not_before.to_unix_duration() <= now && now <= validity.not_after.to_unix_duration();
+    let basics = one.tbs_certificate().get_extension::<BasicConstraints>();
+    // Certificates of version 1 have no extensions.
+    let is_authority = match basics {
+        Ok(Some((_, basics))) => basics.ca,
+        Ok(None) => one.tbs_certificate().extensions().is_none(),
+        Err(_) => false,
+    };
+    let signs = match one.tbs_certificate().get_extension::<KeyUsageExtension>() {
+        Ok(Some((_, usage))) => usage.key_cert_sign(),
+        Ok(None) => true,
+        Err(_) => false,
+    };
+    is_valid && is_authority && signs
 }
 
 fn parse(one: &CertificateDer<'_>) -> Option<CertificateInner<Raw>> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::computed::{Compute, Computed, named, without_rows};
 use super::expression::Expression;
 use super::intern::{Interner, address};
-use super::plan::{Graph, Output, Place, Want};
+use super::plan::{Graph, Home, Output, Place, Want};
 use super::rowsets::RowSets;
 use crate::error::{Error, ErrorKind, Result};
 use crate::query::align::Lengths;
 use crate::query::bind::Binder;
 use crate::query::bound::{Bound, number};
-use crate::query::defined::Scope;
+use crate::query::defined::{FIRST_COMPUTED, Scope};
 use crate::query::fault::fault;
 use crate::query::filling::Along;
 use crate::query::source::Source;
@@ -92,13 +92,13 @@ impl<'s> Builder<'s> {
     }
 
     /// Refuses a new name that has a meaning already, and one to be changed that has none.
-    pub(crate) fn check_name(&self, scope: &Scope, name: &str, is_known: bool) -> Result<()> {
-        let is_column = self.source.find(&[name])?.is_some();
-        if !is_known && is_column {
-            let words = format!("there is a column {name:?}: redefine it, or choose another name");
+    pub(crate) fn check_name(&mut self, scope: &Scope, name: &str, is_known: bool) -> Result<()> {
+        let has_meaning = scope.find(name).is_some() || self.binder.has_meaning(scope, name)?;
+        if !is_known && has_meaning {
+            let words = format!("{name:?} has a meaning already: redefine it, or choose another name");
             return Err(self.source.place(Error::new(ErrorKind::Expression, words)));
         }
-        if is_known && !is_column && scope.find(name).is_none() && !self.binder.has_alias(name) {
+        if is_known && !has_meaning {
             return Err(self.binder.unknown(name, name, 0));
         }
         Ok(())
@@ -123,6 +123,9 @@ impl<'s> Builder<'s> {
                 number(text, bound)?;
             }
         }
+        for value in values.iter().chain(&weight) {
+            self.check_functions(place, value)?;
+        }
         self.outputs.push(Output { place, want, values, weight });
         self.known_outputs.insert(key, self.outputs.len() - 1);
         Ok(self.outputs.len() - 1)
@@ -143,14 +146,36 @@ impl<'s> Builder<'s> {
             return Ok(*known);
         }
         let inputs = key.2.iter().map(|id| self.expression(*id)).collect::<Result<Vec<_>>>()?;
-        let empty = function.compute(without_rows(&inputs)?).map_err(|error| named(name, &error))?;
+        let empty = function.compute(without_rows(&inputs)?).map_err(|error| named(name, error))?;
         let number = self.computed.len();
-        let (depth, of) = self.binder.add_computed(empty.kind.clone()).map_err(|error| named(name, &error))?;
+        let (depth, of) = self.binder.add_computed(empty.kind.clone()).map_err(|error| named(name, error))?;
         let name = name.to_owned();
         let function = Arc::clone(function);
-        self.computed.push(Computed { name, place, inputs, function, kind: empty.kind, depth, of });
+        self.computed.push(Computed { name, place, inputs, function, kind: empty.kind, is_used: false, depth, of });
         self.known_computed.insert(key, number);
         Ok(number)
+    }
+
+    /// Refuses a value of a function at a place above the filters below which the function is called.
+    fn check_functions(&self, place: usize, value: &Expression) -> Result<()> {
+        let mut columns = Vec::new();
+        value.bound.columns(&mut columns);
+        for column in columns {
+            let number = self.binder.needed.get(column).and_then(|id| id.checked_sub(FIRST_COMPUTED));
+            let Some(computed) = number.and_then(|number| self.computed.get(number)) else { continue };
+            let mut at = place;
+            while at != computed.place && at > 0 {
+                at = self.places.get(at).map_or(0, |(place, _)| place.parent);
+            }
+            if at != computed.place {
+                let words = format!(
+                    "{:?} needs {:?} of entries for which its function is not called: define it before the filters",
+                    value.text, computed.name
+                );
+                return Err(self.source.place(Error::new(ErrorKind::Expression, words)));
+            }
+        }
+        Ok(())
     }
 
     /// Title and kind of bins of an axis along a value.
@@ -165,12 +190,12 @@ impl<'s> Builder<'s> {
 
     /// The graph of all that is wanted.
     pub(crate) fn finish(self, lengths: Lengths) -> Graph {
-        let Self { source, binder, interner, places, outputs, computed, kept, .. } = self;
+        let Self { source, binder, interner, places, outputs, mut computed, kept, .. } = self;
         let parents = places.iter().map(|(place, _)| place.parent).collect();
         let mut sets = RowSets::new(parents);
         let used = used_places(&places, &outputs);
         let wanted = sets.union(&outputs.iter().map(|output| output.place).collect());
-        let homes = Homes::of(&interner, &places, &outputs, &computed, &used, &mut sets);
+        let homes = Homes::of(&interner, &places, &outputs, (&mut computed, &binder.needed), &used, &mut sets);
         let columns = |is_used: &dyn Fn(&Uses) -> bool| {
             let mut columns = BTreeSet::new();
             for (node, _) in interner.nodes.iter().zip(&homes.uses).filter(|(_, uses)| is_used(uses)) {
@@ -179,7 +204,7 @@ impl<'s> Builder<'s> {
             columns.into_iter().collect::<Vec<_>>()
         };
         let shared = interner.by_address.iter().filter_map(|(address, number)| {
-            let home = homes.of_shared.get(*number).copied().flatten()?;
+            let home = homes.of_shared.get(*number).cloned().flatten()?;
             Some((*address, (*number, home)))
         });
         Graph {
@@ -223,8 +248,8 @@ struct Uses {
 /// The rows for which each value is computed.
 struct Homes {
     uses: Vec<Uses>,
-    /// By number: the set of rows of a value that is computed once for several.
-    of_shared: Vec<Option<usize>>,
+    /// By number: the rows of a value that is computed once for several.
+    of_shared: Vec<Option<Home>>,
 }
 
 impl Homes {
@@ -232,7 +257,7 @@ impl Homes {
         interner: &Interner,
         places: &[(Place, Option<ValueId>)],
         outputs: &[Output],
-        computed: &[Computed],
+        (computed, needed): (&mut [Computed], &[usize]),
         used: &BTreeSet<usize>,
         sets: &mut RowSets,
     ) -> Self {
@@ -252,10 +277,6 @@ impl Homes {
             let all = output.values.iter().chain(&output.weight);
             all.for_each(|value| note(&value.bound, output.place, false));
         }
-        // Inputs of functions are computed before the values that filters below them need.
-        for of in computed {
-            of.inputs.iter().for_each(|value| note(&value.bound, of.place, true));
-        }
         let mut of_shared = vec![None; interner.nodes.len()];
         // From what is wanted down to columns: those that need a value have larger numbers.
         for number in (0..interner.nodes.len()).rev() {
@@ -268,9 +289,29 @@ impl Homes {
             let mut places = own.places;
             if is_shared {
                 // A value of a filter must not wait for filters of other branches, which might wait for this one.
-                let home = if own.is_in_filter { sets.common(&places) } else { sets.union(&places) };
+                let home = if own.is_in_filter {
+                    Home::Places(sets.outermost(&places))
+                } else {
+                    Home::Set(sets.union(&places))
+                };
+                places = match &home {
+                    Home::Set(set) => sets.sets[*set].iter().copied().collect(),
+                    Home::Places(places) => places.iter().copied().collect(),
+                };
                 of_shared[number] = Some(home);
-                places = sets.sets[home].iter().copied().collect();
+            }
+            // Inputs of a function are computed before the values that filters below it need.
+            let of_function = node.column.and_then(|(place, _)| needed.get(place)?.checked_sub(FIRST_COMPUTED));
+            if let Some(computed) = of_function.and_then(|number| computed.get_mut(number)) {
+                computed.is_used = true;
+                for input in &computed.inputs {
+                    if let Some(uses) = interner.by_address.get(&address(&input.bound)).and_then(|at| uses.get_mut(*at))
+                    {
+                        uses.places.insert(computed.place);
+                        uses.count += 1;
+                        uses.is_in_filter = true;
+                    }
+                }
             }
             for part in &node.parts {
                 let uses = &mut uses[*part];

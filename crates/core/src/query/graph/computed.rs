@@ -47,6 +47,8 @@ pub(super) struct Computed {
     pub(super) inputs: Vec<Expression>,
     pub(super) function: Arc<dyn Compute>,
     pub(super) kind: Kind,
+    /// Whether anything needs it.
+    pub(super) is_used: bool,
     /// Levels of lists, and what is in them.
     pub(super) depth: usize,
     pub(super) of: Of,
@@ -58,10 +60,10 @@ impl std::fmt::Debug for Computed {
     }
 }
 
-/// An error that names the function.
-pub(super) fn named(name: &str, error: &Error) -> Error {
-    Error::new(error.kind(), format!("the function that defines {name:?} failed: {}", error.message()))
-        .because(error.clone())
+/// An error that names the function. What a caller raised stays its cause.
+pub(super) fn named(name: &str, error: Error) -> Error {
+    let words = format!("the function that defines {name:?} failed: {}", error.message());
+    error.in_words(words)
 }
 
 /// The columns of some expressions without rows.
@@ -82,12 +84,12 @@ pub(super) fn without_rows(of: &[Expression]) -> Result<Vec<Column>> {
 impl Computed {
     /// Calls the function. Its answer has the rows of the inputs, and always one type.
     pub(super) fn call(&self, inputs: Vec<Column>, rows: usize) -> Result<Column> {
-        let found = self.function.compute(inputs).map_err(|error| named(&self.name, &error))?;
+        let found = self.function.compute(inputs).map_err(|error| named(&self.name, error))?;
         if found.len != rows {
             let words = format!("the function that defines {:?} gave another number of rows than it got", self.name);
             return Err(Error::mismatch(words).wanted(rows as u64, found.len as u64));
         }
-        found.check(rows as u64).map_err(|error| named(&self.name, &error))?;
+        found.check(rows as u64).map_err(|error| named(&self.name, error))?;
         let kind = found.kind.to_string();
         let wanted = self.kind.to_string();
         if kind != wanted {

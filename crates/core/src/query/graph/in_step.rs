@@ -34,15 +34,10 @@ impl InStep {
         let one = |(place, value): (usize, &Expression)| {
             let parts = self.parts.iter().map(|values| values.get(place).cloned());
             let parts = parts.collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a graph lost a value"))?;
-            column(&parts, value.bound.depth, value.bound.number(), value.bound.may_lack() || lacks(&parts))
+            column(&parts, value.bound.depth, value.bound.number(), value.bound.may_lack())
         };
         of.iter().enumerate().map(one).collect()
     }
-}
-
-/// Whether some items are absent.
-fn lacks(parts: &[Value]) -> bool {
-    parts.iter().any(|value| value.present.as_ref().is_some_and(|present| present.contains(&false)))
 }
 
 /// For each row whether it is picked.

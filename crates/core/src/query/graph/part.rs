@@ -16,6 +16,7 @@ use crate::query::evaluate::{Rows, SharedValues};
 use crate::query::fault::no_number;
 use crate::query::index;
 use crate::query::points::{Points, passing};
+use crate::query::select::lacking;
 use crate::query::value::{Data, Value};
 
 /// Rows of a part by their numbers, in order; all of them if it is missing.
@@ -38,8 +39,8 @@ pub(super) struct Part<'p> {
 
 impl SharedValues for Part<'_> {
     fn value(&self, of: &Bound, rows: usize) -> Option<Result<Value>> {
-        let (number, home) = *self.graph.shared.get(&address(of))?;
-        Some(self.shared(of, number, home, rows))
+        let (number, home) = self.graph.shared.get(&address(of))?;
+        Some(self.shared(of, *number, self.graph.home(home, rows), rows))
     }
 }
 
@@ -192,6 +193,11 @@ impl<'p> Part<'p> {
         let rows = self.rows(place)?;
         let one = |Expression { text, bound }: &Expression| {
             let value = rows.alone(bound).and_then(Value::spread).map_err(|error| self.graph.named(text, error))?;
+            if !bound.may_lack()
+                && let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there))
+            {
+                return Err(self.graph.named(text, lacking(&rows, &value, lacks)?));
+            }
             if value.depth() != bound.depth {
                 let words = "Iteration$ has a value for each turn of its loop: multiply it with the list that is looped \
                              over";

@@ -82,10 +82,35 @@ pub(crate) struct Graph {
     pub(super) wanted: usize,
     /// Values that are computed once, by the address of the expression: its number, and the set of rows that it is
     /// computed for.
-    pub(super) shared: HashMap<usize, (usize, usize)>,
+    pub(super) shared: HashMap<usize, (usize, Home)>,
     /// Expressions whose addresses count: none of them may go.
     #[expect(dead_code, reason = "keeps addresses")]
     pub(super) kept: Vec<Arc<Bound>>,
+}
+
+/// The rows that a value is computed for.
+#[derive(Clone, Debug)]
+pub(super) enum Home {
+    /// A set of rows.
+    Set(usize),
+    /// The rows of each of these places: what is asked for below one of them is taken from it.
+    Places(Vec<usize>),
+}
+
+impl Graph {
+    /// The set of rows that a value is computed for, to be used in another set.
+    pub(super) fn home(&self, home: &Home, wanted: usize) -> usize {
+        match home {
+            Home::Set(set) => *set,
+            Home::Places(places) => {
+                let below = |above: &usize| {
+                    let set = self.sets.sets.get(wanted).map_or(&[][..], Vec::as_slice);
+                    set.iter().all(|place| self.sets.is_below(*place, *above))
+                };
+                places.iter().copied().find(below).unwrap_or(wanted)
+            }
+        }
+    }
 }
 
 /// All rows, or those of another place that pass a filter.
@@ -114,7 +139,12 @@ impl Graph {
             columns: names(self.ids(&self.columns)),
             first: names(self.of_cuts().unwrap_or_default()),
             filters: self.places.iter().filter_map(filter).collect(),
-            functions: self.computed.iter().map(|computed| computed.name.clone()).collect(),
+            functions: self
+                .computed
+                .iter()
+                .filter(|computed| computed.is_used)
+                .map(|computed| computed.name.clone())
+                .collect(),
             outputs: self.outputs.len(),
             shared: shared.len(),
         }
@@ -123,13 +153,21 @@ impl Graph {
     /// Columns that filters need, if all results are below filters. Functions need all entries that they are called
     /// with.
     pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
-        (self.wanted > 0 && self.computed.is_empty()).then(|| self.ids(&self.of_filters))
+        (self.wanted > 0 && !self.computed.iter().any(|computed| computed.is_used)).then(|| self.ids(&self.of_filters))
     }
 
     /// The entries that may pass the filters of any output, by statistics.
     pub(super) fn may_pass(&self, entries: &Selection) -> Result<Selection> {
         let mut known: HashMap<usize, Selection> = HashMap::from([(0, entries.clone())]);
         let mut all: Option<Selection> = None;
+        // A function gets all entries that pass the filters before it.
+        for computed in self.computed.iter().filter(|computed| computed.is_used) {
+            let wanted = self.may_pass_to(computed.place, &mut known)?;
+            all = Some(match all {
+                None => wanted,
+                Some(before) => before.and(&wanted)?,
+            });
+        }
         for output in &self.outputs {
             let mut wanted = self.may_pass_to(output.place, &mut known)?;
             if let (Want::Passing, Some(cut)) = (output.want, &output.weight) {

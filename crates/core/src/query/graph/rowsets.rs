@@ -30,8 +30,7 @@ impl RowSets {
 
     /// The set of all rows of some places: without those that lie below others of them.
     pub(super) fn union(&mut self, places: &BTreeSet<usize>) -> usize {
-        let is_outermost = |place: &usize| !self.upwards(*place).skip(1).any(|above| places.contains(&above));
-        let set: Vec<usize> = places.iter().copied().filter(is_outermost).collect();
+        let set = self.outermost(places);
         if let Some(known) = self.numbers.get(&set) {
             return *known;
         }
@@ -40,14 +39,15 @@ impl RowSets {
         self.sets.len() - 1
     }
 
-    /// The lowest place that all of some lie below.
-    pub(super) fn common(&self, places: &BTreeSet<usize>) -> usize {
-        let mut places = places.iter().copied();
-        let first = places.next().unwrap_or(0);
-        places.fold(first, |a, b| {
-            let above: BTreeSet<usize> = self.upwards(a).collect();
-            self.upwards(b).find(|place| above.contains(place)).unwrap_or(0)
-        })
+    /// Whether a place is another one, or lies below it.
+    pub(super) fn is_below(&self, place: usize, above: usize) -> bool {
+        self.upwards(place).any(|one| one == above)
+    }
+
+    /// Some places without those that lie below others of them.
+    pub(super) fn outermost(&self, places: &BTreeSet<usize>) -> Vec<usize> {
+        let is_outermost = |place: &usize| !self.upwards(*place).skip(1).any(|above| places.contains(&above));
+        places.iter().copied().filter(is_outermost).collect()
     }
 }
 
@@ -64,8 +64,8 @@ mod tests {
         let both = sets.union(&of(&[3, 2]));
         assert_eq!(sets.sets[both], [2, 3]);
         assert_eq!(sets.union(&of(&[2, 3])), both);
-        assert_eq!(sets.common(&of(&[3, 4])), 1);
-        assert_eq!(sets.common(&of(&[3, 2])), 0);
+        assert_eq!(sets.outermost(&of(&[3, 1, 2])), [1, 2]);
+        assert!(sets.is_below(3, 1) && sets.is_below(3, 0) && sets.is_below(3, 3) && !sets.is_below(3, 2));
         assert_eq!(sets.union(&of(&[0, 4])), 0);
     }
 }

@@ -46,13 +46,19 @@ impl Graph {
     ) -> Result<()> {
         let compute = |step: &Step<'_>, take: &mut dyn FnMut(Pieces) -> Result<()>| self.of_step(step, take);
         let mut take_all = |pieces: Pieces| pieces.0.into_iter().try_for_each(|(output, piece)| take(output, piece));
+        if entries.is_empty() {
+            // Columns without rows have types, too.
+            let mut step = Step::new(&self.source, entries.clone());
+            step.read(&self.ids(&self.columns), progress)?;
+            return self.of_step(&step, &mut take_all);
+        }
         each_step(self, entries, progress, &compute, &mut take_all)
     }
 
     /// A step with the columns that functions compute of it.
     fn with_computed<'s>(&self, step: &Step<'s>) -> Result<Step<'s>> {
         let mut step = step.clone();
-        for (number, computed) in self.computed.iter().enumerate() {
+        for (number, computed) in self.computed.iter().enumerate().filter(|(_, computed)| computed.is_used) {
             let mut inputs = InStep::default();
             let compute = |rows: &Rows<'_>| {
                 let part = Part::new(self, rows);
