@@ -168,7 +168,7 @@ answer(True)
 
 
 def theirs(path: Any, tree: str, schema: Any, **options: Any) -> Any:
-    found, _ = events._schema(schema)
+    found, _ = events.schema_of(schema)
     return NanoEventsFactory.from_root(
         {str(path): tree}, schemaclass=found, mode="virtual", **options
     ).events()

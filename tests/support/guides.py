@@ -191,6 +191,7 @@ def training(place: Path) -> Iterator[Prepared]:
 
 
 PAGES: dict[str, Callable[[Path], Any]] = {
+    "frame.md": training,
     "training.md": training,
     "tools.md": tools,
     "python.md": python,
