@@ -147,7 +147,7 @@ fn results_of_random_frames_are_those_of_single_queries() {
     // A twin with statistics, which leave out entries.
     let indexed = write("frame_random_indexed");
     let made = sapwood::inspect::index::make(&File::open(&indexed).unwrap(), &Default::default()).unwrap();
-    made.side_file.write(&SideFile::path_of(&indexed)).unwrap();
+    made.side_file.write(SideFile::path_of(&indexed)).unwrap();
     let decided = Query::new(&opened(&indexed, 1)).cut("x > 50").unwrap().decided(0..ENTRIES as u64).unwrap();
     assert!(decided.is_some_and(|decided| decided.none.len() > 1_000));
     for seed in 0..60 {
