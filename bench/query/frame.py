@@ -2,9 +2,9 @@
 
 Usage: python -m bench.query.frame [--events N] [--runs N] [--write]
 
-The eight ADL queries and a measurement of top quarks in 144 histograms (`examples/`), equal drawings, and a filter
-that few entries pass: seconds of CPU, the best of several runs, each in a process of its own. RDataFrame compiles its
-graph while it runs: the second of two passes in one process tells how much that is.
+The eight ADL queries and a measurement of top quarks in 144 histograms (`examples/`), equal drawings, and a
+filter that few entries pass: seconds of CPU, the best of several runs in separate processes. RDataFrame
+compiles its graph while it runs: the second of two passes in one process is without that.
 """
 
 from __future__ import annotations

@@ -77,6 +77,16 @@ impl Outcome {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::{Outcome, Statistics};
+    /// let outcome = Outcome::Statistics(Statistics::default());
+    /// let statistics = outcome.statistics()?;
+    /// assert_eq!(statistics.count(), 0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn statistics(&self) -> Result<&Statistics> {
         match self {
             Self::Statistics(statistics) => Ok(statistics),
@@ -89,6 +99,16 @@ impl Outcome {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::{Cut, Outcome};
+    /// let outcome = Outcome::Report(vec![Cut { all: 10, passed: 4, ..Cut::default() }]);
+    /// let cuts = outcome.report()?;
+    /// assert_eq!(cuts[0].passed, 4);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn report(&self) -> Result<&[Cut]> {
         match self {
             Self::Report(cuts) => Ok(cuts),

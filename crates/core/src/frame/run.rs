@@ -153,6 +153,18 @@ impl Run {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for names that the table does not have, and others of expressions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let run = Run::new([Frame::new().statistics("Sum$(Jet_pt)")?]);
+    /// let explained = run.explain(&tree, [])?;
+    /// assert_eq!(explained.columns, ["Jet_pt"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn explain<'a>(
         &self,
         source: impl Into<Source>,

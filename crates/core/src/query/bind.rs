@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, number, of_values};
-use super::collection::{Called, Collection, Known, OF_COLLECTIONS, Reached, optional};
+use super::collection::{Called, Defined, Known, OF_COLLECTIONS, optional};
 use super::compute::{result_of, sides, unary_result};
-use super::defined::{Definition, FIRST_COMPUTED, Meaning, Scope};
+use super::defined::{Definition, FIRST_COMPUTED, Scope};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
 use super::index::Slice;
@@ -29,11 +29,11 @@ pub(super) struct Binder<'s> {
     /// Definitions, which come before everything else.
     pub(super) scope: Scope,
     /// Definitions and their values, by address. They are kept, so that no other one gets the same address.
-    defined: HashMap<usize, (Arc<Definition>, Defined)>,
+    pub(super) defined: HashMap<usize, (Arc<Definition>, Defined)>,
     /// So many columns are needed by what is kept, whatever was only tried.
-    pinned: usize,
+    pub(super) pinned: usize,
     /// The types of columns that functions compute.
-    computed: Vec<Kind>,
+    pub(super) computed: Vec<Kind>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Aliases that are being bound.
@@ -50,8 +50,6 @@ pub(super) struct Binder<'s> {
 pub(super) const MOST_VALUES: u64 = 20_000;
 /// The most loops in each other that ask for their turns.
 const MOST_LOOPS: usize = 6;
-/// The longest chain of collections that are made of each other through definitions.
-const MAX_CHAIN: usize = 600;
 /// The most aliases inside each other.
 pub(super) const DEEPEST_ALIAS: usize = 50;
 
@@ -72,26 +70,6 @@ impl<'s> Binder<'s> {
             is_sized: false,
             collections: Known::default(),
         }
-    }
-
-    /// Adds a column that a function computes. Returns its levels of lists, and the type of their items.
-    pub(super) fn add_computed(&mut self, kind: Kind) -> Result<(usize, Of)> {
-        let no_classes = |_: &Arc<str>| Err(Error::unsupported("a function gives numbers, texts, or lists of them"));
-        let (_, depth, of) = path(kind.clone(), Vec::new(), &no_classes, ("", 0))?;
-        self.computed.push(kind);
-        Ok((depth, of))
-    }
-
-    /// The value of an expression that sees some definitions.
-    pub(super) fn bind_in(&mut self, scope: &Scope, text: &str) -> Result<Bound> {
-        (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
-        // Other definitions make other collections.
-        self.collections = Known::default();
-        let expr = parse(text)?;
-        let bound = self.bind(text, &expr)?;
-        self.check_height(text, &bound)?;
-        self.pinned = self.needed.len();
-        Ok(bound)
     }
 
     /// The value of an expression.
@@ -270,96 +248,6 @@ impl<'s> Binder<'s> {
             return Err(error);
         }
         Err(self.unknown(text, &joined, at))
-    }
-
-    /// Binds the last definition of a name.
-    pub(super) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
-        (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
-        self.collections = Known::default();
-        let Some(definition) = scope.find(name).cloned() else { return Ok(()) };
-        match self.definition_objects(&definition)? {
-            Some(_) => Ok(()),
-            None => self.definition(name, &definition, 0).map(drop),
-        }
-    }
-
-    /// The value of a definition, which is bound once.
-    pub(super) fn definition(&mut self, text: &str, definition: &Arc<Definition>, at: usize) -> Result<Bound> {
-        let address = Arc::as_ptr(definition).addr();
-        if let Some((_, Defined { value: Some(known), .. })) = self.defined.get(&address) {
-            return Ok(Bound { at, ..known.clone() });
-        }
-        let meaning = match &definition.meaning {
-            Meaning::Text(meaning) => meaning,
-            Meaning::Computed(number) => return self.column(text, FIRST_COMPUTED + number, Vec::new(), at),
-        };
-        let bound = self.within(definition, |binder| {
-            let expr = parse(meaning)?;
-            binder.bind(meaning, &expr)
-        })?;
-        self.check_height(meaning, &bound)?;
-        // Others look at whether it is a column.
-        let bound = if matches!(bound.op, Op::Column(..)) { bound } else { bound.shared() };
-        self.pinned = self.needed.len();
-        let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
-        known.1.value = Some(bound.clone());
-        Ok(Bound { at, ..bound })
-    }
-
-    /// The collection that a definition stands for, if it is one.
-    pub(super) fn definition_objects(&mut self, definition: &Arc<Definition>) -> Result<Option<Arc<Collection>>> {
-        let Meaning::Text(meaning) = &definition.meaning else { return Ok(None) };
-        let address = Arc::as_ptr(definition).addr();
-        if let Some((_, Defined { objects: Some((known, chain)), .. })) = self.defined.get(&address) {
-            self.collections.below = self.collections.below.max(*chain);
-            return Ok(known.clone());
-        }
-        let (found, chain) = self.within(definition, |binder| {
-            let expr = parse(meaning)?;
-            Ok((binder.reach(meaning, &expr)?, binder.collections.made + binder.collections.below))
-        })?;
-        if chain > MAX_CHAIN {
-            let name = &definition.name;
-            let words =
-                format!("{name:?} is made of more than {MAX_CHAIN} masks, indices and combinations in each other");
-            return Err(fault(meaning, 0, words));
-        }
-        self.collections.below = self.collections.below.max(chain);
-        let found = match found {
-            Some(Reached::Objects(of)) => Some(of),
-            _ => None,
-        };
-        self.pinned = self.needed.len();
-        let known = self.defined.entry(address).or_insert_with(|| (Arc::clone(definition), Defined::default()));
-        known.1.objects = Some((found.clone(), chain));
-        Ok(found)
-    }
-
-    /// Binds something that sees what a definition sees.
-    fn within<T>(&mut self, definition: &Definition, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let scope = std::mem::replace(&mut self.scope, definition.sees.clone());
-        let collections = std::mem::take(&mut self.collections);
-        let is_sized = std::mem::take(&mut self.is_sized);
-        let found = bind(self);
-        (self.scope, self.collections, self.is_sized) = (scope, collections, is_sized);
-        found.map_err(|error| {
-            let words = format!("{} (the definition of {:?})", error.message(), definition.name);
-            Error::new(error.kind(), words)
-        })
-    }
-
-    /// Refuses a value whose computation would overflow the stack.
-    pub(super) fn check_height(&self, text: &str, bound: &Bound) -> Result<()> {
-        if bound.height() <= HIGHEST {
-            return Ok(());
-        }
-        let words = format!("more than {HIGHEST} values are in each other, those of definitions included");
-        Err(fault(text, bound.at, words))
-    }
-
-    /// Forgets the columns that were only tried: those after the first `needed`.
-    pub(super) fn forget(&mut self, needed: usize) {
-        self.needed.truncate(needed.max(self.pinned));
     }
 
     /// What an alias stands for: those of the caller, of the tree, of its friends.
@@ -654,14 +542,6 @@ impl<'s> Binder<'s> {
         };
         Ok(Bound { op, at, depth, of: kind, in_loop })
     }
-}
-
-/// The value and the collection of a definition, once they are known.
-#[derive(Default)]
-struct Defined {
-    value: Option<Bound>,
-    /// A collection, or none, and the longest chain of collections that it is made of.
-    objects: Option<(Option<Arc<Collection>>, usize)>,
 }
 
 enum Named<'e> {

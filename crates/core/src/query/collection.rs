@@ -44,6 +44,14 @@ pub(super) struct Known {
     pub(super) below: usize,
 }
 
+/// The value and the collection of a definition, once they are known.
+#[derive(Default)]
+pub(super) struct Defined {
+    pub(super) value: Option<Bound>,
+    /// A collection, or none, and the longest chain of collections that it is made of.
+    pub(super) objects: Option<(Option<Arc<Collection>>, usize)>,
+}
+
 /// A value or a collection.
 pub(super) enum Reached {
     Value(Bound),

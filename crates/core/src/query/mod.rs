@@ -37,6 +37,7 @@
 
 mod align;
 mod bind;
+mod bind_defined;
 mod bound;
 mod collect;
 mod collection;

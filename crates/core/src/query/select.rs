@@ -300,6 +300,17 @@ impl Query {
     /// # Errors
     ///
     /// As [`Selection::of_ranges`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let query = Query::new(&tree).cut("nJet > 2")?;
+    /// assert!(query.decided(0..10)?.is_none(), "this file has no statistics");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn decided(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Option<Decided>> {
         self.decided_of(&entries.try_into().map_err(Into::into)?)
     }
