@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import pickle
 import warnings
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import awkward as ak
 import numpy as np
@@ -421,8 +423,6 @@ def test_stacked_histograms_have_the_bins_of_each(tmp_path):
 
 
 def test_a_zero_is_not_shared(tmp_path):
-    from concurrent.futures import ThreadPoolExecutor
-
     paths = [small(tmp_path, f"{name}.root", x=np.arange(1000.0)) for name in "ab"]
 
     def add(so_far, of):
@@ -487,8 +487,6 @@ def test_functions_that_nothing_needs_are_not_called(path):
 
 
 def test_files_without_entries_have_results_everywhere(tmp_path):
-    from concurrent.futures import ThreadPoolExecutor
-
     empty = small(tmp_path, x=np.zeros(0))
     full = small(tmp_path, "full.root", x=np.ones(3))
 
@@ -538,6 +536,62 @@ def test_a_variation_may_begin_with_a_later_file(tmp_path):
         assert frame.sum("x").variations == {"nominal": 11.0, "v:u": 21.0}
 
 
+def collected(state, of):
+    state.extend(of["shift"].tolist())
+    return state
+
+
+def test_columns_of_a_variation_that_begins_with_a_later_file(tmp_path):
+    """A variation changes nothing in a file that lacks its column."""
+    small(tmp_path, "without.root", x=[1.0, 2.0])
+    small(tmp_path, "with.root", x=[1.0, 2.0], up=[3.0, 4.0])
+    skim = tmp_path / "skim.root"
+
+    def frame(order):
+        files = [f"{tmp_path / name}.root:t" for name in order]
+        frame = sapwood.frame(files, fill={"up": 0}).define("shift", "0")
+        return frame.vary("v", {"up": {"shift": "up"}})
+
+    orders = [("without", "with", "without"), ("with", "without", "without")]
+    for order, executor in itertools.product(orders, (None, ThreadPoolExecutor(2))):
+        up = [value for name in order for value in ([3.0, 4.0] if name == "with" else [0.0, 0.0])]
+        of = frame(order)
+        taken = of.take("shift", library="np")
+        folded = of.aggregate([], collected, ["shift"], merge=lambda one, other: one.extend(other) or one)
+        sapwood.run(taken, folded, executor=executor)
+        assert taken.variations["nominal"].tolist() == [0.0] * 6
+        assert taken.variations["v:up"].tolist() == up
+        assert folded.variations == {"nominal": [0.0] * 6, "v:up": up}
+    late = frame(orders[0]).snapshot(skim, ["shift"])
+    with pytest.raises(MismatchError, match="begins with a later file"):
+        _ = late.value
+    assert not skim.exists()
+    assert frame(orders[1]).snapshot(skim, ["shift"]).value
+    with sapwood.open(skim) as file:
+        assert file["Events__v_up/shift"].array().tolist() == [3.0, 4.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_an_older_file_stays_where_a_snapshot_fails(path, tmp_path):
+    target = tmp_path / "skim.root"
+    assert sapwood.frame(path).filter("met > 50").snapshot(target, ["met"]).value
+    before = target.read_bytes()
+
+    def fails(met):
+        raise ValueError("no")
+
+    frame = sapwood.frame(path).define("bad", fails, inputs=["met"])
+    again = frame.snapshot(target, ["bad"])
+    with pytest.raises(MismatchError, match="ValueError: no"):
+        _ = again.value
+    assert target.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["skim.root"]
+    del again
+    # A file may be replaced by what is read from it.
+    whole = sapwood.frame(f"{target}:Events")
+    assert whole.filter("met > 60").snapshot(target, ["met"]).value
+    assert 0 < len(sapwood.open(f"{target}:Events/met").array()) and target.read_bytes() != before
+
+
 def test_statistics_leave_functions_what_passes_before_them(tmp_path):
     with sapwood.recreate(tmp_path / "s.root") as file:
         tree = file.mktree("t", {"x": "f8"})
@@ -572,7 +626,6 @@ def counted(so_far, of):
 
 @pytest.mark.parametrize("how", ["threads", "processes"])
 def test_executors_find_what_one_process_finds(path, how):
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
     from multiprocessing import get_context
 
     def book():
@@ -638,8 +691,6 @@ def test_a_dask_client_is_an_executor(path):
 
 
 def test_what_workers_cannot_do_together_is_told(path, tmp_path):
-    from concurrent.futures import ThreadPoolExecutor
-
     frame = sapwood.frame(path)
     made = [
         (lambda: frame.hist("met"), "say bins="),
@@ -683,6 +734,14 @@ def test_processors_of_coffea_run_unchanged(tmp_path):
         # Of coffea: these events have few of the columns that it knows.
         warnings.simplefilter("ignore")
         found = sapwood.process(sets, Count(), step_size=300)
+        for given in (
+            {"friends": {"f": "f.root:t"}},
+            {"entries": [1]},
+            {"library": "np"},
+            {"fill": {"x": 0}},
+        ):
+            with pytest.raises(MismatchError, match=f"{next(iter(given))}= is for selectors"):
+                sapwood.process(sets, Count(), **given)
     assert found["done"] and found["xsec"] == {2.0}
     for name, path in paths.items():
         jets = sapwood.open(f"{path}:Events")["Jet_pt"].array()

@@ -152,4 +152,8 @@ def test_a_file_that_exists_is_kept(events: Path, tmp_path: Path) -> None:
     done = command(tmp_path / "analysis.toml", "--out", tmp_path / "h.root")
     assert done.returncode != 0 and "--force" in done.stderr
     assert (tmp_path / "h.root").read_text() == "mine"
+    (tmp_path / "bad.toml").write_text(ANALYSIS.replace("FILE", str(tmp_path / "none.root")))
+    assert command(tmp_path / "bad.toml", "--out", tmp_path / "h.root", "--force").returncode != 0
+    assert (tmp_path / "h.root").read_text() == "mine"
     assert command(tmp_path / "analysis.toml", "--out", tmp_path / "h.root", "--force").returncode == 0
+    assert sorted(one.suffix for one in tmp_path.iterdir()) == [".root", ".toml", ".toml"]

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use sapwood::io::AtomicFile;
 use sapwood::{Error, ErrorKind, File, OnNotice, OpenOptions, Session, UseStatistics, Value};
 use sapwood_store::environment;
 
@@ -76,6 +77,18 @@ pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
 /// Refuses names that cannot be written: those of packed files.
 pub(crate) fn check_output(path: impl AsRef<Path>) -> Outcome<()> {
     Ok(sapwood_store::check_output(&path.as_ref().to_string_lossy())?)
+}
+
+/// A file, near or far, that gets its name once it is complete. `force` allows to replace an older one.
+pub(crate) fn staged(place: &Path, force: bool, remote: &Remote) -> Outcome<AtomicFile> {
+    let target = remote.target(place, force).map_err(|error| match error.kind() {
+        ErrorKind::Exists => {
+            let words = "there is a file of that name: --force replaces it";
+            Error::new(ErrorKind::Exists, words).in_file(shown(place))
+        }
+        _ => error,
+    });
+    Ok(target?)
 }
 
 /// Writes a line to the standard error, without the passwords and tickets of URLs in it. Errors and warnings of all

@@ -350,24 +350,25 @@ class Frame:
     def columns(self, of: list[str]) -> Wanted: ...
     def report(self, weight: str | None) -> Wanted: ...
 
+class FramePlan:
+    """How a run computes its results from one table."""
+
+    def explained(self) -> tuple[list[str], list[str], list[tuple[int, str]], list[str], int, int]: ...
+
 class FrameRun:
     """Computes what is wanted of frames over one file after another."""
 
     def __init__(self, wanted: list[Wanted]) -> None: ...
-    def add(
+    def plan(self, of: Any, aliases: list[tuple[str, str]], friends: list[Friend]) -> FramePlan: ...
+    def begins(self, plan: FramePlan) -> list[tuple[int, str]]: ...
+    def read(
         self,
-        of: Any,
-        aliases: list[tuple[str, str]],
-        friends: list[Friend],
+        plan: FramePlan,
         start: int,
         stop: int,
         entries: Any = None,
-        progress: Callable[[int, int], None] | None = None,
         take: Callable[[int, str | None, list[Column]], None] | None = None,
     ) -> None: ...
-    def explain(
-        self, of: Any, aliases: list[tuple[str, str]], friends: list[Friend]
-    ) -> tuple[list[str], list[str], list[tuple[int, str]], list[str], int, int]: ...
     def finish(self) -> list[tuple[Any, list[tuple[str, Any]]]]: ...
 
 def split_expressions(text: str) -> list[str]: ...

@@ -129,9 +129,31 @@ type Results = (Py<PyAny>, Vec<(String, Py<PyAny>)>);
 /// The description of a pass, as a tuple.
 type Explained = (Vec<String>, Vec<String>, Vec<(usize, String)>, Vec<String>, usize, usize);
 
+/// How a run computes its results from one table.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct FramePlan(frame::Plan);
+
+#[pymethods]
+impl FramePlan {
+    /// Columns, those that are read first, filters, functions, numbers of different outputs and of expressions that
+    /// are computed once for several.
+    fn explained(&self) -> Explained {
+        let found = self.0.explained();
+        (found.columns, found.first, found.filters, found.functions, found.outputs, found.shared)
+    }
+}
+
 /// Computes what is wanted over one file after another.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct FrameRun(Mutex<Option<frame::Run>>);
+
+impl FrameRun {
+    /// Works with the run, which is gone once it has given its results.
+    fn held<T>(&self, work: impl FnOnce(&mut frame::Run) -> sapwood::Result<T>) -> sapwood::Result<T> {
+        let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(locked.as_mut().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?)
+    }
+}
 
 #[pymethods]
 impl FrameRun {
@@ -140,54 +162,44 @@ impl FrameRun {
         Self(Mutex::new(Some(frame::Run::new(wanted.iter().map(|wanted| wanted.get().0.clone())))))
     }
 
-    /// Adds entries `start..stop`, or ascending `entries`, of a table. `take` is called with the number of what is
-    /// wanted, the name of the variation (`None` for the columns as they are), and columns of a step.
-    #[pyo3(signature = (of, aliases, friends, start, stop, entries=None, progress=None, take=None))]
-    #[expect(clippy::too_many_arguments, reason = "what is read, and who hears of it")]
-    fn add(
+    /// Looks up all names in a table; the results do not change.
+    fn plan(
         &self,
         of: &Bound<'_, PyAny>,
         aliases: Vec<(String, String)>,
         friends: Vec<Py<Friend>>,
+    ) -> PyResult<FramePlan> {
+        let source = source(of, None, &friends)?;
+        let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+        run(of.py(), || self.held(|held| held.plan(source, aliases))).map(FramePlan)
+    }
+
+    /// Variations of columns that begin with a plan, after other tables were read.
+    fn begins(&self, py: Python<'_>, plan: &FramePlan) -> PyResult<Vec<(usize, String)>> {
+        run(py, || self.held(|held| Ok(held.begins(&plan.0))))
+    }
+
+    /// Adds entries `start..stop`, or ascending `entries`, of the table of a plan. `take` is called with the number of
+    /// what is wanted, the name of the variation (`None` for the columns as they are), and columns of a step.
+    #[pyo3(signature = (plan, start, stop, entries=None, take=None))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        plan: &FramePlan,
         start: u64,
         stop: u64,
         entries: Option<PyBuffer<i64>>,
-        progress: Option<Py<PyAny>>,
         take: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let py = of.py();
-        let source = source(of, None, &friends)?;
         let entries = Entries::new(py, entries, start, stop)?;
-        run(py, || {
-            let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let held = locked.as_mut().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?;
-            let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
-            let take = |step: StepColumns<'_>| match &take {
-                None => Ok(()),
-                Some(take) => with_function(|py| {
-                    let columns: Vec<Column> = step.columns.into_iter().map(Column).collect();
-                    take.call1(py, (step.wanted, step.variation, columns)).map(drop)
-                }),
-            };
-            held.add_with(source, entries.selection()?, aliases, watched(progress), take)
-        })
-    }
-
-    /// Describes a pass over a table: columns, those that are read first, filters, functions, numbers of different
-    /// outputs and of expressions that are computed once for several.
-    fn explain(
-        &self,
-        of: &Bound<'_, PyAny>,
-        aliases: Vec<(String, String)>,
-        friends: Vec<Py<Friend>>,
-    ) -> PyResult<Explained> {
-        let source = source(of, None, &friends)?;
-        let found = run(of.py(), || {
-            let locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let held = locked.as_ref().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?;
-            held.explain(source, aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str())))
-        })?;
-        Ok((found.columns, found.first, found.filters, found.functions, found.outputs, found.shared))
+        let take = |step: StepColumns<'_>| match &take {
+            None => Ok(()),
+            Some(take) => with_function(|py| {
+                let columns: Vec<Column> = step.columns.into_iter().map(Column).collect();
+                take.call1(py, (step.wanted, step.variation, columns)).map(drop)
+            }),
+        };
+        run(py, || self.held(|held| held.read(&plan.0, entries.selection()?, watched(None), take)))
     }
 
     /// The results, each with its variations.

@@ -56,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::frame::{Frame, FrameRun, Wanted};
+    use super::frame::{Frame, FramePlan, FrameRun, Wanted};
     #[pymodule_export]
     use super::hist::{
         Axis, Efficiency, Graph, Histogram, SparseHistogram, axis_members, efficiency_members, graph, histogram,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sapwood::chain::Chain;
 use sapwood::frame::{Cut, Outcome as Value, Run, Varied};
 use sapwood::write::{FileWriter, WriteOptions};
-use sapwood::{Error, ErrorKind, Session};
+use sapwood::{Error, Session};
 
 use crate::analysis::{Analysis, Sample, analysis};
 use crate::output::{self, Outcome};
@@ -25,7 +25,7 @@ use crate::targets::targets;
 pub(crate) struct Arguments {
     /// The description of the analysis, `.toml` or `.json`.
     analysis: PathBuf,
-    /// The new file for the histograms.
+    /// The new file for the histograms, a path or a URL.
     #[arg(short, long)]
     out: PathBuf,
     /// Replace an existing file.
@@ -44,17 +44,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let analysis = read(&arguments.analysis)?;
-    if arguments.out.exists() && !arguments.force {
-        let words = format!("{} exists: --force replaces it", arguments.out.display());
-        return Err(Error::new(ErrorKind::Exists, words).into());
-    }
     output::check_output(&arguments.out)?;
+    let staged = output::staged(&arguments.out, arguments.force, &arguments.remote)?;
     let session = Session::with_threads(arguments.threads);
     let mut found = Vec::with_capacity(analysis.samples.len());
     for sample in &analysis.samples {
         found.push(computed(arguments, &session, &analysis, sample)?);
     }
-    let mut file = FileWriter::recreate(&arguments.out, WriteOptions::default())?;
+    let mut file = FileWriter::staged(&staged, WriteOptions::default())?;
     let mut count = 0;
     for (sample, results) in analysis.samples.iter().zip(found) {
         if !sample.name.is_empty() {
@@ -79,7 +76,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
     }
     file.close()?;
-    writeln!(out, "{count} histograms in {}", arguments.out.display())?;
+    staged.publish()?;
+    writeln!(out, "{count} histograms in {}", output::shown(&arguments.out))?;
     Ok(())
 }
 
@@ -104,8 +102,8 @@ fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sampl
         let entries = member.all()?;
         let aliases = || names.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
         // Looking up the names decides whether stored friends are needed.
-        let source = member.with_friends(|source| run.explain(source.clone(), aliases()).map(|_| source))?;
-        run.add_with(source, entries, aliases(), |_| Ok(()), |_| Ok(()))?;
+        let plan = member.with_friends(|source| run.plan(source, aliases()))?;
+        run.read(&plan, entries, |_| Ok(()), |_| Ok(()))?;
     }
     Ok(run.finish()?)
 }

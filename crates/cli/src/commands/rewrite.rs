@@ -268,13 +268,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let mut how = Remake { baskets, order, trees, branches, entries, to, unsupported, pages, ..Remake::default() };
     let compression = CompressionByName::parse(&arguments.compression)?;
     how.compress(&from, &compression)?;
-    let staged = arguments.remote.target(&arguments.output, arguments.force).map_err(|error| match error.kind() {
-        ErrorKind::Exists => {
-            let words = "there is a file of that name: --force replaces it";
-            Error::new(ErrorKind::Exists, words).in_file(output::shown(&arguments.output))
-        }
-        _ => error,
-    })?;
+    let staged = output::staged(&arguments.output, arguments.force, &arguments.remote)?;
     let options = WriteOptions {
         session,
         compression: compression.general(),

@@ -30,6 +30,21 @@ pub enum Outcome {
     Columns,
 }
 
+/// A result as it is, and for each variation that changes it.
+#[derive(Clone, Debug)]
+pub struct Varied<T = Outcome> {
+    /// The result for the columns as they are.
+    pub nominal: T,
+    /// By the names of variations, the first ones first.
+    pub variations: Vec<(String, T)>,
+}
+
+impl<T> Varied<T> {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.variations.iter().any(|(known, _)| known == name)
+    }
+}
+
 /// How many entries met a filter, and how many passed it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cut {

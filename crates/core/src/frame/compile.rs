@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::accumulator::{Accumulator, Role};
+use super::accumulator::{Accumulator, Role, Varied};
 use super::node::{Frame, Node, Variation, What};
 use super::wanted::{Axes, HistogramOf, Kind, Wanted};
 use crate::error::Result;
@@ -50,7 +50,7 @@ impl<'b, 's> Compiler<'b, 's> {
     }
 
     /// The outputs of a result as it is, and of each variation that changes it.
-    pub(super) fn wanted(&mut self, wanted: &Wanted) -> Result<(Outputs, Vec<(String, Outputs)>)> {
+    pub(super) fn wanted(&mut self, wanted: &Wanted) -> Result<Varied<Outputs>> {
         let nominal = self.outputs(wanted, None)?;
         let mut varied = Vec::new();
         for (name, chosen) in variations(&wanted.frame) {
@@ -59,7 +59,7 @@ impl<'b, 's> Compiler<'b, 's> {
                 varied.push((name.to_owned(), outputs));
             }
         }
-        Ok((nominal, varied))
+        Ok(Varied { nominal, variations: varied })
     }
 
     /// The result before it has taken anything.

@@ -12,8 +12,8 @@ mod run;
 mod statistics;
 mod wanted;
 
-pub use accumulator::{Cut, Outcome};
+pub use accumulator::{Cut, Outcome, Varied};
 pub use node::{Frame, Variation};
-pub use run::{Run, StepColumns, Varied};
+pub use run::{Plan, Run, StepColumns};
 pub use statistics::Statistics;
 pub use wanted::Wanted;

@@ -1,12 +1,13 @@
 //! Results of frames over one file after another.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::accumulator::{Accumulator, Outcome, Role};
+use super::accumulator::{Accumulator, Role, Varied};
 use super::compile::{Compiler, Outputs};
 use super::wanted::Wanted;
 use crate::error::{Error, Result};
-use crate::query::{Builder, Explained, Lengths, Piece, Source};
+use crate::query::{Builder, Explained, Graph, Lengths, Piece, Source};
 use crate::read::{Column, Progress, Selection};
 
 /// Computes what is wanted of frames, over one file after another.
@@ -29,18 +30,39 @@ use crate::read::{Column, Progress, Selection};
 /// ```
 #[derive(Debug)]
 pub struct Run {
-    wanted: Vec<Wanted>,
+    wanted: Arc<[Wanted]>,
     /// Of each that is wanted; none before the first file.
     states: Option<Vec<State>>,
 }
 
-/// A result as it is, and for each variation that changes it.
-#[derive(Clone, Debug)]
-pub struct Varied<T = Outcome> {
-    /// The result for the columns as they are.
-    pub nominal: T,
-    /// By the names of variations, the first ones first.
-    pub variations: Vec<(String, T)>,
+/// How a run computes its results from one table: all names are looked up, and nothing is read yet.
+#[derive(Debug)]
+pub struct Plan {
+    wanted: Arc<[Wanted]>,
+    graph: Graph,
+    /// Of each that is wanted.
+    outputs: Vec<Varied<Outputs>>,
+    /// Results that have taken nothing, for the first table of a run.
+    empty: Option<Vec<Accumulator>>,
+}
+
+impl Plan {
+    /// Describes how the table is read and computed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let run = Run::new([Frame::new().statistics("Sum$(Jet_pt)")?]);
+    /// assert_eq!(run.plan(&tree, [])?.explained().columns, ["Jet_pt"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn explained(&self) -> Explained {
+        self.graph.explained()
+    }
 }
 
 /// Columns that [`Frame::columns`](super::Frame::columns) asked for, of a step.
@@ -76,26 +98,25 @@ impl Run {
         Self { wanted: wanted.into_iter().collect(), states: None }
     }
 
-    /// Adds some entries of a table.
+    /// Adds some entries of a table: [`plan`](Self::plan) and [`read`](Self::read) in one.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for names that the table does not have, and errors of
-    /// [`Query::read`](crate::query::Query::read). Results are incomplete then.
+    /// Errors of both.
     pub fn add(
         &mut self,
         source: impl Into<Source>,
         entries: impl TryInto<Selection, Error: Into<Error>>,
     ) -> Result<()> {
-        self.add_with(source, entries, [], |_| Ok(()), |_| Ok(()))
+        let plan = self.plan(source, [])?;
+        self.read(&plan, entries, |_| Ok(()), |_| Ok(()))
     }
 
-    /// Adds entries, with names of expressions that others may use. `progress` is called with the state of each read,
-    /// and `take` with the columns that were asked for. An error of either ends the run.
+    /// Looks up all names in a table, with names of expressions that others may use. The results do not change.
     ///
     /// # Errors
     ///
-    /// Errors of [`add`](Self::add), of `progress` and of `take`.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for names that the table does not have, and others of expressions.
     ///
     /// # Example
     ///
@@ -103,9 +124,44 @@ impl Run {
     /// # let path = sapwood_testkit::example("nano.root");
     /// use sapwood::frame::{Frame, Run};
     /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// let mut run = Run::new([Frame::new().filter("busy", "")?.columns(["nJet"])?]);
+    /// let run = Run::new([Frame::new().filter("busy", "")?.count()]);
+    /// assert!(run.plan(&tree, []).is_err());
+    /// assert_eq!(run.plan(&tree, [("busy", "nJet > 2")])?.explained().columns, ["nJet"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn plan<'a>(
+        &self,
+        source: impl Into<Source>,
+        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Plan> {
+        let source = source.into();
+        let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let mut builder = Builder::new(&source, &aliases);
+        let mut compiler = Compiler::new(&mut builder);
+        let outputs = self.wanted.iter().map(|wanted| compiler.wanted(wanted)).collect::<Result<_>>()?;
+        let empty = || self.wanted.iter().map(|wanted| compiler.accumulator(wanted)).collect::<Result<_>>();
+        let empty = self.states.is_none().then(empty).transpose()?;
+        Ok(Plan { wanted: Arc::clone(&self.wanted), graph: builder.finish(Lengths::Same), outputs, empty })
+    }
+
+    /// Adds some entries of the table of a plan. `progress` is called with the state of each read, and `take` with the
+    /// columns that were asked for. An error of either ends the run.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Query::read`](crate::query::Query::read), of `progress` and of `take`: results are incomplete then.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for a plan of another run.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut run = Run::new([Frame::new().filter("nJet > 2", "")?.columns(["nJet"])?]);
+    /// let plan = run.plan(&tree, [])?;
     /// let mut rows = 0;
-    /// run.add_with(&tree, 0..tree.entries, [("busy", "nJet > 2")], |_| Ok(()), |step| {
+    /// run.read(&plan, 0..tree.entries, |_| Ok(()), |step| {
     ///     rows += step.columns[0].len as u64;
     ///     assert_eq!(step.columns[0].len as u64, step.entries.len());
     ///     Ok(())
@@ -113,22 +169,20 @@ impl Run {
     /// assert!(rows > 0 && rows < tree.entries);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn add_with<'a>(
+    pub fn read(
         &mut self,
-        source: impl Into<Source>,
+        plan: &Plan,
         entries: impl TryInto<Selection, Error: Into<Error>>,
-        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
         mut progress: impl FnMut(Progress) -> Result<()>,
         mut take: impl FnMut(StepColumns<'_>) -> Result<()>,
     ) -> Result<()> {
-        let source = source.into();
+        if !Arc::ptr_eq(&self.wanted, &plan.wanted) {
+            return Err(Error::mismatch("the plan is of another run"));
+        }
         let entries = entries.try_into().map_err(Into::into)?;
-        let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        let mut builder = Builder::new(&source, &aliases);
-        let routes = self.compile(&mut builder)?;
-        let graph = builder.finish(Lengths::Same);
+        let routes = self.routes(plan);
         let states = self.states.as_mut().ok_or_else(|| Error::internal("a run has no results"))?;
-        graph.run(&entries, &mut progress, &mut |output, piece| {
+        plan.graph.run(&entries, &mut progress, &mut |output, piece| {
             let Some(routes) = routes.get(&output) else { return Ok(()) };
             if let Piece::Columns(columns, entries) = piece {
                 return routes.iter().try_for_each(|(wanted, variation, _)| {
@@ -148,72 +202,61 @@ impl Run {
         })
     }
 
-    /// Describes how a table would be read and computed.
-    ///
-    /// # Errors
-    ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for names that the table does not have, and others of expressions.
+    /// Variations of columns that begin with a plan, after other tables were read: numbers of what is wanted, and
+    /// names. They change nothing in the tables before, so their rows there are those of the columns as they are.
     ///
     /// # Example
     ///
     /// ```
     /// # let path = sapwood_testkit::example("nano.root");
-    /// use sapwood::frame::{Frame, Run};
+    /// use sapwood::frame::{Frame, Run, Variation};
     /// let tree = sapwood::File::open(path)?.tree("Events")?;
-    /// let run = Run::new([Frame::new().statistics("Sum$(Jet_pt)")?]);
-    /// let explained = run.explain(&tree, [])?;
-    /// assert_eq!(explained.columns, ["Jet_pt"]);
+    /// let up = Variation { name: "up".into(), of: vec![("nJet".into(), "more".into())] };
+    /// let mut run = Run::new([Frame::new().vary([up])?.columns(["nJet"])?]);
+    /// let (same, other) = (run.plan(&tree, [("more", "nJet")])?, run.plan(&tree, [("more", "nJet + 1")])?);
+    /// run.read(&same, 0..10, |_| Ok(()), |_| Ok(()))?;
+    /// assert_eq!(run.begins(&other), [(0, "up".to_owned())]);
+    /// run.read(&other, 0..10, |_| Ok(()), |_| Ok(()))?;
+    /// assert!(run.begins(&other).is_empty());
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn explain<'a>(
-        &self,
-        source: impl Into<Source>,
-        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Explained> {
-        let source = source.into();
-        let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        let mut builder = Builder::new(&source, &aliases);
-        Self::new(self.wanted.iter().cloned()).compile(&mut builder)?;
-        Ok(builder.finish(Lengths::Same).explained())
+    pub fn begins(&self, plan: &Plan) -> Vec<(usize, String)> {
+        let states = self.states.iter().flatten().zip(&plan.outputs).enumerate();
+        let columns = states.filter(|(_, (state, _))| matches!(state.nominal, Accumulator::Columns));
+        let of_result = |(number, (state, outputs)): (usize, (&State, &Varied<Outputs>))| {
+            let new = outputs.variations.iter().filter(|(name, _)| !state.has(name));
+            new.map(|(name, _)| (number, name.clone())).collect::<Vec<_>>()
+        };
+        columns.flat_map(of_result).collect()
     }
 
-    /// Puts all that is wanted into a graph.
-    fn compile(&mut self, builder: &mut Builder<'_>) -> Result<HashMap<usize, Vec<Route>>> {
-        let mut compiler = Compiler::new(builder);
+    /// The results that each output of a plan is for. Variations that begin with it are among the results then.
+    fn routes(&mut self, plan: &Plan) -> HashMap<usize, Vec<Route>> {
+        let states = self.states.get_or_insert_with(|| {
+            let empty = plan.empty.iter().flatten().cloned();
+            empty.map(|nominal| Varied { nominal, variations: Vec::new() }).collect()
+        });
         let mut routes: HashMap<usize, Vec<Route>> = HashMap::new();
-        let mut states = Vec::new();
-        for (number, wanted) in self.wanted.iter().enumerate() {
-            let (nominal, varied) = compiler.wanted(wanted)?;
+        for (number, (state, outputs)) in states.iter_mut().zip(&plan.outputs).enumerate() {
+            // A variation that has changed nothing so far has the nominal result of earlier files.
+            for (name, _) in &outputs.variations {
+                if !state.has(name) {
+                    state.variations.push((name.clone(), state.nominal.clone()));
+                }
+            }
             let mut add = |outputs: &Outputs, variation: usize| {
                 for (output, role) in outputs {
                     routes.entry(*output).or_default().push((number, variation, *role));
                 }
             };
-            add(&nominal, 0);
-            match self.states.as_mut().and_then(|states| states.get_mut(number)) {
-                None => {
-                    let empty = compiler.accumulator(wanted)?;
-                    varied.iter().enumerate().for_each(|(place, (_, outputs))| add(outputs, place + 1));
-                    let variations = varied.into_iter().map(|(name, _)| (name, empty.clone())).collect();
-                    states.push(Varied { nominal: empty, variations });
-                }
-                Some(state) => {
-                    // A variation that has changed nothing so far has the nominal result of earlier files.
-                    for (name, _) in varied.iter().filter(|(name, _)| state.lacks(name)).collect::<Vec<_>>() {
-                        state.variations.push((name.clone(), state.nominal.clone()));
-                    }
-                    // Results that a variation does not change in this file count for it, too.
-                    for (place, (name, _)) in state.variations.iter().enumerate() {
-                        let own = varied.iter().find(|(known, _)| known == name).map(|(_, outputs)| outputs);
-                        add(own.unwrap_or(&nominal), place + 1);
-                    }
-                }
+            add(&outputs.nominal, 0);
+            // Results that a variation does not change in this file count for it, too.
+            for (place, (name, _)) in state.variations.iter().enumerate() {
+                let own = outputs.variations.iter().find(|(known, _)| known == name).map(|(_, outputs)| outputs);
+                add(own.unwrap_or(&outputs.nominal), place + 1);
             }
         }
-        if self.states.is_none() {
-            self.states = Some(states);
-        }
-        Ok(routes)
+        routes
     }
 
     /// The results, in the order in which they are wanted.
@@ -228,11 +271,5 @@ impl Run {
             Ok(Varied { nominal: state.nominal.finish()?, variations: varied.collect::<Result<_>>()? })
         };
         states.into_iter().map(finish).collect()
-    }
-}
-
-impl State {
-    fn lacks(&self, name: &str) -> bool {
-        !self.variations.iter().any(|(known, _)| known == name)
     }
 }

@@ -171,7 +171,8 @@ fn results_of_random_frames_are_those_of_single_queries() {
             found[step.wanted][usize::from(step.variation.is_some())].extend_from_slice(&values);
             Ok(())
         };
-        run.add_with(&tree, 0..tree.entries, [], |_| Ok(()), take).unwrap();
+        let plan = run.plan(&tree, []).unwrap();
+        run.read(&plan, 0..tree.entries, |_| Ok(()), take).unwrap();
         let results = run.finish().unwrap();
         for (number, (model, text)) in models.iter().zip(&texts).enumerate() {
             let alone = model.alone(&plain, text, false);
@@ -200,7 +201,7 @@ fn equal_expressions_are_one_and_columns_are_read_once() {
     let written = ["ht", "Sum$(v)", "(Sum$(v))"];
     let many = (0..30).map(|number| frame.histogram([written[number % 3]]).unwrap().axes(axis()).unwrap());
     let run = Run::new(many.chain([frame.filter("ht > 50", "").unwrap().statistics("ht * 2").unwrap()]));
-    let explained = run.explain(&tree, []).unwrap();
+    let explained = run.plan(&tree, []).unwrap().explained();
     assert_eq!((explained.columns, explained.outputs), (vec!["v".to_owned()], 2));
     assert_eq!(explained.filters, [(0, "ht > 50".to_owned())]);
     // The sum is computed once for histogram, filter and statistics.
@@ -294,7 +295,8 @@ fn a_run_without_files_and_a_callback_that_fails_are_errors() {
             steps += 1;
             Err(Error::mismatch("full"))
         };
-        let error = run.add_with(&tree, 0..tree.entries, [], |_| Ok(()), take).unwrap_err();
+        let plan = run.plan(&tree, []).unwrap();
+        let error = run.read(&plan, 0..tree.entries, |_| Ok(()), take).unwrap_err();
         assert_eq!((error.message(), steps), ("full", 1));
     }
 }

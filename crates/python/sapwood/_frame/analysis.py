@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -72,23 +73,19 @@ class Analysis:
             waiting, show = self.waiting, self.progress if progress is None else progress
             if not waiting:
                 return
-            snapshots = [
-                one.booking.collects for one in waiting if isinstance(one.booking.collects, Snapshots)
-            ]
             try:
-                found = []
-                for sample in self.samples:
-                    if executor is None:
-                        found.append(self._run(sample, waiting, show))
-                    else:
-                        found.append(self._run_on(executor, sample, waiting, show, step_size))
-                for one in snapshots:
-                    one.closed()
-            except BaseException as error:
-                for one in snapshots:
-                    one.discard()
-                if isinstance(error, (ExpressionError, MismatchError, NotFoundError)):
-                    self._drop_faulty(waiting)
+                with contextlib.ExitStack() as written:
+                    for one in waiting:
+                        if isinstance(one.booking.collects, Snapshots):
+                            written.enter_context(one.booking.collects)
+                    found = []
+                    for sample in self.samples:
+                        if executor is None:
+                            found.append(self._run(sample, waiting, show))
+                        else:
+                            found.append(self._run_on(executor, sample, waiting, show, step_size))
+            except (ExpressionError, MismatchError, NotFoundError):
+                self._drop_faulty(waiting)
                 raise
             with self._booking:
                 self._waiting = [one for one in self._waiting if one() not in waiting]
@@ -137,17 +134,16 @@ class Analysis:
         sinks = Sinks(
             [result.booking.collects for result in waiting], sample.name if self.has_samples else None
         )
-        take = sinks.take if sinks.used else None
-        try:
-            for member in progress_bar.each(chain.members(), len(chain.sources), show, "files", "files"):
-                try:
-                    self._add(run, chain, member, sample, take)
-                except NotFoundError as error:
-                    chain.left_out(member.source, self._named(error, sample))
-            return sinks.partial(run.finish())
-        except BaseException:
-            sinks.discard()
-            raise
+        for member in progress_bar.each(chain.members(), len(chain.sources), show, "files", "files"):
+            try:
+                plan = self._plan(run, chain, member, sample)
+            except NotFoundError as error:
+                chain.left_out(member.source, self._named(error, sample))
+                continue
+            with chain.naming(member):
+                for start, stop in member.ranges:
+                    sinks.read(run, plan, member.select(start, stop))
+        return sinks.partial(run.finish())
 
     def _names(self, chain: Chain, member: Member, sample: Sample) -> dict[str, str]:
         """Names of expressions for a file of a sample."""
@@ -159,20 +155,12 @@ class Analysis:
                 )
         return {**sample.names, **reading.used_aliases(member.tree, named)}
 
-    def _add(self, run: _core.FrameRun, chain: Chain, member: Member, sample: Sample, take: Any) -> None:
+    def _plan(self, run: _core.FrameRun, chain: Chain, member: Member, sample: Sample) -> _core.FramePlan:
+        """How a file is read."""
         named = list(self._names(chain, member, sample).items())
         more = chain.friends_of(member)
-        tree = member.tree
-        for start, stop in member.ranges:
-            selection = member.select(start, stop)
-            rows, _ = selection.in_order()
-            span = selection.span
-
-            def add(friends: list[Any], span: Any = span, rows: Any = rows) -> None:
-                run.add(tree._core, named, friends, span[0], span[1], rows, None, take)
-
-            with chain.naming(member):
-                tree._with_friends(add, more)
+        with chain.naming(member):
+            return member.tree._with_friends(lambda of: run.plan(member.tree._core, named, of), more)
 
     def _run_on(
         self, executor: Any, sample: Sample, waiting: list[Result], show: bool | None, step_size: int | str
@@ -195,10 +183,7 @@ class Analysis:
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])
         for member in chain.members():
-            named = list(self._names(chain, member, sample).items())
-            more = chain.friends_of(member)
-            with chain.naming(member):
-                return member.tree._with_friends(lambda of: run.explain(member.tree._core, named, of), more)
+            return self._plan(run, chain, member, sample).explained()
         raise MismatchError("no file could be read")
 
     def _named(self, error: NotFoundError, sample: Sample) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -80,6 +81,10 @@ class Booking(NamedTuple):
         if self.collects is not None:
             return self.collects.plus(one, other)
         return _PLUS[self.method](one, other)
+
+    def copied(self, found: Any) -> Any:
+        """A copy of a result, which :meth:`plus` may change."""
+        return found if self.collects is None else copy.deepcopy(found)
 
 
 def short(axis: _core.Axis) -> tuple[int, float, float] | list[float]:

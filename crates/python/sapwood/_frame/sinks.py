@@ -8,9 +8,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sapwood import _core, writing
 from sapwood._frame.arrays import array, joined
 from sapwood._frame.functions import running
 from sapwood._read import layout
+from sapwood._read.selection import Selection
+from sapwood._remote import network
+from sapwood._write.staged import staged
 from sapwood.errors import MismatchError
 
 
@@ -49,12 +53,9 @@ class InMemory:
         for parts, column in zip(self.found, columns, strict=True):
             parts.append(array(column, self._library))
 
-    def finish(self) -> None:
-        """Nothing is left to do."""
-
-    def discard(self) -> None:
-        """Forgets everything."""
-        self.found = []
+    def copied(self, sink: InMemory) -> None:
+        """Begins with what another one has."""
+        self.found = [list(parts) for parts in sink.found]
 
 
 class Folding:
@@ -106,30 +107,29 @@ class Folded:
         with running():
             self.found = self._of.add(self.found, arrays)
 
-    def finish(self) -> None:
-        """Nothing is left to do."""
-
-    def discard(self) -> None:
-        """Nothing is held."""
+    def copied(self, sink: Folded) -> None:
+        """Begins with what another one has."""
+        self.found = copy.deepcopy(sink.found)
 
 
 class Snapshots:
-    """A new file with a tree, or an RNTuple, for each sample and variation."""
+    """A new file with a tree, or an RNTuple, for each sample and variation. Leaving its ``with`` block, which
+    is about a pass, ends it: the file has its name then, or is gone after an error."""
 
     def __init__(
         self, path: Any, name: str, names: Sequence[str], kind: str, options: dict[str, Any]
     ) -> None:
         self.path, self.name, self.names, self.kind, self.options = path, name, tuple(names), kind, options
-        self._file: Any = None
+        #: The file that is being written; none between passes.
+        self.file: Any = None
         self._trees: set[str] = set()
+        #: Closes the file at the end of a pass.
+        self._held = contextlib.ExitStack()
 
     def sink(self, sample: str | None, variation: str | None) -> Snapshot:
         """The sink of a sample and a variation."""
-        if self._file is None:
-            import sapwood
-
-            self._file = sapwood.recreate(self.path, **self.options)
-            self._trees = set()
+        if self.file is None:
+            self.file, self._trees = self._begun(), set()
         parts = [self.name, *(part for part in (sample, variation) if part is not None)]
         tree = "__".join(parts).replace(":", "_").replace("/", "_")
         if tree in self._trees:
@@ -151,29 +151,19 @@ class Snapshots:
         """The path with the name of the tree."""
         return found
 
-    def closed(self) -> None:
-        """Closes the file."""
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
+    def _begun(self) -> Any:
+        """The file, which gets its name once it is complete: until then an older one stays."""
+        path, options = self.path, dict(self.options)
+        if isinstance(path, (str, os.PathLike)):
+            path = self._held.enter_context(staged(os.fspath(path), network.take_options(options)))
+        return self._held.enter_context(writing.recreate(path, **options))
 
-    def discard(self) -> None:
-        """Removes what was begun."""
-        file, self._file = self._file, None
-        if file is None:
-            return
-        with contextlib.suppress(Exception):
-            file.close()
-        if isinstance(self.path, (str, os.PathLike)):
-            with contextlib.suppress(OSError):
-                os.remove(self.path)
+    def __enter__(self) -> Snapshots:
+        return self
 
-    @property
-    def file(self) -> Any:
-        """The file that is being written."""
-        if self._file is None:
-            raise MismatchError(f"{self.path} was closed before all was written")
-        return self._file
+    def __exit__(self, *error: Any) -> None:
+        held, self.file = self._held.pop_all(), None
+        held.__exit__(*error)
 
 
 class Snapshot:
@@ -197,12 +187,12 @@ class Snapshot:
             self._of.file[self._name] = arrays
             self._tree = self._of.file[self._name]
 
-    def finish(self) -> None:
-        """The file is closed after all of its trees."""
-
-    def discard(self) -> None:
-        """Removes the file: it is not whole."""
-        self._of.discard()
+    def copied(self, sink: Snapshot) -> None:
+        """Refuses to begin with what has been written."""
+        raise MismatchError(
+            f"{self._name} of {self._of.path} begins with a later file: the variation changes nothing in the "
+            "files before, whose rows are not kept"
+        )
 
 
 class Sinks:
@@ -211,7 +201,6 @@ class Sinks:
     def __init__(self, collects: list[Any], sample: str | None) -> None:
         self._collects, self._sample = collects, sample
         self._open: dict[tuple[int, str | None], Any] = {}
-        self.used = any(one is not None for one in collects)
 
     def _of(self, number: int, variation: str | None) -> Any:
         key = (number, variation)
@@ -219,9 +208,18 @@ class Sinks:
             self._open[key] = self._collects[number].sink(self._sample, variation)
         return self._open[key]
 
-    def take(self, number: int, variation: str | None, columns: list[Any]) -> None:
-        """Hands columns to the one that they are for."""
-        self._of(number, variation).take(columns)
+    def read(self, run: _core.FrameRun, plan: _core.FramePlan, selection: Selection) -> None:
+        """Reads entries of a table, whose columns go to those that they are for."""
+        # A variation that has changed nothing so far has what the columns gave as they are.
+        for number, variation in run.begins(plan):
+            self._of(number, variation).copied(self._of(number, None))
+
+        def take(number: int, variation: str | None, columns: list[_core.Column]) -> None:
+            self._of(number, variation).take(columns)
+
+        is_wanted = any(one is not None for one in self._collects)
+        start, stop = selection.span
+        run.read(plan, start, stop, selection.in_order()[0], take if is_wanted else None)
 
     def partial(
         self, found: list[tuple[Any, list[tuple[str, Any]]]]
@@ -234,12 +232,5 @@ class Sinks:
                 continue
             # Sinks that got nothing are made, too.
             sinks = [(name, self._of(number, name)) for name in [None, *(name for name, _ in varied)]]
-            for _, sink in sinks:
-                sink.finish()
             whole.append((sinks[0][1].found, [(str(name), sink.found) for name, sink in sinks[1:]]))
         return whole
-
-    def discard(self) -> None:
-        """Ends all without a result."""
-        for sink in self._open.values():
-            sink.discard()

@@ -74,6 +74,11 @@ def _unpacked(found: list[Found], data: bytes) -> Partial:
     )
 
 
+def _part(booking: Booking, varied: Mapping[str, Any], name: str, nominal: Any) -> Any:
+    """The result of a variation; one that changes nothing in these entries has a copy of the nominal one."""
+    return varied[name] if name in varied else booking.copied(nominal)
+
+
 class FrameSelector(Selector):
     """Computes results of one sample, some entries at a time."""
 
@@ -95,14 +100,9 @@ class FrameSelector(Selector):
         known: Known = {}
         run = _core.FrameRun([booking.core(known) for booking in self._bookings])
         sinks = Sinks([booking.collects for booking in self._bookings], None)
-        rows, _ = selection.in_order()
-        start, stop = selection.span
-        take = sinks.take if sinks.used else None
-
-        def add(of: list[Any]) -> None:
-            run.add(tree._core, list(aliases.items()), of, start, stop, rows, None, take)
-
-        tree._with_friends(add, friends)
+        named = list(aliases.items())
+        plan = tree._with_friends(lambda of: run.plan(tree._core, named, of), friends)
+        sinks.read(run, plan, selection)
         return Partial(sinks.partial(run.finish()))
 
     def merge(self, one: Partial, other: Partial) -> Partial:
@@ -111,10 +111,12 @@ class FrameSelector(Selector):
         for booking, (nominal, varied), (more, more_varied) in zip(
             self._bookings, one.found, other.found, strict=True
         ):
-            # A variation that changes nothing in some of the entries has the nominal result of these.
             names = list(dict.fromkeys(name for name, _ in [*varied, *more_varied]))
             own, others = dict(varied), dict(more_varied)
-            both = [(name, booking.plus(own.get(name, nominal), others.get(name, more))) for name in names]
+            both = [
+                (name, booking.plus(_part(booking, own, name, nominal), _part(booking, others, name, more)))
+                for name in names
+            ]
             merged.append((booking.plus(nominal, more), both))
         return Partial(merged)
 

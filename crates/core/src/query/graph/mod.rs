@@ -17,5 +17,5 @@ mod run;
 pub(crate) use build::{Builder, ValueId};
 pub use computed::Compute;
 pub use plan::Explained;
-pub(crate) use plan::Want;
+pub(crate) use plan::{Graph, Want};
 pub(crate) use run::Piece;
