@@ -31,9 +31,9 @@ def process(
     files: Any,
     selector: Selector,
     executor: Any = None,
-    schema: Any = "nanoaod",
     *,
-    step_size: int | str = "25 MB",
+    schema: Any = "nanoaod",
+    step_size: int | str | None = None,
     library: Any = "ak",
     allow_missing: bool = False,
     fill: Mapping[str, float] | None = None,
@@ -49,10 +49,11 @@ def process(
     ``executor`` is any of ``concurrent.futures``: threads (the default, one for each core), processes, or
     what else has ``submit``; or a ``Client`` of Dask's ``distributed``, whose workers open the files
     themselves: what a lost worker had is done again by others, and counted once. Units of work are steps of
-    ``step_size`` that end with clusters; each is read where it is processed. Results are merged unit by unit,
-    in the order of entries, so they do not depend on how the work was spread. Workers get units in packets of
-    about half a second, by the time that they have taken so far; a slower worker gives back what it did not
-    manage, so that all end together. Large results come in smaller packets, and few of them wait at a time.
+    ``step_size``, by default 25 MB, that end with clusters; each is read by the worker that processes it.
+    Results are merged unit by unit, in the order of entries, so they do not depend on how the work was
+    spread. Workers get units in packets of about half a second, by the time that they have taken so far; a
+    slower worker gives back what it did not manage, so that all end together. Large results come in smaller
+    packets, and few of them wait at a time.
     ``partial`` is called with the result so far, and how many units are in it; ``progress`` shows a line that
     counts files, by default only if standard error is a terminal.
     ``files`` and the options are those of :func:`sapwood.iterate`, as far as they open files or say which
@@ -61,8 +62,9 @@ def process(
 
     ``selector`` may be a processor of coffea, too: its ``process`` gets events as :func:`sapwood.nanoevents`
     of ``schema`` makes them, with the metadata of the data set and ``dataset``, ``filename``, ``entrystart``
-    and others, for some 100,000 entries at a time. What it finds in all data sets is accumulated as coffea
-    does, and handed to its ``postprocess``.
+    and others, by default for some 100,000 entries at a time. ``library``, ``fill``, ``friends``,
+    ``lumi_mask`` and ``entries`` are for selectors alone. What a processor finds in all data sets is
+    accumulated as coffea does, and handed to its ``postprocess``.
 
     Raises :class:`ProcessingError` where the selector raises, with the file, the entries and the line.
 
@@ -78,18 +80,21 @@ def process(
     4.0
     """
     if processors.is_processor(selector):
+        given = None if library == "ak" else library
+        processors.refuse(library=given, fill=fill, friends=friends, lumi_mask=lumi_mask, entries=entries)
         return _processed(
             files,
             selector,
             executor,
             schema,
-            step_size=100_000 if step_size == "25 MB" else step_size,
+            step_size=100_000 if step_size is None else step_size,
             allow_missing=allow_missing,
             partial=partial,
             progress=progress,
             **options,
         )
     _check(selector)
+    step_size = "25 MB" if step_size is None else step_size
     sets = data_sets(files)
     if sets is not None:
         run = functools.partial(
@@ -148,14 +153,13 @@ def _processed(files: Any, processor: Any, executor: Any, schema: Any, **options
     """Runs a processor of coffea over all data sets."""
     sets = data_sets(files)
     found: Any = None
-    is_first = True
     for name, of_set in ({"": files} if sets is None else sets).items():
         given = files[name] if sets is not None else None
         selector = processors.ProcessorSelector(processor, schema, processors.metadata_of(str(name), given))
         one = process(of_set, selector, executor, **options)
         if one is None:
             continue
-        found, is_first = (one if is_first else selector.merge(found, one)), False
+        found = one if found is None else selector.merge(found, one)
     done = processor.postprocess(found)
     # As coffea's own Runner: a processor may change what it got, and return nothing.
     return found if done is None else done

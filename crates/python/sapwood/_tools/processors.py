@@ -19,6 +19,15 @@ def is_processor(selector: Any) -> bool:
     )
 
 
+def refuse(**given: Any) -> None:
+    """Refuses arguments that the events of a processor know nothing of."""
+    for name, value in given.items():
+        if value is not None:
+            raise MismatchError(
+                f"{name}= is for selectors: a processor of coffea selects among all events itself"
+            )
+
+
 class ProcessorSelector(Selector):
     """A processor as the selector of one data set."""
 
@@ -43,11 +52,6 @@ class ProcessorSelector(Selector):
         self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any
     ) -> Callable[[Selection], Any]:
         def read(selection: Selection) -> Any:
-            if selection.rows is not None:
-                raise MismatchError(
-                    "a processor of coffea gets ranges of entries: select events in it, or leave entries= and "
-                    "lumi_mask= out"
-                )
             start, stop = selection.span
             known = {
                 **self._metadata,
