@@ -29,6 +29,14 @@ struct Raised {
     error: PyErr,
 }
 
+impl Raised {
+    fn new(py: Python<'_>, error: PyErr) -> Self {
+        let class = error.get_type(py).name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let text = text_of(py, &error);
+        Self { words: if text.is_empty() { class } else { format!("{class}: {text}") }, error }
+    }
+}
+
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
@@ -85,17 +93,18 @@ pub(crate) fn with_function<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> 
         if !error.is_instance_of::<PyException>(py) {
             return lowered(py, error);
         }
-        let value = error.value(py);
-        let text = value.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
         if error.is_instance_of::<SapwoodError>(py) {
-            return Error::mismatch(text);
+            return Error::mismatch(text_of(py, &error));
         }
-        let class = value.get_type().name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let words = if text.is_empty() { class } else { format!("{class}: {text}") };
-        Error::mismatch("it raised").because(Raised { words, error })
+        Error::mismatch("it raised").because(Raised::new(py, error))
     };
     let done = Python::try_attach(|py| work(py).map_err(|error| lowered(py, error)));
     done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
+}
+
+/// The text of an exception.
+fn text_of(py: Python<'_>, error: &PyErr) -> String {
+    error.value(py).str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// What Python raised, as an error of the engine.
@@ -117,17 +126,13 @@ pub(crate) fn lowered(py: Python<'_>, error: PyErr) -> Error {
     } else {
         (ErrorKind::Io, "the file system failed")
     };
-    let value = error.value(py);
-    let said = value.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     if error.is_instance_of::<SapwoodError>(py) {
         // Words of our own package, which are good as they are.
+        let said = text_of(py, &error);
         let said = said.strip_prefix(kind.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&said);
         return Error::new(kind, said.to_owned());
     }
-    let class = value.get_type().name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let words_of_it = if said.is_empty() { class } else { format!("{class}: {said}") };
-    let raised = Raised { words: words_of_it, error };
-    Error::new(kind, words).because(raised)
+    Error::new(kind, words).because(Raised::new(py, error))
 }
 
 /// Turns an error into the exception that `sapwood.errors` has for its kind.
