@@ -1,8 +1,8 @@
 """The eight queries of the ADL benchmark in one pass: https://github.com/iris-hep/adl-benchmarks-index.
 
-Run it with ``python examples/adl.py FILE``, where FILE is NanoAOD with a tree or an RNTuple ``Events``. Each
-query is a histogram of a frame. All of them read the file once, and what they have in common is computed
-once.
+Run it with ``python examples/adl.py FILE``, where FILE is NanoAOD with a tree or an RNTuple ``Events``;
+``--toy`` writes such a file first. Each query is a histogram of a frame. All of them read the file once, and
+what they have in common is computed once.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import awkward as ak
+import numpy as np
 import sapwood
 
 #: The member of jets that is large for those of b quarks: NanoAOD has several.
@@ -70,13 +72,40 @@ def book(files: Any, **options: Any) -> dict[str, sapwood.Result]:
     }
 
 
+def toy(entries: int, seed: int) -> dict[str, Any]:
+    """Events with the columns that the queries need, some leptons and jets near each other."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, Any] = {
+        "MET_pt": rng.exponential(40, entries).astype("f4"),
+        "MET_phi": rng.uniform(-np.pi, np.pi, entries).astype("f4"),
+    }
+    for name, mean, mass in (("Muon", 1.0, 0.106), ("Electron", 0.8, 0.0005), ("Jet", 5.0, 12.0)):
+        counts = rng.poisson(mean, entries)
+        total = int(counts.sum())
+        members = {
+            "pt": rng.exponential(30, total) + 5,
+            "eta": rng.normal(0, 1.2, total),
+            "phi": rng.uniform(-np.pi, np.pi, total),
+            "mass": rng.exponential(mass, total) if name == "Jet" else np.full(total, mass),
+            BTAG: rng.random(total),
+        }
+        members = {key: of.astype("f4") for key, of in members.items()}
+        members["charge"] = rng.choice(np.array([-1, 1], "i4"), total)
+        columns[name] = ak.unflatten(ak.zip(members), counts)
+    return columns
+
+
 def main() -> None:
     """Fills all histograms, and prints what is in them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", help="NanoAOD")
+    parser.add_argument("--toy", type=int, metavar="N", help="write N toy events into the files first")
     given = parser.parse_args()
+    for number, path in enumerate(given.files if given.toy else []):
+        with sapwood.create(path) as file:
+            file["Events"] = toy(given.toy, number)
     results = book([f"{file}:Events" for file in given.files])
     sapwood.run(*results.values())
     for name, result in results.items():

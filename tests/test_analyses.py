@@ -27,35 +27,13 @@ def example(name: str) -> Any:
     return module
 
 
-def events(entries: int, seed: int) -> dict[str, Any]:
-    """NanoAOD with leptons and jets, some of them near each other."""
-    rng = np.random.default_rng(seed)
-    columns: dict[str, Any] = {
-        "MET_pt": rng.exponential(40, entries).astype("f4"),
-        "MET_phi": rng.uniform(-np.pi, np.pi, entries).astype("f4"),
-    }
-    for name, mean, mass in (("Muon", 1.3, 0.106), ("Electron", 0.9, 0.0005), ("Jet", 4.0, 12.0)):
-        counts = rng.poisson(mean, entries)
-        total = int(counts.sum())
-        members = {
-            "pt": rng.exponential(30, total) + 5,
-            "eta": rng.normal(0, 1.2, total),
-            "phi": rng.uniform(-np.pi, np.pi, total),
-            "mass": np.full(total, mass) if name != "Jet" else rng.exponential(mass, total),
-            "btagDeepFlavB": rng.random(total),
-        }
-        members = {key: of.astype("f4") for key, of in members.items()}
-        members["charge"] = rng.choice(np.array([-1, 1], "i4"), total)
-        columns[name] = ak.unflatten(ak.zip(members), counts)
-    return columns
-
-
 @pytest.fixture(scope="module")
 def nano(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("adl") / "nano.root"
+    toy = example("adl").toy
     with sapwood.recreate(path) as file:
-        file["Events"] = events(6_000, 3)
-        file["Events"].extend(events(6_000, 4))
+        file["Events"] = toy(6_000, 3)
+        file["Events"].extend(toy(6_000, 4))
     return path
 
 

@@ -15,8 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import awkward as ak
-import numpy as np
 import sapwood
 from bench.support.draw import table
 
@@ -111,38 +109,16 @@ timed(all_histograms, 2)
 )
 
 
-def nano(events: int) -> None:
-    """NanoAOD with leptons and jets."""
-    rng = np.random.default_rng(1)
-    columns = {
-        "MET_pt": rng.exponential(40, events).astype("f4"),
-        "MET_phi": rng.uniform(-np.pi, np.pi, events).astype("f4"),
-    }
-    for name, mean, mass in (("Muon", 1.0, 0.106), ("Electron", 0.8, 0.0005), ("Jet", 5.0, 12.0)):
-        counts = rng.poisson(mean, events)
-        total = int(counts.sum())
-        members = {
-            "pt": rng.exponential(30, total) + 5,
-            "eta": rng.normal(0, 1.2, total),
-            "phi": rng.uniform(-np.pi, np.pi, total),
-            "mass": rng.exponential(mass, total),
-            "btagDeepFlavB": rng.random(total),
-        }
-        zipped = ak.zip({key: of.astype("f4") for key, of in members.items()})
-        zipped["charge"] = rng.choice(np.array([-1, 1], "i4"), total)
-        columns[name] = ak.unflatten(zipped, counts)
-    with sapwood.recreate(DATA / "nano.root", compression="zstd:5") as file:
-        file["Events"] = columns
-
-
 def write(events: int) -> None:
     """Writes what does not exist yet."""
     DATA.mkdir(parents=True, exist_ok=True)
     if not (DATA / "nano.root").exists():
-        nano(events)
         sys.path.insert(0, str(ROOT / "examples"))
+        import adl
         import ttbar
 
+        with sapwood.recreate(DATA / "nano.root", compression="zstd:5") as file:
+            file["Events"] = adl.toy(events, 1)
         ttbar.write_toys(DATA, events // 6)
 
 
