@@ -55,8 +55,7 @@ impl Remote {
             return environment::open(path, options);
         }
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
-        let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
-        environment::open_replicas(&all, options)
+        environment::open_replicas(&self.with_replicas(first), options)
     }
 
     /// Opens a path or a URL for its bytes as they are stored: a packed file is one.
@@ -65,7 +64,11 @@ impl Remote {
         if self.replicas.is_empty() {
             return environment::open_stored(place, options);
         }
-        self.open(place.as_ref())
+        environment::open_replicas_stored(&self.with_replicas(place), options)
+    }
+
+    fn with_replicas<'a>(&'a self, first: &'a str) -> Vec<&'a str> {
+        [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect()
     }
 
     /// Prepares to write a file to a path or a URL.

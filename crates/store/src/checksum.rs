@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::mpsc;
+use std::thread;
 
 use md5::{Digest, Md5};
 use sapwood::io::{Store, load};
@@ -159,11 +161,21 @@ pub fn checksums(store: &dyn Store, kinds: &[ChecksumKind]) -> Result<Vec<Checks
     let mut crc32c = 0;
     let mut md5 = Md5::new();
     let has = |kind| kinds.contains(&kind);
-    for start in (0..length).step_by(usize::try_from(STEP_BYTES).unwrap_or(usize::MAX)) {
-        let end = length.min(start + STEP_BYTES);
-        for bytes in load(store, &[start..end])? {
-            if bytes.len() as u64 != end - start {
-                return Err(Error::new(ErrorKind::Io, "the file has fewer bytes than it had").at(start));
+    thread::scope(|scope| {
+        // The next step is read while this one is summed.
+        let (send, steps) = mpsc::sync_channel(0);
+        scope.spawn(move || {
+            for start in (0..length).step_by(usize::try_from(STEP_BYTES).unwrap_or(usize::MAX)) {
+                let step = start..length.min(start + STEP_BYTES);
+                if send.send((step.clone(), load(store, &[step]))).is_err() {
+                    return;
+                }
+            }
+        });
+        for (step, read) in steps {
+            let bytes = read?.pop().unwrap_or_default();
+            if bytes.len() as u64 != step.end - step.start {
+                return Err(Error::new(ErrorKind::Io, "the file has fewer bytes than it had").at(step.start));
             }
             if has(ChecksumKind::Adler32) {
                 adler32.update(&bytes);
@@ -175,7 +187,8 @@ pub fn checksums(store: &dyn Store, kinds: &[ChecksumKind]) -> Result<Vec<Checks
                 md5.update(&bytes);
             }
         }
-    }
+        Ok(())
+    })?;
     let md5 = md5.finalize();
     let each = |kind: &ChecksumKind| match kind {
         ChecksumKind::Adler32 => Checksum::of(*kind, &adler32.sum().to_be_bytes()),

@@ -21,6 +21,7 @@ mod open;
 mod open_once;
 mod options;
 mod packed;
+mod private_file;
 mod provider;
 mod replicas;
 mod secrets;

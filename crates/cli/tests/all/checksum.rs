@@ -38,6 +38,18 @@ fn checksums_are_printed_and_compared() {
 }
 
 #[test]
+fn a_packed_file_with_replicas_is_summed_as_it_is_stored() {
+    let packed = scratch("nano.root.zst");
+    let packed = packed.to_str().unwrap();
+    assert_eq!(run(&["pack", example("nano.root").to_str().unwrap(), "-o", packed]).0, 0);
+    let (_, alone, _) = run(&["checksum", packed]);
+    let (code, with_replica, err) = run(&["checksum", "--replica", "no-such-file.root.zst", packed]);
+    assert_eq!((code, &with_replica), (0, &alone), "{err}");
+    let (sum, _) = alone.split_once("  ").unwrap();
+    assert_eq!(run(&["verify", "--quiet", "--checksum", sum, "--replica", "no-such-file.root.zst", packed]).0, 0);
+}
+
+#[test]
 fn any_file_has_a_checksum_and_others_are_read_after_an_error() {
     let path = scratch("digits.txt");
     fs::write(&path, "123456789").unwrap();

@@ -139,6 +139,32 @@ pub fn list(url: &str, options: NetOptions) -> Result<Vec<crate::Listed>> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open_replicas<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result<Arc<dyn Store>> {
+    replicas(places, options, |place, options| open(place, options))
+}
+
+/// [`open_replicas`], for the bytes as they are stored: a packed file is one.
+///
+/// # Errors
+///
+/// Errors of [`open_replicas`].
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_store::environment::open_replicas_stored(&["no-such-file.root", path], Default::default())?;
+/// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_replicas_stored<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result<Arc<dyn Store>> {
+    replicas(places, options, |place, options| open_stored(place, options))
+}
+
+fn replicas<P: AsRef<str>>(
+    places: &[P],
+    options: NetOptions,
+    open: impl Fn(&str, NetOptions) -> Result<Arc<dyn Store>> + Send + Sync + 'static,
+) -> Result<Arc<dyn Store>> {
     let each = NetOptions { cache: None, ..options.clone() };
     let store = Replicas::new(places, move |place| open(place, each.clone()))?;
     let name = store.cache_name();

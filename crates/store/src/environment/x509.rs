@@ -31,6 +31,7 @@ pub(super) fn complete(url: &str, options: &mut NetOptions, variable: &dyn Fn(&s
         let folder = named("X509_CERT_DIR").filter(|folder| folder.is_dir());
         let default = || Some(PathBuf::from(AUTHORITIES)).filter(|folder| is_root(url) && folder.is_dir());
         options.authorities = folder.or_else(default);
+        options.authorities_if_usable = options.authorities.is_some();
     }
 }
 
@@ -86,11 +87,11 @@ mod tests {
     fn a_missing_folder_is_ignored() {
         let here = std::env::temp_dir();
         let found = with("https://a/b", &[("X509_CERT_DIR", here.to_str().unwrap())], NetOptions::default());
-        assert_eq!(found.authorities, Some(here.clone()));
+        assert_eq!((found.authorities, found.authorities_if_usable), (Some(here.clone()), true));
         let found = with("https://a/b", &[("X509_CERT_DIR", "/no/such/folder")], NetOptions::default());
         assert_eq!(found.authorities, None);
         let own = NetOptions { authorities: Some("/mine".into()), ..NetOptions::default() };
         let found = with("root://a//b", &[("X509_CERT_DIR", here.to_str().unwrap())], own);
-        assert_eq!(found.authorities, Some("/mine".into()));
+        assert_eq!((found.authorities, found.authorities_if_usable), (Some("/mine".into()), false));
     }
 }

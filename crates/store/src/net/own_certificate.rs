@@ -2,10 +2,10 @@
 //! proxy of X.509 lives for hours, and processes live longer.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::CryptoProvider;
@@ -13,11 +13,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, SignatureScheme};
-use sapwood::{Error, ErrorKind, Result};
-use zeroize::Zeroizing;
+use sapwood::{Error, Result};
 
 use crate::NetOptions;
-use crate::x509::read;
+use crate::private_file::Others;
+use crate::x509::{now, private_key_file, read, valid_time};
 
 /// When the files changed, and how long they are.
 type Stamp = [Option<(SystemTime, u64)>; 2];
@@ -30,7 +30,15 @@ pub(super) struct OwnCertificate {
     /// Go on without a certificate if the files cannot be used.
     if_usable: bool,
     provider: Arc<CryptoProvider>,
-    last: Mutex<(Stamp, Option<Arc<CertifiedKey>>)>,
+    last: Mutex<(Stamp, Option<Loaded>)>,
+}
+
+/// Certificates and key of the files.
+#[derive(Debug)]
+struct Loaded {
+    key: Arc<CertifiedKey>,
+    /// When all certificates are valid, since 1970.
+    time: Range<Duration>,
 }
 
 impl OwnCertificate {
@@ -49,7 +57,7 @@ impl OwnCertificate {
             last: Mutex::new(([None; 2], None)),
         };
         if !made.if_usable {
-            let found = (made.stamp(), Some(Arc::new(made.load()?)));
+            let found = (made.stamp(), Some(made.load()?));
             *made.last.lock().unwrap_or_else(PoisonError::into_inner) = found;
         }
         Ok(Some(Arc::new(made)))
@@ -62,9 +70,19 @@ impl OwnCertificate {
         })
     }
 
-    fn load(&self) -> Result<CertifiedKey> {
+    fn load(&self) -> Result<Loaded> {
         let at = |path: &Path, error: Error| error.in_file(path.to_string_lossy().as_ref());
-        let chain = CertificateDer::pem_slice_iter(&read(&self.certificate)?).collect::<Result<Vec<_>, _>>();
+        // The user may name a key that others can read; one that was found is not used then.
+        let others = if self.if_usable { Others::Nothing } else { Others::Anything };
+        let secret = private_key_file(&self.key, others)?;
+        let content;
+        let certificates: &[u8] = if self.key == self.certificate {
+            &secret
+        } else {
+            content = read(&self.certificate)?;
+            &content
+        };
+        let chain = CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>();
         let chain = chain.map_err(|error| {
             let error = Error::mismatch("the client certificate cannot be read").because(error.to_string());
             at(&self.certificate, error)
@@ -72,11 +90,8 @@ impl OwnCertificate {
         if chain.is_empty() {
             return Err(at(&self.certificate, Error::mismatch("it contains no client certificate")));
         }
-        if self.if_usable && fs::metadata(&self.key).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
-            return Err(at(&self.key, Error::new(ErrorKind::Denied, "others may read the key")));
-        }
-        let content = Zeroizing::new(read(&self.key)?);
-        let key = PrivateKeyDer::from_pem_slice(&content).map_err(|error| {
+        let time = valid_time(&chain).map_err(|error| at(&self.certificate, error))?;
+        let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|error| {
             let error = Error::mismatch("the key of the client certificate cannot be read").because(error.to_string());
             at(&self.key, error)
         })?;
@@ -88,7 +103,7 @@ impl OwnCertificate {
         match made.keys_match() {
             Err(error @ rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => Err(unfit(error)),
             // Proxies have an extension that is not known there; servers compare.
-            _ => Ok(made),
+            _ => Ok(Loaded { key: Arc::new(made), time }),
         }
     }
 }
@@ -100,9 +115,12 @@ impl ResolvesClientCert for OwnCertificate {
         if last.0 != stamp || last.1.is_none() {
             // A file that is being replaced: what was read before may still do.
             let before = last.1.take();
-            *last = (stamp, self.load().ok().map(Arc::new).or(before));
+            *last = (stamp, self.load().ok().or(before));
         }
-        last.1.clone()
+        // Servers that would do without a certificate refuse one that has expired. The user's own choice is shown all
+        // the same: their refusal names the reason.
+        let found = last.1.as_ref().filter(|found| !self.if_usable || found.time.contains(&now()));
+        found.map(|found| Arc::clone(&found.key))
     }
 
     fn has_certs(&self) -> bool {

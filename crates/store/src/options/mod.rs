@@ -40,6 +40,9 @@ pub struct NetOptions {
     /// A PEM file, or a folder of them, with authorities to be trusted beside the system's. With `gsi` no others are
     /// trusted, and lists of revoked certificates in the folder (`*.r0`) count.
     pub authorities: Option<PathBuf>,
+    /// Whether TLS trusts the system's authorities alone if those of `authorities` cannot be read, which is an error
+    /// otherwise. The environment sets this for a folder that it names: most files are opened without it.
+    pub authorities_if_usable: bool,
     /// A file with keys shared with servers of `root://` (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened
     /// when a server asks for such a key, and used only if no other user can read it.
     pub keytab: Option<PathBuf>,
@@ -97,6 +100,7 @@ impl Default for NetOptions {
             key: None,
             certificate_if_usable: false,
             authorities: None,
+            authorities_if_usable: false,
             keytab: None,
             http_proxy: None,
             https_proxy: None,

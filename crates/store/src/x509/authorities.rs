@@ -1,23 +1,29 @@
 //! Files and folders with the certificates of authorities.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use ring::digest::{SHA256, digest};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use sapwood::{Error, Result};
+use zeroize::Zeroizing;
+
+use crate::private_file::{self, Others};
 
 /// The most bytes that a folder or file of certificates is taken to have.
 const PEM_BYTES: u64 = 64 << 20;
 
-/// The certificates of a file, or of the files of a folder. Other files of a folder, such as revocation lists, are left
-/// out.
+/// The certificates of a file, or of the files of a folder, each once: in folders they have a name and a hash. Other
+/// files of a folder, such as revocation lists, are left out, and so are those that cannot be read.
 pub(crate) fn authorities(place: &Path) -> Result<Vec<CertificateDer<'static>>> {
     if !fs::metadata(place)?.is_dir() {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(place)?).collect();
         return found.map_err(|error| Error::mismatch("authorities cannot be read").because(error.to_string()));
     }
-    let mut found = Vec::new();
+    let mut found: Vec<CertificateDer<'static>> = Vec::new();
+    let mut known = HashSet::new();
     let mut bytes = 0;
     for entry in fs::read_dir(place)? {
         let path = entry?.path();
@@ -25,12 +31,16 @@ pub(crate) fn authorities(place: &Path) -> Result<Vec<CertificateDer<'static>>> 
         if !is_pem || !path.is_file() {
             continue;
         }
-        let content = read(&path)?;
+        let Ok(content) = read(&path) else { continue };
         bytes += content.len() as u64;
         if bytes > PEM_BYTES {
             return Err(Error::limit("too many certificates", PEM_BYTES, bytes));
         }
-        found.extend(CertificateDer::pem_slice_iter(&content).filter_map(Result::ok));
+        for one in CertificateDer::pem_slice_iter(&content).filter_map(Result::ok) {
+            if known.insert(digest(&SHA256, &one).as_ref().to_vec()) {
+                found.push(one);
+            }
+        }
     }
     Ok(found)
 }
@@ -45,4 +55,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
         );
     }
     fs::read(path).map_err(named)
+}
+
+/// A file with a key, and maybe with certificates.
+pub(crate) fn private_key_file(path: &Path, others: Others) -> Result<Zeroizing<Vec<u8>>> {
+    private_file::read(path, "key", others, PEM_BYTES)
 }

@@ -23,6 +23,20 @@ const MAX_AUTHORITIES: usize = 8;
 /// Lists of what an authority revoked, `HASH.r0` and so on.
 const LISTS: usize = 10;
 
+type Certificate = CertificateInner<Raw>;
+
+/// A certificate of the folder.
+struct Known<'a> {
+    bytes: &'a CertificateDer<'a>,
+    parsed: Certificate,
+}
+
+impl<'a> Known<'a> {
+    fn read(bytes: &'a CertificateDer<'a>) -> Option<Self> {
+        Some(Self { bytes, parsed: parse(bytes)? })
+    }
+}
+
 /// Verifies the certificate of a server, with others that it sent along. Revocation lists are files of the folder
 /// (`HASH.r0`); they count beyond their time, as in XRootD's client.
 ///
@@ -37,6 +51,7 @@ pub(crate) fn check_host(place: &Path, chain: &[CertificateDer<'_>], host: &str)
 fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) -> Result<()> {
     let denied = |words: String| Error::new(ErrorKind::Denied, words);
     let known = authorities(place)?;
+    let known: Vec<Known<'_>> = known.iter().filter_map(Known::read).collect();
     let (first, others) = chain.split_first().ok_or_else(|| denied(format!("{host} sent no certificate")))?;
     let lists = lists(place, chain, &known)?;
     let mut parsed = Vec::with_capacity(lists.len());
@@ -58,15 +73,13 @@ fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) 
     let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
     let mut between = others.to_vec();
     for one in &known {
-        match anchor_from_trusted_cert(one) {
-            // A path ends at an authority, whose own certificate is not looked at there.
-            Ok(anchor) if is_root(one) => {
-                if may_sign(one, now) {
-                    anchors.push(anchor);
-                }
-            }
-            Ok(_) => between.push(one.clone()),
-            Err(_) => {}
+        if !is_root(&one.parsed) {
+            between.push(one.bytes.clone());
+        // A path ends at an authority, whose own certificate is not looked at there.
+        } else if may_sign(&one.parsed, now)
+            && let Ok(anchor) = anchor_from_trusted_cert(one.bytes)
+        {
+            anchors.push(anchor);
         }
     }
     let words = |error: &webpki::Error| match error {
@@ -97,7 +110,7 @@ fn check(place: &Path, chain: &[CertificateDer<'_>], host: &str, now: Duration) 
 fn lists(
     place: &Path,
     chain: &[CertificateDer<'_>],
-    known: &[CertificateDer<'_>],
+    known: &[Known<'_>],
 ) -> Result<Vec<CertificateRevocationListDer<'static>>> {
     let mut found = Vec::new();
     if !place.is_dir() {
@@ -108,7 +121,6 @@ fn lists(
     for one in chain {
         waiting.push(parse(one).ok_or_else(unreadable)?);
     }
-    let known: Vec<_> = known.iter().filter_map(|one| parse(one)).collect();
     let mut met = Vec::new();
     while let Some(below) = waiting.pop() {
         let issuer = below.tbs_certificate().issuer();
@@ -133,7 +145,8 @@ fn lists(
                 found.push(content.into());
             }
         }
-        waiting.extend(known.iter().filter(|one| one.tbs_certificate().subject() == issuer).cloned());
+        let above = known.iter().filter(|one| one.parsed.tbs_certificate().subject() == issuer);
+        waiting.extend(above.map(|one| one.parsed.clone()));
         met.push(hash);
         if met.len() > MAX_AUTHORITIES {
             return Err(Error::limit("authorities above a server", MAX_AUTHORITIES as u64, met.len() as u64));
@@ -143,8 +156,7 @@ fn lists(
 }
 
 /// Whether the certificate of an authority is valid now, and one of an authority: a host may have signed its own.
-fn may_sign(one: &CertificateDer<'_>, now: Duration) -> bool {
-    let Some(one) = parse(one) else { return false };
+fn may_sign(one: &Certificate, now: Duration) -> bool {
     let validity = one.tbs_certificate().validity();
     let is_valid = validity.not_before.to_unix_duration() <= now && now <= validity.not_after.to_unix_duration();
     let basics = one.tbs_certificate().get_extension::<BasicConstraints>();
@@ -162,10 +174,10 @@ fn may_sign(one: &CertificateDer<'_>, now: Duration) -> bool {
     is_valid && is_authority && signs
 }
 
-fn parse(one: &CertificateDer<'_>) -> Option<CertificateInner<Raw>> {
-    CertificateInner::from_der(one).ok()
+fn parse(one: &CertificateDer<'_>) -> Option<Certificate> {
+    Certificate::from_der(one).ok()
 }
 
-fn is_root(one: &CertificateDer<'_>) -> bool {
-    parse(one).is_none_or(|one| one.tbs_certificate().issuer() == one.tbs_certificate().subject())
+fn is_root(one: &Certificate) -> bool {
+    one.tbs_certificate().issuer() == one.tbs_certificate().subject()
 }

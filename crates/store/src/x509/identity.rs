@@ -2,8 +2,7 @@
 //! user signed.
 
 use std::fmt;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,10 +16,11 @@ use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::pem::{LineEnding, encode_string};
 use x509_cert::der::{Decode, Encode};
-use zeroize::Zeroizing;
+use x509_cert::time::Validity;
 
 use super::name_hash::name_hash;
-use super::read;
+use super::{private_key_file, read};
+use crate::private_file::Others;
 
 /// A longer chain is an error; proxies of proxies have four.
 const MAX_CHAIN: usize = 16;
@@ -68,9 +68,11 @@ impl Identity {
 
     /// The inner result is about the certificates; the outer one about files, which it names.
     fn load(certificate: &Path, key: &Path, now: Duration) -> Result<Result<Self>> {
-        let content = Zeroizing::new(existing(certificate)?);
-        check_mode(key)?;
-        let secret = Zeroizing::new(existing(key)?);
+        let secret = private_key_file(key, Others::Nothing).map_err(missing)?;
+        if key == certificate {
+            return Ok(Self::parse(certificate, &secret, &secret, now));
+        }
+        let content = read(certificate).map_err(missing)?;
         Ok(Self::parse(certificate, &content, &secret, now))
     }
 
@@ -100,9 +102,7 @@ impl Identity {
     fn check(&self, now: Duration) -> Result<()> {
         for (number, one) in self.chain.iter().enumerate() {
             let what = if number == 0 && self.is_proxy() { "the X.509 proxy" } else { "the certificate" };
-            let validity = one.parsed.tbs_certificate().validity();
-            let begins = validity.not_before;
-            let ends = validity.not_after;
+            let Validity { not_before: begins, not_after: ends, .. } = one.parsed.tbs_certificate().validity();
             let words = if ends.to_unix_duration() <= now {
                 format!("{what} expired at {}: {RENEW}", ends.to_date_time())
             } else if begins.to_unix_duration() > now {
@@ -150,27 +150,33 @@ impl Identity {
     }
 }
 
-/// The content of a file that has to be there.
-fn existing(path: &Path) -> Result<Vec<u8>> {
-    read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            let words = format!("no such X.509 proxy or certificate: {RENEW}");
-            Error::not_found(words).in_file(path.to_string_lossy().as_ref())
-        }
-        _ => error,
-    })
+/// The error of a file that has to be there.
+fn missing(error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    let words = Error::not_found(format!("no such X.509 proxy or certificate: {RENEW}"));
+    match error.place().file.as_deref() {
+        Some(file) => words.in_file(file),
+        None => words,
+    }
 }
 
-/// No other user may read a key.
-fn check_mode(path: &Path) -> Result<()> {
-    let here = |error: Error| error.in_file(path.to_string_lossy().as_ref());
-    let Ok(found) = fs::metadata(path) else { return Ok(()) };
-    let mode = found.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let words = format!("others may read or write the key: its mode is {mode:o} and should be 600");
-        return Err(here(Error::new(ErrorKind::Denied, words)));
+/// The time in which all certificates are valid, since 1970: none before the first, nor from the second on.
+///
+/// # Errors
+///
+/// A certificate cannot be read.
+pub(crate) fn valid_time(chain: &[CertificateDer<'_>]) -> Result<Range<Duration>> {
+    let mut time = Duration::ZERO..Duration::MAX;
+    for one in chain {
+        let parsed = Certificate::from_der(one)
+            .map_err(|error| Error::mismatch("a certificate cannot be read").because(error.to_string()))?;
+        let validity = parsed.tbs_certificate().validity();
+        time.start = time.start.max(validity.not_before.to_unix_duration());
+        time.end = time.end.min(validity.not_after.to_unix_duration());
     }
-    Ok(())
+    Ok(time)
 }
 
 fn private_key(content: &[u8]) -> Result<PrivateKeyDer<'static>> {
@@ -239,7 +245,7 @@ fn is_proxy(one: &Certificate) -> bool {
 }
 
 /// Since 1970.
-pub(super) fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

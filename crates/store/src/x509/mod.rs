@@ -5,6 +5,6 @@ mod hosts;
 mod identity;
 mod name_hash;
 
-pub(crate) use authorities::{authorities, read};
+pub(crate) use authorities::{authorities, private_key_file, read};
 pub(crate) use hosts::check_host;
-pub(crate) use identity::Identity;
+pub(crate) use identity::{Identity, now, valid_time};

@@ -15,6 +15,7 @@ use crate::x509::Identity;
 // and its words are what every copy has.
 const WANTS: &str = " requires authentication by ";
 const REASONS: &str = "; ";
+const NOT_TRUSTED: &str = " did not show that it is the server of this name, and";
 
 /// A token that is longer is none.
 const TOKEN_BYTES: usize = 4096;
@@ -95,8 +96,9 @@ fn of_token(token: &str) -> Option<Vec<u8>> {
 }
 
 /// The error of a server that none of our proofs convinced, with a reason for each of its offers.
-pub(super) fn unproved(server: &str, offers: &[Offer], reasons: &[(String, String)]) -> Error {
-    let mut words = format!("{server}{WANTS}{}", names(offers));
+pub(super) fn unproved(server: &str, is_trusted: bool, offers: &[Offer], reasons: &[(String, String)]) -> Error {
+    let and = if is_trusted { "" } else { NOT_TRUSTED };
+    let mut words = format!("{server}{and}{WANTS}{}", names(offers));
     for (name, reason) in reasons {
         words.push_str(REASONS);
         words.extend(format!("{name}: {reason}").chars().take(REASON_CHARS));
@@ -106,7 +108,7 @@ pub(super) fn unproved(server: &str, offers: &[Offer], reasons: &[(String, Strin
 
 /// The server that refused the login, and those of its protocols of authentication that are not implemented here:
 /// `krb5` and the like. None of any other error, nor of a server that takes nothing but names, tokens, shared keys and
-/// certificates.
+/// certificates, nor of one that did not show that it is the server of its name.
 ///
 /// # Example
 ///
@@ -123,6 +125,10 @@ pub(super) fn unproved(server: &str, offers: &[Offer], reasons: &[(String, Strin
 pub fn unknown_proofs(error: &Error) -> Option<(&str, Vec<&str>)> {
     const KNOWN: [&str; 6] = ["unix", "host", "ztn", "sss", "gsi", ""];
     let (server, rest) = error.message().split_once(WANTS)?;
+    // Another program may check less.
+    if server.ends_with(NOT_TRUSTED) {
+        return None;
+    }
     let offers = rest.split(REASONS).next().unwrap_or(rest);
     let unknown: Vec<&str> = offers.split(", ").filter(|name| !KNOWN.contains(name)).collect();
     (error.kind() == ErrorKind::Denied && !unknown.is_empty()).then_some((server, unknown))
@@ -175,7 +181,7 @@ mod tests {
         let wanted = |names: &[&str]| {
             let offers: Vec<Offer> = names.iter().map(|name| offer(name)).collect();
             let reasons: Vec<_> = names.iter().map(|name| ((*name).to_owned(), "none; here".to_owned())).collect();
-            unproved("host:1", &offers, &reasons)
+            unproved("host:1", true, &offers, &reasons)
         };
         let error = wanted(&["ztn", "gsi", "unix", "krb5"]);
         assert_eq!(unknown_proofs(&error), Some(("host:1", vec!["krb5"])));
@@ -183,6 +189,11 @@ mod tests {
         assert_eq!(unknown_proofs(&wanted(&["pwd", "sss"])), Some(("host:1", vec!["pwd"])));
         assert_eq!(unknown_proofs(&wanted(&["ztn", "unix", "host", "sss", "gsi"])), None);
         assert_eq!(unknown_proofs(&wanted(&[])), None);
+        let offers = [offer("gsi"), offer("krb5")];
+        let impostor = unproved("host:1", false, &offers, &[("gsi".to_owned(), "revoked".to_owned())]);
+        assert_eq!(unknown_proofs(&impostor), None);
+        let words = "host:1 did not show that it is the server of this name, and requires authentication by gsi, krb5";
+        assert!(impostor.message().starts_with(words), "{impostor}");
         assert_eq!(unknown_proofs(&Error::new(ErrorKind::Denied, "host:1 says: no")), None);
     }
 }

@@ -1,14 +1,13 @@
 //! Keys that are shared with servers, in a file of the user's as XRootD writes it: one a line.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use sapwood::{Error, ErrorKind, Result};
 use zeroize::Zeroizing;
+
+use crate::private_file::{self, Others};
+use crate::x509;
 
 /// A file that is longer holds something else.
 const FILE_BYTES: u64 = 1 << 20;
@@ -36,7 +35,12 @@ impl fmt::Debug for Key {
 impl Key {
     /// The key of a file that XRootD's own client would take.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let found = text(path).and_then(|text| Self::choose(&text, now()));
+        // As for XRootD, others of the user's group may read a file of this name.
+        let of_group = path.to_string_lossy().ends_with(".grp");
+        let others = if of_group { Others::GroupReads } else { Others::Nothing };
+        let content = private_file::read(path, "keytab", others, FILE_BYTES)?;
+        let text = std::str::from_utf8(&content).map_err(|_| Error::malformed("the keytab is not text"));
+        let found = text.and_then(|text| Self::choose(text, now()));
         found.map_err(|error| error.in_file(path.to_string_lossy().as_ref()))
     }
 
@@ -99,20 +103,6 @@ impl Key {
     }
 }
 
-/// A file that no other user can read. Others of the user's group may where its name says so, as for XRootD.
-fn text(path: &Path) -> Result<Zeroizing<String>> {
-    let file = File::open(path)?;
-    let allowed = if path.to_string_lossy().ends_with(".grp") { 0o640 } else { 0o600 };
-    let mode = file.metadata()?.permissions().mode() & 0o777;
-    if mode & 0o077 & !allowed != 0 {
-        let words = format!("others may read or write the keytab: its mode is {mode:o} and should be {allowed:o}");
-        return Err(Error::new(ErrorKind::Denied, words));
-    }
-    let mut text = Zeroizing::new(String::new());
-    file.take(FILE_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// What hexadecimal digits say.
 fn bytes(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
     if !digits.len().is_multiple_of(2) || digits.len() > 2 * SECRET_BYTES {
@@ -125,8 +115,7 @@ fn bytes(digits: &str) -> Option<Zeroizing<Vec<u8>>> {
 
 /// Seconds since 1970.
 pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(x509::now().as_secs()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod handshake;
 mod keytab;
 mod open;
 mod pool;
+mod random;
 mod read;
 mod refusal;
 mod session;

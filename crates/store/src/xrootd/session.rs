@@ -241,6 +241,7 @@ async fn prove(
     timeout: Duration,
 ) -> Result<(), RequestError> {
     let mut reasons: Vec<(String, String)> = Vec::new();
+    let mut is_trusted = true;
     for offer in &welcome.offers {
         // A method that failed is not tried again, however often it is offered.
         if reasons.iter().any(|(name, _)| *name == offer.name) {
@@ -249,18 +250,27 @@ async fn prove(
         match prove_by(connection, offer, means, timeout).await {
             Ok(()) => return Ok(()),
             Err(Failed::Reason(reason)) => reasons.push((offer.name.clone(), reason)),
+            Err(Failed::Trust(reason)) => {
+                is_trusted = false;
+                reasons.push((offer.name.clone(), reason));
+            }
             // Some hang up after a proof that they did not like.
-            Err(Failed::Connection(failure)) if !reasons.is_empty() && failure.again == RetryWhen::Later => break,
+            Err(Failed::Connection(failure)) if !reasons.is_empty() && failure.again == RetryWhen::Later => {
+                reasons.push((offer.name.clone(), with_source(&failure.error)));
+                break;
+            }
             Err(Failed::Connection(failure)) => return Err(failure),
         }
     }
-    Err(RequestError::never(unproved(connection.server(), &welcome.offers, &reasons)))
+    Err(RequestError::never(unproved(connection.server(), is_trusted, &welcome.offers, &reasons)))
 }
 
 /// Why an offer did not do.
 enum Failed {
     /// Words for the error.
     Reason(String),
+    /// The server did not show that it is the one that was named.
+    Trust(String),
     Connection(RequestError),
 }
 
@@ -274,7 +284,12 @@ async fn prove_by(connection: &Connection, offer: &Offer, means: &Means<'_>, tim
             (Status::Ok, _) => return Ok(()),
             (Status::AuthMore, body) => match &mut proof.more {
                 // Its steps are counted, and so are the rounds.
-                Some(gsi) => proof.bytes = gsi.answer(&body).map_err(reason)?,
+                Some(gsi) => {
+                    let answer = gsi.answer(&body);
+                    let is_trusted = gsi.is_trusted();
+                    let failed = |error| if is_trusted { reason(error) } else { Failed::Trust(with_source(&error)) };
+                    proof.bytes = answer.map_err(failed)?;
+                }
                 None => return Err(Failed::Reason("the server asks for more than there is".to_owned())),
             },
             (status, body) => {

@@ -3,10 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use blowfish::Blowfish;
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::keytab::{Key, now};
+use super::random::fill;
 
 /// When the clock of proofs began, in seconds since 1970.
 const BEGAN: i64 = 1_222_183_880;
@@ -22,8 +23,7 @@ pub(super) fn proof(parameters: &str, key: &Key, user: &str, here: SocketAddr) -
         return Err(Error::unsupported("the server requires an unknown encryption of the shared secret"));
     };
     let mut random = [0; 32];
-    let source = rustls::crypto::ring::default_provider().secure_random;
-    source.fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "the system has no random numbers"))?;
+    fill(&mut random)?;
     let clock = i32::try_from(now() - BEGAN).unwrap_or(i32::MAX);
     let mut bytes = head(key, offer.starts_with('+'));
     bytes.extend(seal(&key.secret, body(key, user, here, &random, clock))?);
@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn what_is_not_known_is_said() {
         let error = proof("1.13:", &key("", "", ""), "me", "127.0.0.1:80".parse().unwrap()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(error.kind(), sapwood::ErrorKind::Unsupported);
     }
 }

@@ -22,7 +22,8 @@ use crate::secrets::Secrets;
 ///
 /// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and
 /// nothing else. Users are authenticated by their name (`unix`), as the URL has it (`root://me@host//path`), by a token
-/// (`ztn`), which is shown over TLS alone, or by a key that the server has, too (`sss`).
+/// (`ztn`), which is shown over TLS alone, by a key that the server has, too (`sss`), or by a certificate of X.509
+/// (`gsi`).
 ///
 /// # Example
 ///

@@ -12,7 +12,7 @@ use sapwood::io::Store;
 use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::scratch;
 
-use crate::common::grid::{Grid, Proxy, Server};
+use crate::common::grid::{Clients, Grid, Proxy, Server};
 
 const CONTENT: &[u8] = b"what only members may read";
 
@@ -87,7 +87,7 @@ fn a_proxy_is_the_client_certificate_of_https() {
     let Some(grid) = grid() else { return };
     let proxy = grid.proxy("rfc", "client", Proxy::Rfc3820, 1);
     let second = grid.proxy("second", "rfc", Proxy::Rfc3820, 1);
-    let server = grid.serve_https(CONTENT);
+    let server = grid.serve_https(CONTENT, Clients::NeedCertificate);
     let url = format!("https://localhost:{}/data.root", server.port);
     let read = |options: &NetOptions| sapwood_store::open(&url, options)?.ends(1_000, 0).map(|ends| ends.head.to_vec());
     for certificate in [&proxy, &second] {
@@ -105,6 +105,39 @@ fn a_proxy_is_the_client_certificate_of_https() {
     assert!(read(&later).is_err());
     fs::copy(&proxy, grid.path("later.pem")).unwrap();
     assert_eq!(read(&later).unwrap(), CONTENT);
+}
+
+#[test]
+fn an_expired_proxy_that_nobody_named_is_not_shown() {
+    let Some(grid) = grid() else { return };
+    let old = grid.proxy("old", "client", Proxy::Rfc3820, -1);
+    let server = grid.serve_https(CONTENT, Clients::MayHaveCertificate);
+    let url = format!("https://localhost:{}/data.root", server.port);
+    let read = |options: &NetOptions| sapwood_store::open(&url, options)?.ends(1_000, 0).map(|ends| ends.head.to_vec());
+    assert_eq!(read(&NetOptions { certificate: None, ..options(&grid, old.clone()) }).unwrap(), CONTENT);
+    assert_eq!(read(&NetOptions { certificate_if_usable: true, ..options(&grid, old.clone()) }).unwrap(), CONTENT);
+    // If the user named it, it is shown, and the server refuses it.
+    assert!(read(&options(&grid, old)).is_err());
+}
+
+#[test]
+fn authorities_that_nobody_named_are_read_for_tls_alone() {
+    let Some(grid) = grid() else { return };
+    let server = grid.serve_https(CONTENT, Clients::MayHaveCertificate);
+    let url = format!("https://localhost:{}/data.root", server.port);
+    let empty = grid.path("no authorities");
+    fs::create_dir(&empty).unwrap();
+    for place in [empty.clone(), grid.path("gone")] {
+        let named = NetOptions { certificate: None, authorities: Some(place), ..options(&grid, empty.clone()) };
+        let found = NetOptions { authorities_if_usable: true, ..named.clone() };
+        // A file without TLS is opened all the same; the user's own choice is an error at once.
+        let plain = XrootdStore::new("root://127.0.0.1:1//data.root", &found).unwrap();
+        assert!(!plain.ends(1, 0).unwrap_err().to_string().contains("authority"));
+        let error = sapwood_store::open(&url, &found).unwrap().ends(1, 0).unwrap_err();
+        assert!(format!("{error:?}").contains("UnknownIssuer"), "{error:?}");
+        let error = sapwood_store::open(&url, &named).err().expect("an error");
+        assert!(error.place().file.is_some(), "{error}");
+    }
 }
 
 #[test]

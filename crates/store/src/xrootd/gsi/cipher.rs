@@ -6,7 +6,7 @@ use aes::{Aes128, Aes192, Aes256};
 use cbc::Encryptor;
 use sapwood::{Error, Result};
 
-use super::signature::fill;
+use crate::xrootd::random::fill;
 
 /// Bytes of the first, random block.
 const BLOCK: usize = 16;

@@ -25,7 +25,8 @@ use x509_cert::der::{Decode, Encode};
 use self::agreement::Agreement;
 use self::cipher::Cipher;
 use self::message::{Kind, Message};
-use self::signature::{fill, recover, sign};
+use self::signature::{recover, sign};
+use super::random::fill;
 use super::wire::Broken;
 use crate::x509::{Identity, check_host};
 
@@ -61,6 +62,8 @@ pub(super) struct Gsi<'a> {
     /// Bytes for the server to sign.
     tag: [u8; TAG_BYTES],
     answered: bool,
+    /// Whether the server has shown nothing that is wrong.
+    is_trusted: bool,
 }
 
 impl<'a> Gsi<'a> {
@@ -91,7 +94,7 @@ impl<'a> Gsi<'a> {
             .with(Kind::IssuerHash, format!("{}.0", identity.issuer_hash()?))
             .with(Kind::Options, OPTIONS.to_be_bytes())
             .with(Kind::Main, main.write());
-        Ok((Self { identity, authorities, host, module, tag, answered: false }, first.write()))
+        Ok((Self { identity, authorities, host, module, tag, answered: false, is_trusted: true }, first.write()))
     }
 
     /// The next message, after this one of the server.
@@ -115,8 +118,13 @@ impl<'a> Gsi<'a> {
         }
     }
 
-    /// Checks who the server is, and shows who we are.
-    fn prove(&self, said: &Message) -> Result<Vec<u8>> {
+    /// Whether the server may be the one that was named: it has shown no certificate that says otherwise.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.is_trusted
+    }
+
+    /// The key and the main bucket of a server that has shown who it is.
+    fn check(&self, said: &Message) -> Result<(PublicKey, Message)> {
         let chain = certificates(said.get(Kind::Certificates).ok_or_else(|| broken(Broken("no certificate")))?)?;
         check_host(self.authorities, &chain, self.host)?;
         let theirs = chain.first().and_then(public_key);
@@ -127,6 +135,14 @@ impl<'a> Gsi<'a> {
         if theirs.verify(Pkcs1v15Sign::new_unprefixed(), &self.tag, signed).is_err() {
             return Err(Error::new(ErrorKind::Denied, "the server has not the key of its certificate"));
         }
+        Ok((theirs, main))
+    }
+
+    /// Checks who the server is, and shows who we are.
+    fn prove(&mut self, said: &Message) -> Result<Vec<u8>> {
+        self.is_trusted = false;
+        let (theirs, main) = self.check(said)?;
+        self.is_trusted = true;
         let half = said.get(Kind::Agreement).ok_or_else(|| broken(Broken("a key agreement that is not signed")))?;
         let half = Agreement::read(&recover(&theirs, half).map_err(broken)?).map_err(broken)?;
         let list = said.get(Kind::Ciphers).unwrap_or(b"aes-128-cbc");

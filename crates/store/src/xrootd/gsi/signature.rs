@@ -1,15 +1,13 @@
 //! RSA as the handshake uses it: bytes go through the private key in pieces, each padded (PKCS #1, type 1) and without
 //! a digest, and whoever has the public key gets them back.
 
-use std::fmt;
-
 use rsa::hazmat::rsa_encrypt;
 use rsa::rand_core::{TryCryptoRng, TryRng};
 use rsa::traits::PublicKeyParts;
 use rsa::{BoxedUint, Pkcs1v15Sign, PrivateKey, PublicKey};
-use rustls::crypto::SecureRandom;
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, Result};
 
+use crate::xrootd::random::fill;
 use crate::xrootd::wire::Broken;
 
 /// The least padding: 0, 1, eight times 255, 0.
@@ -21,7 +19,7 @@ pub(super) fn sign(key: &PrivateKey, bytes: &[u8]) -> Result<Vec<u8>> {
     let piece = piece.ok_or_else(|| Error::mismatch("the key of the certificate is too short"))?;
     let mut signed = Vec::with_capacity((bytes.len() / piece + 1) * key.size());
     for piece in bytes.chunks(piece) {
-        let made = key.sign_with_rng(&mut Random(random()), Pkcs1v15Sign::new_unprefixed(), piece);
+        let made = key.sign_with_rng(&mut Random, Pkcs1v15Sign::new_unprefixed(), piece);
         signed.extend(
             made.map_err(|error| {
                 Error::mismatch("the key of the certificate does not sign").because(error.to_string())
@@ -56,47 +54,26 @@ pub(super) fn recover(key: &PublicKey, signed: &[u8]) -> Result<Vec<u8>, Broken>
     Ok(bytes)
 }
 
-/// The system's random numbers.
-pub(super) fn random() -> &'static dyn SecureRandom {
-    rustls::crypto::ring::default_provider().secure_random
-}
-
-/// Fills with random bytes.
-pub(super) fn fill(bytes: &mut [u8]) -> Result<()> {
-    random().fill(bytes).map_err(|_| Error::new(ErrorKind::Io, "the system has no random numbers"))
-}
-
 /// Random numbers for the crate of RSA.
-struct Random(&'static dyn SecureRandom);
-
-#[derive(Debug)]
-struct NoRandom;
-
-impl fmt::Display for NoRandom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the system has no random numbers")
-    }
-}
-
-impl std::error::Error for NoRandom {}
+struct Random;
 
 impl TryRng for Random {
-    type Error = NoRandom;
+    type Error = Error;
 
-    fn try_next_u32(&mut self) -> Result<u32, NoRandom> {
+    fn try_next_u32(&mut self) -> Result<u32, Error> {
         let mut bytes = [0; 4];
         self.try_fill_bytes(&mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    fn try_next_u64(&mut self) -> Result<u64, NoRandom> {
+    fn try_next_u64(&mut self) -> Result<u64, Error> {
         let mut bytes = [0; 8];
         self.try_fill_bytes(&mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), NoRandom> {
-        self.0.fill(bytes).map_err(|_| NoRandom)
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        fill(bytes)
     }
 }
 

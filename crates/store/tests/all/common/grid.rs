@@ -180,7 +180,7 @@ impl Grid {
     }
 
     /// OpenSSL's own server over TLS: it serves whom it knows, and takes proxies.
-    pub fn serve_https(&self, body: &[u8]) -> Server {
+    pub fn serve_https(&self, body: &[u8], clients: Clients) -> Server {
         let head = format!("HTTP/1.0 200 OK\r\nContent-Length: {}\r\nETag: \"1\"\r\n\r\n", body.len());
         fs::write(self.path("data/data.root"), [head.as_bytes(), body].concat()).expect("the machine works");
         let port = TcpListener::bind("127.0.0.1:0")
@@ -188,8 +188,12 @@ impl Grid {
             .local_addr()
             .expect("the machine works")
             .port();
+        let verify = match clients {
+            Clients::NeedCertificate => "-Verify",
+            Clients::MayHaveCertificate => "-verify",
+        };
         let arguments = format!(
-            "s_server -accept 127.0.0.1:{port} -cert ../server.pem -key ../server.key -CAfile ../ca.pem -Verify 5 \
+            "s_server -accept 127.0.0.1:{port} -cert ../server.pem -key ../server.key -CAfile ../ca.pem {verify} 5 \
              -verify_return_error -allow_proxy_certs -HTTP"
         );
         let mut command = Command::new("openssl");
@@ -219,6 +223,13 @@ impl Grid {
             fs::set_permissions(above, fs::Permissions::from_mode(0o755)).expect("the machine works");
         }
     }
+}
+
+/// Whom a server of https lets in. A certificate that is shown has to be good.
+#[derive(Clone, Copy)]
+pub enum Clients {
+    NeedCertificate,
+    MayHaveCertificate,
 }
 
 /// A server that runs until this is dropped.
