@@ -1,7 +1,7 @@
 """A measurement of top quarks in one pass, after the Analysis Grand Challenge: regions, weights and variations.
 
-Run it with ``python examples/ttbar.py FOLDER``: files of toy events are written there first. With NanoAOD of
-your own, leave that step out. The histograms go to a file that cabinetry and pyhf fit.
+Run it with ``python examples/ttbar.py FOLDER``: files of toy events are written there first. ``book`` takes
+files of NanoAOD in their place. The histograms go to a file that cabinetry and pyhf fit.
 """
 
 from __future__ import annotations
