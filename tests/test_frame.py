@@ -748,3 +748,11 @@ def test_processors_of_coffea_run_unchanged(tmp_path):
         assert found[name]["n"] == 1000
         assert found[name]["pt"] == pytest.approx(ak.sum(ak.values_astype(jets, "f8")), rel=1e-5)
         assert found[name]["files"] == {path}
+
+
+def test_files_of_different_types_are_not_joined_in_silence(tmp_path):
+    numbers = small(tmp_path, "numbers.root", x=[1.0, 2.0])
+    lists = small(tmp_path, "lists.root", x=ak.Array([[1.0], [2.0, 3.0]]))
+    for library in ["ak", "np"]:
+        with pytest.raises(MismatchError, match="different types under one name"):
+            sapwood.frame([numbers, lists]).take("x", library=library).value

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood._read import layout
+from sapwood._read.libraries import as_library, need
 
 
 def array(column: Any, library: str) -> Any:
@@ -16,8 +17,7 @@ def array(column: Any, library: str) -> Any:
 
 def joined(parts: list[Any], library: str) -> Any:
     """Arrays of steps as one."""
-    if library == "np":
-        return np.concatenate(parts) if parts else np.zeros(0)
-    import awkward
-
-    return awkward.concatenate(parts) if len(parts) > 1 else parts[0] if parts else awkward.Array([])
+    if not parts:
+        empty = np.zeros(0)
+        return empty if library == "np" else need("awkward", 'library="ak"').Array(empty)
+    return parts[0] if len(parts) == 1 else as_library(library).join_arrays(parts)
