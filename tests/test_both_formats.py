@@ -173,8 +173,10 @@ def draw(path: Path, _: Path) -> Any:
     table = opened(path)
     one = table.draw("v>>h(10, 0, 60)", "x > 3", library="np")
     many = table.draw_many(["x>>a(5,0,30)", ("v:x>>b(3,0,60,3,0,30)", "run > 1")], library="np")
+    drawing = sapwood.Drawing("x", bins=(5, 0, 30), weight="run")
+    named = table.draw_many({"x": drawing}, "run > 1", library="np")
     profile = table.draw("v:x>>p(4,0,30)", profile=True, library="np")
-    return [[np.asarray(part).tolist() for part in answer] for answer in (one, *many, profile)]
+    return [[np.asarray(part).tolist() for part in answer] for answer in (one, *many, named["x"], profile)]
 
 
 @operation

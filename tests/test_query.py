@@ -114,6 +114,48 @@ def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None
     assert several[1].values().sum() == np.count_nonzero(tree["x"].array(library="np") > 0)
 
 
+def test_many_drawings_have_bins_weights_and_names(answers: tuple[Any, dict[str, Any]]) -> None:
+    tree, _ = answers
+    x, y = (tree[name].array(library="np") for name in "xy")
+    wanted = {
+        "plain": "x",
+        "own": sapwood.Drawing("x", "y > 5", bins=[-5, 0, 8], weight="y"),
+        "means": sapwood.Drawing("y:x", bins=(4, -5, 8), profile=True),
+        "words": ("x>>h(2,0,1)", "y > 2"),
+    }
+    found = tree.draw_many(wanted, "x > 0", weight=2, bins=(13, -5, 8), library="root")
+    assert list(found) == list(wanted)
+    assert [len(one.axis().edges()) for one in found.values()] == [14, 3, 5, 3]
+    is_in = x > 0
+    flat = {name: one.values(flow=True).sum() for name, one in found.items() if name != "means"}
+    assert flat == pytest.approx(
+        {
+            "plain": 2 * np.count_nonzero(is_in),
+            "own": 2 * y[is_in & (y > 5)].sum(),
+            "words": 2 * np.count_nonzero(is_in & (y > 2)),
+        }
+    )
+    assert found["means"].classname == "TProfile"
+    alone = tree.draw("y:x", "2 * (x > 0)", bins=(4, -5, 8), profile=True, library="root")
+    np.testing.assert_allclose(found["means"].values(), alone.values())
+
+
+def test_a_weight_without_a_value_does_not_count_where_the_cut_does_not_pass(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "w.root") as file:
+        file["t"] = {"x": np.array([1.0, -1.0, 4.0])}
+    tree = sapwood.open(tmp_path / "w.root")["t"]
+    for options in [{"cut": "x > 0", "weight": "sqrt(x)"}, {"cut": "x > 0 && x < 9", "weight": "sqrt(x)"}]:
+        (values, _), *_ = tree.draw_many(["x", "x"], **options, bins=(2, -2, 6), library="np")
+        assert values.tolist() == [1.0, 2.0]
+
+
+def test_what_is_no_drawing_is_refused(answers: tuple[Any, dict[str, Any]]) -> None:
+    tree, _ = answers
+    for wrong, words in [("x", "draw takes one"), ([1], "a drawing is"), ([("x", "y", "z")], "a drawing is")]:
+        with pytest.raises(sapwood.errors.MismatchError, match=words):
+            tree.draw_many(wrong)
+
+
 @pytest.mark.parametrize(
     ("expression", "cut", "words"),
     [

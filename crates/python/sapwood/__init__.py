@@ -32,6 +32,7 @@ _PLACES = {
     "Directory": "_file.directory",
     "doctor": "_tools.inspection",
     "draw": "_read.multi_file",
+    "Drawing": "_read.drawings",
     "draw_many": "_read.multi_file",
     "File": "_file.file",
     "Frame": "_frame.frame",

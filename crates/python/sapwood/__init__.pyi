@@ -26,6 +26,7 @@ from sapwood._frame.frame import frame as frame
 from sapwood._frame.frame import run as run
 from sapwood._frame.results import Result as Result
 from sapwood._read.compat_kwargs import UnusedArgument as UnusedArgument
+from sapwood._read.drawings import Drawing as Drawing
 from sapwood._read.elements import STLMap as STLMap
 from sapwood._read.elements import STLSet as STLSet
 from sapwood._read.elements import STLVector as STLVector

@@ -13,6 +13,7 @@ from sapwood import _core, objects
 from sapwood._notices import warn
 from sapwood._read import layout, reading
 from sapwood._read import progress as progress_bar
+from sapwood._read.drawings import Drawing
 from sapwood._read.even_edges import even_edges
 from sapwood._read.libraries import need
 from sapwood._read.lumi_mask import LumiMask
@@ -28,15 +29,11 @@ if TYPE_CHECKING:
 _ADDS = re.compile(r">>\s*\+\s*[A-Za-z_]\w*\s*(\([^()]*\)\s*)?$")
 #: Notices that were given once.
 _NOTICED: set[str] = set()
-#: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
-Drawing = tuple[str, str]
 
 
 def fill(
     tree: Tree,
     drawings: Iterable[Drawing],
-    bins: Any,
-    profile: bool,
     aliases: Mapping[str, str] | None,
     entry_start: int | None,
     entry_stop: int | None,
@@ -48,8 +45,7 @@ def fill(
 ) -> list[_core.Histogram]:
     """Histograms of one tree, which is read once; they go on from those of ``more``. ``show`` is as
     ``progress`` of :meth:`arrays`."""
-    axes = None if bins is None else axes_of(bins)
-    wanted = [(words, cut, profile, axes) for words, cut in drawings]
+    wanted = [(*one.texts, one.profile, None if one.bins is None else axes_of(one.bins)) for one in drawings]
     draws = _draws(tree, wanted, aliases, friends, tree_weight)
     start, stop, rows = _wanted(tree, entry_start, entry_stop, entries)
     selection = range(stop - start) if rows is None else rows
@@ -63,7 +59,7 @@ def fill(
 
 def points(
     tree: Tree,
-    drawing: Drawing,
+    drawing: tuple[str, str],
     aliases: Mapping[str, str] | None,
     entry_start: int | None,
     entry_stop: int | None,

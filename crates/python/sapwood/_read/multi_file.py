@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from sapwood import objects
 from sapwood._read import drawing, reading, scanning, stream
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain, Member, close, listed
+from sapwood._read.drawings import Drawing, Drawings, by_name, drawings_of
 from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.filters import Filter, as_match
 from sapwood._read.libraries import as_library
@@ -287,7 +288,8 @@ def draw(
     )
     list_name = drawing.list_name(expression)
     if list_name is None:
-        filled = _fill(chain, [(expression, cut)], bins, profile, aliases, progress, tree_weight)
+        wanted = [Drawing(expression, cut, bins=bins, profile=profile)]
+        filled = _fill(chain, wanted, aliases, progress, tree_weight)
         return drawing.as_library(filled[0], library)
     lists: dict[tuple[str, str], Any] = {}
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
@@ -306,8 +308,11 @@ def draw(
 
 def draw_many(
     files: Any,
-    drawings: Iterable[str | tuple[str, str]],
+    drawings: Drawings,
+    cut: str = "",
     *,
+    weight: str | float = "",
+    bins: Any = None,
     aliases: dict[str, str] | None = None,
     library: str = "hist",
     allow_missing: bool = False,
@@ -321,15 +326,15 @@ def draw_many(
     object_limit: int | None = None,
     answer_limit: int | None = None,
     **others: Unpack[Opening],
-) -> list[Any]:
-    """Histograms of many expressions over the trees of several files, each of which is read once: expressions,
-    or pairs of an expression and a cut, as in :meth:`sapwood.Tree.draw_many`. The options are those of
-    :func:`sapwood.draw`.
+) -> Any:
+    """Histograms of many expressions over the trees of several files, each of which is read once, as
+    :meth:`sapwood.Tree.draw_many` fills them. The options are those of :func:`sapwood.draw`.
 
     >>> import sapwood
-    >>> sapwood.draw_many("run*.root:events", ["px>>(100, -5, 5)", ("py", "px > 0")])  # doctest: +SKIP
+    >>> drawings = {"px": sapwood.Drawing("px", bins=(100, -5, 5)), "py": ("py>>(50, 0, 1)", "px > 0")}
+    >>> sapwood.draw_many("run*.root:events", drawings, cut="n > 1", weight="w")["px"]  # doctest: +SKIP
     """
-    pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
+    wanted = drawings_of(drawings, cut, weight, bins)
     drawing.check_library(library)
     limits = {"threads": threads, "object_limit": object_limit, "answer_limit": answer_limit}
     tree_weight = _tree_weight(files, tree_weight)
@@ -343,8 +348,8 @@ def draw_many(
         lumi_mask=lumi_mask,
         entries=entries,
     )
-    filled = _fill(chain, pairs, None, False, aliases, progress, tree_weight)
-    return [drawing.as_library(one, library) for one in filled]
+    filled = _fill(chain, wanted, aliases, progress, tree_weight)
+    return by_name(drawings, [drawing.as_library(one, library) for one in filled])
 
 
 def _tree_weight(files: Any, tree_weight: bool | float) -> bool | float:
@@ -357,16 +362,14 @@ def _tree_weight(files: Any, tree_weight: bool | float) -> bool | float:
 
 def _fill(
     chain: Chain,
-    drawings: list[drawing.Drawing],
-    bins: Any,
-    profile: bool,
+    drawings: list[Drawing],
     aliases: Mapping[str, str] | None,
     progress: bool | None,
     tree_weight: bool | float,
 ) -> list[Any]:
     """Histograms of all files, one after another."""
     filled: list[Any] | None = None
-    texts = [text for pair in drawings for text in pair]
+    texts = [text for one in drawings for text in one.texts]
     for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
         try:
             named, more = chain.aliases(member, aliases, *texts), chain.friends_of(member)
@@ -376,8 +379,6 @@ def _fill(
                     filled = drawing.fill(
                         member.tree,
                         drawings,
-                        bins,
-                        profile,
                         named,
                         *wanted.span,
                         wanted.rows,

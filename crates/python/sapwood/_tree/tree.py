@@ -14,6 +14,7 @@ from sapwood._read import drawing, lazy_frame, notebook, reading, scanning
 from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
+from sapwood._read.drawings import Drawing, Drawings, by_name, drawings_of
 from sapwood._read.filters import Filter
 from sapwood._read.friends import Friend
 from sapwood._read.libraries import need
@@ -284,9 +285,7 @@ class Tree(HasBranches):
         drawing.check_library(library)
         found = drawing.fill(
             self,
-            [(expression, cut)],
-            bins,
-            profile,
+            [Drawing(expression, cut, bins=bins, profile=profile)],
             aliases,
             entry_start,
             entry_stop,
@@ -298,8 +297,11 @@ class Tree(HasBranches):
 
     def draw_many(
         self,
-        drawings: Iterable[str | tuple[str, str]],
+        drawings: Drawings,
+        cut: str = "",
         *,
+        weight: str | float = "",
+        bins: Any = None,
         aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
@@ -308,25 +310,25 @@ class Tree(HasBranches):
         tree_weight: bool | float = True,
         library: str = "hist",
         progress: bool | None = None,
-    ) -> list[Any]:
-        """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
-        expression and a cut, as for :meth:`draw`.
+    ) -> Any:
+        """Histograms of many expressions, for which the tree is read once and what they share is computed once.
+        ``drawings`` are expressions, pairs of an expression and a cut, or a :class:`sapwood.Drawing`, which
+        has bins and a weight. From a mapping of names a dictionary is returned, else a list. ``cut`` and
+        ``weight`` are common to all, ``bins`` are for drawings without them.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
         ...     file["t"] = {"x": [1.0, 2.0, 3.0]}
         >>> tree = sapwood.open(memory)["t"]
-        >>> [int(h.sum()) for h in tree.draw_many(["x>>(5, 0, 5)", ("x>>(5, 0, 5)", "x > 1")])]
+        >>> [int(h.sum()) for h in tree.draw_many(["x", ("x", "x > 1")], bins=(5, 0, 5))]
         [3, 2]
         """
-        pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
         entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         where = entry_start, entry_stop, entries
-        found = drawing.fill(
-            self, pairs, None, False, aliases, *where, show=progress, tree_weight=tree_weight
-        )
-        return [drawing.as_library(one, library) for one in found]
+        wanted = drawings_of(drawings, cut, weight, bins)
+        found = drawing.fill(self, wanted, aliases, *where, show=progress, tree_weight=tree_weight)
+        return by_name(drawings, [drawing.as_library(one, library) for one in found])
 
     def points(
         self,
