@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Leave out the weight of the tree (`TTree::SetWeight`).
     #[arg(long)]
     no_tree_weight: bool,
-    /// Write to this file: `.svg`, `.pdf` or `.png` (without words) a picture, `.root` the histogram.
+    /// Write to this file: `.svg`, `.pdf` or `.png` a picture, `.root` the histogram.
     #[arg(short, long)]
     out: Option<std::path::PathBuf>,
     /// Replace an existing file.

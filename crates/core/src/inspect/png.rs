@@ -63,20 +63,25 @@ impl Png {
     ///
     /// [`Io`](ErrorKind::Io) where there is no memory for it.
     pub fn pack(self) -> Result<Vec<u8>> {
-        let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
-        let mut packed = vec![0; compressor.zlib_compress_bound(self.rows.len())];
-        let length = compressor
-            .zlib_compress(&self.rows, &mut packed)
-            .map_err(|_| Error::new(ErrorKind::Io, "a picture could not be packed"))?;
-        packed.truncate(length);
-        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-        let mut head = [self.width.to_be_bytes(), self.height.to_be_bytes()].concat();
-        head.extend([8, 2, 0, 0, 0]); // eight bits, red, green and blue, nothing special
-        chunk(&mut png, b"IHDR", &head);
-        chunk(&mut png, b"IDAT", &packed);
-        chunk(&mut png, b"IEND", &[]);
-        Ok(png)
+        packed(self.width, self.height, &self.rows)
     }
+}
+
+/// The bytes of a file with rows of pixels. Each row begins with a zero: it is not filtered.
+pub(super) fn packed(width: u32, height: u32, rows: &[u8]) -> Result<Vec<u8>> {
+    let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
+    let mut packed = vec![0; compressor.zlib_compress_bound(rows.len())];
+    let length = compressor
+        .zlib_compress(rows, &mut packed)
+        .map_err(|_| Error::new(ErrorKind::Io, "a picture could not be packed"))?;
+    packed.truncate(length);
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    head.extend([8, 2, 0, 0, 0]); // eight bits, red, green and blue, nothing special
+    chunk(&mut png, b"IHDR", &head);
+    chunk(&mut png, b"IDAT", &packed);
+    chunk(&mut png, b"IEND", &[]);
+    Ok(png)
 }
 
 /// Appends one chunk of a PNG.

@@ -8,11 +8,31 @@ use super::png::Colour;
 pub(super) struct Svg(String);
 
 /// Where a text stands from its place.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     Start,
     Middle,
     End,
+}
+
+impl Anchor {
+    /// Its name in SVG.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+
+    /// The part of a text that stands before its place.
+    pub(super) fn share(self) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Middle => 0.5,
+            Self::End => 1.0,
+        }
+    }
 }
 
 impl Svg {
