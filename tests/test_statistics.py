@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
 import numpy as np
 import pytest
 import sapwood
@@ -322,3 +323,66 @@ def test_files_of_one_name_have_statistics_each(tmp_path: Path, monkeypatch: pyt
         with sapwood.open(path) as file:
             decided = file["t"].decided("x > 0.5")
             assert decided is not None and decided.none == (0 if number else 10)
+
+
+def damaged(path: Path) -> str:
+    """A file with two columns and damaged statistics."""
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(4000, dtype="float64"), "y": np.ones(4000)}
+    sapwood.index(path)
+    beside = Path(f"{path}.sapwood-index")
+    beside.write_bytes(beside.read_bytes()[:-1])
+    return f"{path}:t"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda tree: tree.passing("x > 3990"),
+        lambda tree: tree.arrays("y", "x > 3990"),
+        lambda tree: list(tree.iterate("y", "x > 3990")),
+        lambda tree: tree.draw("y", "x > 3990"),
+        lambda tree: str(tree.scan("y", "x > 3990")),
+    ],
+)
+def test_damaged_statistics_give_one_warning_at_once(tmp_path: Path, read: Any) -> None:
+    tree = sapwood.open(damaged(tmp_path / "a.root"))
+    with pytest.warns(RuntimeWarning, match="statistics are not used"):
+        read(tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tree)
+
+
+@pytest.mark.parametrize("kind", ["tree", "rntuple"])
+def test_frames_over_files_without_a_match_have_types_and_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / "a.root"
+    columns = {
+        "x": np.arange(4000, dtype="float64"),
+        "i": np.arange(4000, dtype="int32"),
+        "v": ak.Array([[1.0], []] * 2000),
+        "s": ak.Array(["a", "b"] * 2000),
+    }
+    with sapwood.recreate(path) as file:
+        file.mkrntuple("t", columns) if kind == "rntuple" else file.mktree("t", columns)
+        file["t"].extend(columns)
+    sapwood.index(path)
+    seen: list[int] = []
+
+    def results(name: str) -> Any:
+        frame = sapwood.frame(f"{path}:t").filter("x > 1e6")
+        taken = {column: frame.take(column) for column in columns}
+        kept = frame.aggregate(0, lambda so_far, of: seen.append(len(of["i"])) or so_far, ["i"])
+        frame.snapshot(tmp_path / name, list(columns)).value
+        kept.value
+        with sapwood.open(tmp_path / name) as file:
+            keys = file.keys(cycle=False), file["Events"].keys(), file["Events"].num_entries
+        return {column: str(result.value.type) for column, result in taken.items()}, keys
+
+    found = results("with.root")
+    assert found[0] == {"x": "0 * float64", "i": "0 * int32", "v": "0 * var * float64", "s": "0 * string"}
+    assert found[1] == (["Events"], list(columns), 0) and seen == [0]
+    monkeypatch.setenv("SAPWOOD_STATISTICS", "off")
+    assert results("without.root") == found

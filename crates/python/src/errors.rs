@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind, caught};
 
 use crate::interrupt::{find_main_thread, is_main_thread, is_stopped};
+use crate::notices;
 
 /// The words of an error that stands for an interrupt in a thread of the engine, which Python did not call.
 const INTERRUPTED: &str = "interrupted";
@@ -67,7 +68,11 @@ pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Resul
     match INTERRUPT.take() {
         Some(interrupt) => Err(interrupt),
         // Ctrl-C while an error was on its way goes before it, or would break what shows the error.
-        None => outcome.map_err(|error| py.check_signals().err().unwrap_or_else(|| raise(error))),
+        None => {
+            let found = outcome.map_err(|error| py.check_signals().err().unwrap_or_else(|| raise(error)))?;
+            notices::warn(py)?;
+            Ok(found)
+        }
     }
 }
 

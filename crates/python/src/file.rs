@@ -11,7 +11,7 @@ use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::schema::StreamerInfo;
 use sapwood::wire::Limits;
-use sapwood::{KeyPath, OpenOptions};
+use sapwood::{KeyPath, OpenOptions, UseStatistics};
 use sapwood_store::environment;
 
 use crate::draft::Draft;
@@ -19,6 +19,7 @@ use crate::drop_in_thread::DropInThread;
 use crate::errors::run;
 use crate::key::Key;
 use crate::network::{Network, Place};
+use crate::notices;
 use crate::ntuple::NTuple;
 use crate::object::{Object, Origin, Record, Trees};
 use crate::sessions;
@@ -65,9 +66,9 @@ impl File {
         Ok(Self(file, Network::new(None)?))
     }
 
-    /// What is worth a warning since the last time: of the cache of a remote file, and of its store.
+    /// What is worth a warning since the last time, of the cache of a remote file.
     fn notices(&self) -> Vec<String> {
-        self.1.notices.take().into_iter().chain(self.0.statistics_notice()).collect()
+        self.1.notices.take()
     }
 
     /// Whether Python reads its bytes.
@@ -275,6 +276,6 @@ fn options(threads: usize, object_limit: Option<u64>, answer_limit: Option<u64>)
         answer_bytes: answer_limit.unwrap_or(usual.answer_bytes),
         ..usual
     };
-    let statistics = environment::statistics();
+    let statistics = UseStatistics { on_notice: Some(notices::receiver()), ..environment::statistics() };
     OpenOptions { limits, session: sessions::shared(threads), statistics, ..OpenOptions::default() }
 }

@@ -20,6 +20,7 @@ mod key;
 mod merge;
 mod model;
 mod network;
+mod notices;
 mod ntuple;
 mod ntuple_writer;
 mod object;

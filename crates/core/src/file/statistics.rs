@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::File;
 use crate::statistics::SideFile;
 
+/// A side file that is longer than its file by so many bytes is not read.
+const MOST_MORE_BYTES: u64 = 64 << 20;
+
 impl File {
     /// The side file of statistics, in the folder of the options or next to a local file, unless
     /// [`OpenOptions`](super::OpenOptions) switch it off. A damaged one is not used, and
@@ -29,7 +32,9 @@ impl File {
             None if self.store().as_file().is_some() => SideFile::path_of(name),
             None => return None,
         };
-        self.0.beside.side(|| SideFile::read(path), self.on_notice())
+        // Far more than a file of this length can need: a damaged one must not take all memory.
+        let most = self.identity().len.saturating_add(MOST_MORE_BYTES);
+        self.0.beside.side(|| SideFile::read_within(path, most), self.on_notice())
     }
 
     /// Returns what is wrong with the statistics of the file, once per open file.

@@ -59,9 +59,19 @@ pub(super) fn each_step<T: Waits>(
     compute: Compute<'_, T>,
     take: &mut dyn FnMut(T) -> Result<()>,
 ) -> Result<()> {
+    each_step_of(reads, &reads.may_pass(entries)?, progress, compute, take)
+}
+
+/// [`each_step`], for entries that statistics have been asked about.
+pub(super) fn each_step_of<T: Waits>(
+    reads: &dyn Reads,
+    entries: &Selection,
+    progress: OnProgress<'_>,
+    compute: Compute<'_, T>,
+    take: &mut dyn FnMut(T) -> Result<()>,
+) -> Result<()> {
     let steps = Steps::new(reads);
     let source = reads.source();
-    let entries = &reads.may_pass(entries)?;
     let _stepping = source.stepping();
     let threads = source.threads();
     if threads > 1 && source.is_near() {

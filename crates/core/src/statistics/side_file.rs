@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +17,7 @@ use super::column::ColumnStatistics;
 use super::planes::{decode, encode};
 use crate::column::Number;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{AtomicFile, LocalFile, Sink, Store, load};
+use crate::io::{AtomicFile, LocalFile, Sink};
 
 const MAGIC: &[u8; 8] = b"SAPWIDX\n";
 const VERSION: u32 = 1;
@@ -257,19 +258,9 @@ impl SideFile {
     /// [`Malformed`](crate::ErrorKind::Malformed) for what is not a side file, [`Checksum`](crate::ErrorKind::Checksum)
     /// for one that was changed, [`Unsupported`](crate::ErrorKind::Unsupported) for a newer version.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
-        let mut head = Reader::new(&bytes);
-        if head.take(MAGIC.len())? != MAGIC {
-            return Err(Error::malformed("this is not a file of statistics"));
-        }
-        let version = head.u32()?;
-        if version != VERSION {
-            let words = format!("statistics of version {version}: this program reads version {VERSION}");
-            return Err(Error::unsupported(words));
-        }
-        head.u32()?;
-        let len = head.u64()?;
-        if len != bytes.len() as u64 || head.left() < CHECKSUM_BYTES {
-            return Err(Error::malformed("a file of statistics is cut off").wanted(len, bytes.len() as u64));
+        let len = stored_len(&bytes)?;
+        if len != bytes.len() as u64 || bytes.len() < HEAD_BYTES + CHECKSUM_BYTES {
+            return Err(cut_off(len, bytes.len() as u64));
         }
         let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         let checksum = Reader::new(checksum).u64()?;
@@ -330,14 +321,51 @@ impl SideFile {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) if it does not exist, else those of [`from_bytes`](Self::from_bytes).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let name: Arc<str> = path.as_ref().to_string_lossy().into();
-        let file = LocalFile::open(path)?;
+        Self::read_within(path, u64::MAX)
+    }
+
+    /// [`read`](Self::read), for a side file of up to `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`read`](Self::read), and [`Limit`](ErrorKind::Limit) for a longer one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("within.root.sapwood-index");
+    /// use sapwood::statistics::SideFile;
+    /// SideFile::default().write(&path)?;
+    /// assert!(SideFile::read_within(&path, 1000).is_ok());
+    /// assert!(SideFile::read_within(&path, 10).is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read_within(path: impl AsRef<Path>, most: u64) -> Result<Self> {
+        let path = path.as_ref();
         let read = || {
-            let len = file.ends(0, 0)?.identity.len;
-            let bytes = load(&file, &[0..len])?.pop().unwrap_or_default();
-            Self::from_bytes(bytes)
+            let system = |error| Error::system("cannot read a file of statistics", error);
+            // A pipe would wait for somebody to write.
+            let found = std::fs::metadata(path).map_err(system)?;
+            if !found.is_file() {
+                return Err(Error::malformed("statistics are not a regular file"));
+            }
+            let mut file = std::fs::File::open(path).map_err(system)?;
+            let mut head = Vec::with_capacity(HEAD_BYTES);
+            file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(system)?;
+            let len = stored_len(&head)?;
+            if len != found.len() {
+                return Err(cut_off(len, found.len()));
+            }
+            if len > most {
+                return Err(Error::limit("bytes of statistics", most, len));
+            }
+            let room = usize::try_from(len).unwrap_or(usize::MAX);
+            head.try_reserve_exact(room.saturating_sub(head.len()))
+                .map_err(|error| Error::new(ErrorKind::Limit, "not enough memory for statistics").because(error))?;
+            file.take(len - head.len() as u64).read_to_end(&mut head).map_err(system)?;
+            Self::from_bytes(head.into())
         };
-        read().map_err(|error| error.in_file(name))
+        read().map_err(|error| error.in_file(path.to_string_lossy().as_ref()))
     }
 
     /// Writes it. Until it is complete, an older one stays.
@@ -379,6 +407,25 @@ impl SideFile {
         file.write_at(0, &[std::io::IoSlice::new(&bytes)])?;
         staged.publish()
     }
+}
+
+/// The length of a file that begins so.
+fn stored_len(head: &[u8]) -> Result<u64> {
+    let mut head = Reader::new(head);
+    if head.take(MAGIC.len())? != MAGIC {
+        return Err(Error::malformed("this is not a file of statistics"));
+    }
+    let version = head.u32()?;
+    if version != VERSION {
+        let words = format!("statistics of version {version}: this program reads version {VERSION}");
+        return Err(Error::unsupported(words));
+    }
+    head.u32()?;
+    head.u64()
+}
+
+fn cut_off(stored: u64, found: u64) -> Error {
+    Error::malformed("a file of statistics is cut off").wanted(stored, found)
 }
 
 /// One text for a table and a path, which hold no such character.

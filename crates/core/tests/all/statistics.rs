@@ -501,6 +501,22 @@ fn a_side_file_that_is_damaged_is_not_used() {
         fs::write(&beside, bytes).unwrap();
         assert_unused(&path, why);
     }
+    // A long file without content takes no memory, with its true length in the head or another one.
+    for stored in [None, Some(1_u64 << 40)] {
+        let mut head = good.clone();
+        if let Some(len) = stored {
+            head[16..24].copy_from_slice(&len.to_le_bytes());
+        }
+        fs::write(&beside, &head).unwrap();
+        fs::OpenOptions::new().write(true).open(&beside).unwrap().set_len(1 << 40).unwrap();
+        assert_unused(&path, "sparse");
+    }
+    // Reading from a pipe would never end.
+    fs::remove_file(&beside).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&beside).status();
+    assert!(made.unwrap().success());
+    assert_unused(&path, "a pipe");
+    fs::remove_file(&beside).unwrap();
     fs::write(&beside, &good).unwrap();
     let file = File::open(&path).unwrap();
     let side = SideFile::read(&beside).unwrap();

@@ -38,7 +38,7 @@ pub(crate) enum Want {
 /// let tree = sapwood::File::open(path)?.tree("Events")?;
 /// let busy = Frame::new().filter("nJet > 2", "")?;
 /// let run = Run::new([busy.histogram(["Jet_pt"])?, busy.statistics("Sum$(Jet_pt)")?]);
-/// let explained = run.explain(&tree, [])?;
+/// let explained = run.plan(&tree, [])?.explained();
 /// assert_eq!(explained.columns, ["nJet", "Jet_pt"]);
 /// assert_eq!(explained.first, ["nJet"]);
 /// assert_eq!(explained.filters, [(0, "nJet > 2".to_owned())]);

@@ -9,7 +9,7 @@ use crate::query::evaluate::Rows;
 use crate::query::points::Points;
 use crate::query::source::Source;
 use crate::query::step::Step;
-use crate::query::steps::{Reads, Waits, each_step};
+use crate::query::steps::{Reads, Waits, each_step_of};
 use crate::read::{Column, Progress, Selection};
 
 /// A part of the values of an output.
@@ -46,13 +46,14 @@ impl Graph {
     ) -> Result<()> {
         let compute = |step: &Step<'_>, take: &mut dyn FnMut(Pieces) -> Result<()>| self.of_step(step, take);
         let mut take_all = |pieces: Pieces| pieces.0.into_iter().try_for_each(|(output, piece)| take(output, piece));
+        let entries = &self.may_pass(entries)?;
         if entries.is_empty() {
             // Columns without rows have types, too.
             let mut step = Step::new(&self.source, entries.clone());
             step.read(&self.ids(&self.columns), progress)?;
             return self.of_step(&step, &mut take_all);
         }
-        each_step(self, entries, progress, &compute, &mut take_all)
+        each_step_of(self, entries, progress, &compute, &mut take_all)
     }
 
     /// A step with the columns that functions compute of it.
