@@ -298,3 +298,15 @@ def test_histograms_that_were_read_are_added(tmp_path: Path) -> None:
     for other in (None, "a", [1.0, 2.0]):
         with pytest.raises(TypeError, match="unsupported operand"):
             h + other
+
+
+def test_histograms_with_and_without_weights_are_added(tmp_path: Path) -> None:
+    pytest.importorskip("hist")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": [0.5, 0.5, 1.5], "w": [2.0, 3.0, 4.0]}
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    counts, weighted = tree.draw_many(["x", ("x", "w")], bins=(2, 0, 2), library="root")
+    assert weighted.weighted and not counts.weighted
+    for both in (counts + weighted, weighted + counts, counts + weighted.to_hist()):
+        assert both.values().tolist() == [7, 5]
+        assert both.variances().tolist() == [2 + 4 + 9, 1 + 16]

@@ -17,8 +17,8 @@ class Drawing:
     """A histogram of :func:`sapwood.draw_many`: one to three expressions, as :meth:`sapwood.Tree.draw` takes
     them.
 
-    ``cut`` selects entries or items, and a cut that is a number is a weight, too; ``weight`` counts where the cut
-    is not 0. ``bins`` and ``profile`` are as in :meth:`sapwood.Tree.draw`.
+    ``cut`` selects entries or items, and a cut that is a number is a weight, too; ``weight`` counts where the
+    cut is not 0. ``bins`` and ``profile`` are as in :meth:`sapwood.Tree.draw`.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:

@@ -134,9 +134,13 @@ class Hist(Model):
         Raises ``ModuleNotFoundError`` where boost-histogram is not installed.
         """
         bh = need("boost_histogram", "to_boost()", "boost-histogram")
+        return self._boost(bh, metadata, axis_metadata, self.weighted)
+
+    def _boost(self, bh: Any, metadata: Any, axis_metadata: Any, weighted: bool) -> Any:
+        """As :meth:`to_boost`, with variances where they are asked for."""
         axes = [axis.to_boost(axis_metadata) for axis in self.axes]
         values = self.values(flow=True)
-        variances = self.variances(flow=True) if self.weighted else None
+        variances = self.variances(flow=True) if weighted else None
         if variances is not None:
             storage = bh.storage.Weight()
         else:
@@ -162,11 +166,19 @@ class Hist(Model):
         return need("hist", "to_hist()").Hist(self.to_boost(metadata, axis_metadata))
 
     def __add__(self, other: Any) -> Any:
-        """The sum of two histograms with the same axes, as a histogram of hist."""
+        """The sum of two histograms with the same axes, as a histogram of hist. Without weights the variances are
+        the values, as for :meth:`variances`, so that histograms with and without weights can be added."""
         if isinstance(other, Hist):
-            return self.to_hist() + other.to_hist()
-        is_addend = isinstance(other, (int, float, np.number)) or hasattr(other, "axes")
-        return self.to_hist() + other if is_addend else NotImplemented
+            bh = need("boost_histogram", "+", "boost-histogram")
+            one, two = (of._boost(bh, None, None, self.weighted or other.weighted) for of in (self, other))
+            return need("hist", "+").Hist(one + two)
+        if isinstance(other, (int, float, np.number)):
+            return self.to_hist() + other
+        if not hasattr(other, "axes"):
+            return NotImplemented
+        bh = need("boost_histogram", "+", "boost-histogram")
+        weighted = self.weighted or getattr(other, "storage_type", None) is bh.storage.Weight
+        return need("hist", "+").Hist(self._boost(bh, None, None, weighted)) + other
 
     def _to_boost_histogram_(self) -> Any:
         return self.to_boost()
