@@ -10,6 +10,7 @@ from sapwood import _core
 from sapwood._frame import results
 from sapwood._frame.analysis import WORKER_STEP, Analysis
 from sapwood._frame.booking import Booking, Description, applied, short
+from sapwood._frame.fills import filling
 from sapwood._frame.results import Explained, Result
 from sapwood._frame.sinks import Folding, Snapshots, Taking
 from sapwood._read import drawing
@@ -194,6 +195,23 @@ class Frame:
         >>> ht = sapwood.frame("a.root:events").hist("Sum$(Jet_pt)", bins=(50, 0, 500), weight="genWeight")
         """
         return self._histogram(expressions, bins, weight, name, title, library, False)
+
+    def fill(self, histogram: Any, *expressions: str, weight: str | None = None) -> Result:
+        """A histogram of hist or boost-histogram with any number of axes, also of categories. It has the axes
+        and the storage of ``histogram``, which does not change, and takes an expression for each axis. Lists
+        count item by item, and the value of an entry for each item of the others. Missing ones are left out.
+
+        Arrays are filled, a step at a time: :meth:`hist` is faster.
+
+        >>> import hist, sapwood
+        >>> empty = hist.Hist.new.IntCat([1, 2, 3]).Reg(50, 0, 500).Reg(10, -5, 5).Weight()
+        >>> f = sapwood.frame("a.root:events")
+        >>> found = f.fill(empty, "Jet_flavour", "Jet_pt", "Jet_eta", weight="genWeight")
+        """
+        given = [*expressions] if weight is None else [*expressions, weight]
+        folding = filling(histogram, len(expressions), weight is not None)
+        words = f"fill {', '.join(expressions)}"
+        return self._booked(words, "columns", given, finish=folding.finished, collects=folding)
 
     def profile(
         self,
