@@ -18,7 +18,7 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 ORDER = {
     "": (
         "error idle scoped interrupt progress wire memory io perf codec container column schema session object hist tree read ntuple "
-        "statistics file table query chain frame write merge entry project inspect"
+        "batch statistics file table query chain frame write merge entry project inspect"
     ).split(),
     "write": (
         "clustering options model basket page commit record file tree ntuple writer parallel rewrite recover"

@@ -203,6 +203,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod chain;
 pub mod codec;
 pub mod column;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod batch;
 mod branches;
 mod buffer;
 mod column;
@@ -44,6 +45,8 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::batch::{BatchRows, column_of, take_rows};
     #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]

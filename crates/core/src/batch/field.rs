@@ -1,0 +1,139 @@
+//! The parts of a batch: what they are made of.
+
+use bytes::Bytes;
+
+use super::convert::{Conversion, NumberType, not_finite};
+use crate::column::{Kind, Number};
+use crate::error::{Error, Result};
+use crate::read::Column;
+
+/// A column of a batch: its pieces, one after another, and what happens to its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Input {
+    /// Columns of the same shape, one for each file, for instance. Their numbers may differ if `to` names a type.
+    pub pieces: Vec<Column>,
+    /// The type of its numbers in batches.
+    pub to: NumberType,
+    /// A mean that is subtracted, and a width to divide by: in double precision. As stored, whole numbers become
+    /// `float64` then.
+    pub scale: Option<(f64, f64)>,
+}
+
+/// A part of a batch.
+#[derive(Clone, Debug)]
+pub enum Field {
+    /// Rows of numbers: of one column, or of several side by side.
+    Numbers(Vec<Input>),
+    /// Lists of different lengths.
+    Lists(Input),
+    /// Lists that are cut or filled up.
+    Padded {
+        /// The lists.
+        lists: Input,
+        /// Items of each.
+        width: usize,
+        /// The bytes of a number that stands where a list has none.
+        fill: Vec<u8>,
+    },
+}
+
+impl Field {
+    /// Numbers of one column, as they are stored.
+    pub fn numbers(column: Column) -> Self {
+        Self::Numbers(vec![Input { pieces: vec![column], ..Input::default() }])
+    }
+
+    /// Lists of one column, as they are stored.
+    pub fn lists(column: Column) -> Self {
+        Self::Lists(Input { pieces: vec![column], ..Input::default() })
+    }
+}
+
+/// Rows of one piece of a column.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Its first row, of all pieces.
+    pub(super) first: usize,
+    pub(super) rows: usize,
+    pub(super) bytes: Bytes,
+    pub(super) number: Number,
+    /// Numbers of a row.
+    pub(super) width: usize,
+}
+
+impl Piece {
+    /// Bytes of a row.
+    pub(super) fn row_bytes(&self) -> usize {
+        self.width * self.number.bytes()
+    }
+}
+
+/// Numbers of a column with one row after another.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) conversion: Conversion,
+    /// Bytes of a row in batches.
+    pub(super) bytes: usize,
+}
+
+impl Source {
+    /// The numbers of all pieces; rows of lists are their items.
+    pub(super) fn new(input: &Input, columns: &[Column]) -> Result<Self> {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(columns.len());
+        for column in columns {
+            let (number, width, buffer) = shape(&column.kind)?;
+            let bytes = column.buffer(buffer);
+            let size = column.len.checked_mul(width * number.bytes());
+            if size.is_none_or(|size| size > bytes.len()) {
+                return Err(Error::mismatch("a column of batches has fewer numbers than rows"));
+            }
+            let first = pieces.last().map_or(0, |last| last.first + last.rows);
+            pieces.push(Piece { first, rows: column.len, bytes, number, width });
+        }
+        let Some(first) = pieces.first() else { return Err(Error::mismatch("a column of batches has no pieces")) };
+        let mut conversion = Conversion { to: input.to, scale: input.scale };
+        if conversion.scale.is_some() && conversion.to == NumberType::AsStored {
+            conversion.to = if first.number == Number::F32 { NumberType::F32 } else { NumberType::F64 };
+        }
+        let differ = |piece: &Piece| {
+            piece.width != first.width || (conversion.to == NumberType::AsStored && piece.number != first.number)
+        };
+        if pieces.iter().any(differ) {
+            return Err(Error::mismatch("the pieces of a column have different types"));
+        }
+        let bytes = first.width * conversion.to.bytes(first.number);
+        Ok(Self { pieces, conversion, bytes })
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self) -> usize {
+        self.pieces.last().map_or(0, |last| last.first + last.rows)
+    }
+
+    /// Its memory, if that is a single one and stays as it is.
+    pub(super) fn as_it_is(&self) -> Option<Bytes> {
+        match &self.pieces[..] {
+            [piece] if self.conversion.is_none() => Some(piece.bytes.slice(..piece.rows * piece.row_bytes())),
+            _ => None,
+        }
+    }
+
+    /// How many of its numbers are infinite or none.
+    pub(super) fn not_finite(&self) -> u64 {
+        self.pieces.iter().map(|piece| not_finite(piece.number, &piece.bytes)).sum()
+    }
+}
+
+/// The numbers of a row: their type, how many, and their buffer.
+fn shape(kind: &Kind) -> Result<(Number, usize, u32)> {
+    match kind {
+        Kind::Number { buffer, number } => Ok((*number, 1, *buffer)),
+        Kind::Fixed { len, item } => {
+            let (number, width, buffer) = shape(item)?;
+            let width = width.checked_mul(*len).filter(|width| *width < 1 << 40);
+            Ok((number, width.ok_or_else(|| Error::mismatch("a row has too many numbers"))?, buffer))
+        }
+        other => Err(Error::mismatch(format!("batches take numbers and lists of numbers, not {other}"))),
+    }
+}

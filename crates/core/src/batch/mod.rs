@@ -1,0 +1,14 @@
+//! BATCHES: rows of fixed shape for training, made of columns: joined into matrices, padded, in another order.
+
+mod convert;
+mod field;
+mod lane;
+mod lists;
+mod numbers;
+mod rows;
+mod take;
+
+pub use convert::NumberType;
+pub use field::{Field, Input};
+pub use rows::Rows;
+pub use take::{Taken, take};

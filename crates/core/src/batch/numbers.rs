@@ -1,0 +1,143 @@
+//! Rows of numbers: of several columns side by side, or as they are.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use rayon::prelude::*;
+
+use super::convert::{Cells, not_finite};
+use super::field::Source;
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// Rows that are put side by side at a time: few enough for the processor's first cache.
+const TILE: usize = 256;
+/// Bytes that one thread writes at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Scattered rows whose memory is asked for together: the processor waits for all of them at once.
+pub(super) const TOGETHER: usize = 32;
+/// Bytes that the processor fetches together.
+const LINE: usize = 64;
+
+/// Rows of numbers.
+#[derive(Debug)]
+pub(super) enum Numbers {
+    /// One row after another.
+    Whole { bytes: Bytes, row_bytes: usize },
+    /// Columns that are joined when rows are taken.
+    Columns { sources: Vec<Source>, row_bytes: usize },
+}
+
+/// Does a piece of work for each of some items, on the threads of a session.
+pub(super) fn each<T: Send, R: Send>(session: &Session, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+    match session.pool().filter(|_| items.len() > 1) {
+        Some(pool) => pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect()),
+        None => items.into_iter().map(work).collect(),
+    }
+}
+
+/// Reads a byte of each line of some rows, so that they are in the processor's cache when they are copied.
+pub(super) fn fetch<'a>(rows: impl Iterator<Item = &'a [u8]>) {
+    let one = |row: &[u8]| row.iter().step_by(LINE).chain(row.last()).fold(0_u8, |sum, byte| sum ^ byte);
+    std::hint::black_box(rows.fold(0, |sum, row| sum ^ one(row)));
+}
+
+/// Rows of so many bytes that one thread writes at a time.
+pub(super) fn chunk_rows(row_bytes: usize) -> usize {
+    (CHUNK_BYTES / row_bytes.max(1)).max(1)
+}
+
+impl Numbers {
+    /// The rows of some columns; of each column, how many numbers are not finite. With `is_mixed`, rows will be taken
+    /// in any order, so that they are put side by side now.
+    pub(super) fn new(session: &Session, sources: Vec<Source>, is_mixed: bool) -> Result<(Self, Vec<u64>)> {
+        if let [source] = &sources[..]
+            && let Some(bytes) = source.as_it_is()
+        {
+            return Ok((Self::Whole { bytes, row_bytes: source.bytes }, vec![source.not_finite()]));
+        }
+        let row_bytes = sources.iter().map(|source| source.bytes).sum();
+        let rows = sources.first().map_or(0, Source::rows);
+        if sources.iter().any(|source| source.rows() != rows) {
+            return Err(Error::mismatch("columns of a matrix have different numbers of rows"));
+        }
+        if !is_mixed {
+            let counts = each(session, sources.iter().collect(), Source::not_finite);
+            return Ok((Self::Columns { sources, row_bytes }, counts));
+        }
+        let size = rows.checked_mul(row_bytes).ok_or_else(|| Error::mismatch("a matrix is too large"))?;
+        let mut out = session.memory().try_take(size)?;
+        let step = chunk_rows(row_bytes);
+        let chunks: Vec<_> = out.chunks_mut(step * row_bytes.max(1)).enumerate().collect();
+        let counts = each(session, chunks, |(number, chunk)| {
+            let first = number * step;
+            let mut counts = vec![0; sources.len()];
+            join(&sources, first..(first + step).min(rows), row_bytes, chunk, Some(&mut counts));
+            counts
+        });
+        let sums = (0..sources.len()).map(|column| counts.iter().map(|one| one[column]).sum()).collect();
+        Ok((Self::Whole { bytes: session.memory().lend(out), row_bytes }, sums))
+    }
+
+    pub(super) fn row_bytes(&self) -> usize {
+        match self {
+            Self::Whole { row_bytes, .. } | Self::Columns { row_bytes, .. } => *row_bytes,
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Whole { bytes, .. } => bytes.len(),
+            Self::Columns { sources, .. } => {
+                sources.iter().flat_map(|source| &source.pieces).map(|piece| piece.bytes.len()).sum()
+            }
+        }
+    }
+
+    /// Copies consecutive rows.
+    pub(super) fn copy(&self, rows: Range<usize>, out: &mut [u8]) {
+        match self {
+            Self::Whole { bytes, row_bytes } => {
+                if let Some(found) = bytes.get(rows.start * row_bytes..rows.end * row_bytes)
+                    && found.len() == out.len()
+                {
+                    out.copy_from_slice(found);
+                }
+            }
+            Self::Columns { sources, row_bytes } => join(sources, rows, *row_bytes, out, None),
+        }
+    }
+}
+
+/// Puts rows of columns side by side, and counts numbers that are not finite.
+fn join(sources: &[Source], rows: Range<usize>, row_bytes: usize, out: &mut [u8], mut counts: Option<&mut [u64]>) {
+    if row_bytes == 0 {
+        return;
+    }
+    for (number, tile) in out.chunks_mut(TILE * row_bytes).enumerate() {
+        let start = rows.start + number * TILE;
+        let stop = (start + TILE).min(rows.end);
+        let mut at = 0;
+        for (column, source) in sources.iter().enumerate() {
+            // Pieces are few: one for each file of a group.
+            let first = source.pieces.partition_point(|piece| piece.first + piece.rows <= start);
+            for piece in source.pieces.iter().skip(first).take_while(|piece| piece.first < stop) {
+                let (from, to) = (start.max(piece.first), stop.min(piece.first + piece.rows));
+                let wide = piece.row_bytes();
+                let inside = (from - piece.first) * wide..(to - piece.first) * wide;
+                let (Some(cells), Some(places)) =
+                    (piece.bytes.get(inside), tile.get_mut((from - start) * row_bytes..(to - start) * row_bytes))
+                else {
+                    continue;
+                };
+                if let Some(count) = counts.as_mut().and_then(|counts| counts.get_mut(column)) {
+                    *count += not_finite(piece.number, cells);
+                }
+                let (number, width, conversion) = (piece.number, piece.width, source.conversion);
+                Cells { source: cells, number, width, at, conversion }.write(places, row_bytes);
+            }
+            at += source.bytes;
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Batches: some of the rows that are held, in their order.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use super::lists::{Lists, Padding, visit};
+use super::numbers::{Numbers, TOGETHER, chunk_rows, each, fetch};
+use super::rows::{Part, Rows};
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// Lists that one thread copies at a time.
+const LISTS_OF_A_TASK: usize = 4096;
+
+/// A field of the rows that were taken.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// Numbers of all rows, or items of all lists, one after another.
+    pub values: Bytes,
+    /// Where each list begins and ends: `i64`, beginning with 0, one more than rows. None for fields that are no lists.
+    pub offsets: Option<Bytes>,
+    /// A byte for each item: 1 for those of the lists, 0 for what fills up. None for fields that are not padded.
+    pub mask: Option<Bytes>,
+    /// Lists that were longer than what they are padded to.
+    pub cut_lists: u64,
+}
+
+/// Which rows are taken.
+enum Picked<'a> {
+    /// Consecutive rows of some [`Rows`].
+    Runs(Vec<(usize, Range<usize>)>),
+    /// The number of [`Rows`], and a row of them, for each row.
+    Single(&'a [u32]),
+    Pairs(Vec<(u32, u32)>),
+}
+
+/// Rows for one task.
+#[derive(Clone)]
+enum Chunk<'a> {
+    Run(usize, Range<usize>),
+    Single(&'a [u32]),
+    Pairs(&'a [(u32, u32)]),
+}
+
+impl Chunk<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Run(_, rows) => rows.len(),
+            Self::Single(rows) => rows.len(),
+            Self::Pairs(pairs) => pairs.len(),
+        }
+    }
+}
+
+/// Takes rows of some [`Rows`]: those at some places of each, one after another, or in the order of `mix`, which counts
+/// all of these places. Returns the fields. The threads of the session do the work.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) for places that do not exist, and for rows of different fields.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::batch::{Field, Input, Rows, take};
+/// use sapwood::column::{Kind, ListOf, Native, Number};
+/// use sapwood::read::Column;
+/// let session = sapwood::Session::with_threads(1);
+/// let kind = Kind::List {
+///     offsets: 0,
+///     of: ListOf::Sequence,
+///     item: Box::new(Kind::Number { buffer: 1, number: Number::U8 }),
+/// };
+/// let offsets: Vec<u8> = [0_i64, 3, 3, 5].iter().flat_map(|end| end.to_ne_bytes()).collect();
+/// let lists = Column::from_buffers(kind, 3, vec![offsets.into(), vec![1, 2, 3, 4, 5].into()]);
+/// let lists = Input { pieces: vec![lists], ..Input::default() };
+///
+/// let fields = [Field::Padded { lists: lists.clone(), width: 2, fill: vec![9] }, Field::Lists(lists)];
+/// let rows = Rows::new(&session, &fields, Some(vec![2, 0, 1]))?;
+/// let taken = take(&session, &[(&rows, 0..3)], None)?;
+/// assert_eq!(taken[0].values[..], [4, 5, 1, 2, 9, 9]);
+/// assert_eq!(taken[0].mask.as_deref(), Some(&[1, 1, 1, 1, 0, 0][..]));
+/// assert_eq!((taken[0].cut_lists, &taken[1].values[..]), (1, &[4, 5, 1, 2, 3][..]));
+/// assert_eq!(i64::read(taken[1].offsets.as_deref().unwrap_or_default()), [0, 2, 5, 5]);
+///
+/// let mixed = take(&session, &[(&rows, 0..1), (&rows, 2..3)], Some(&[1, 0]))?;
+/// assert_eq!(mixed[0].values[..], [9, 9, 4, 5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn take(session: &Session, pieces: &[(&Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Vec<Taken>> {
+    let picked = picked(pieces, mix)?;
+    let Some((first, _)) = pieces.first() else { return Ok(Vec::new()) };
+    (0..first.parts.len())
+        .map(|field| {
+            let parts = pieces.iter().map(|(rows, _)| rows.parts.get(field)).collect::<Option<Vec<_>>>();
+            let parts = parts.ok_or_else(different)?;
+            match parts.first() {
+                Some(Part::Numbers(_)) => numbers(session, &all(&parts, Part::numbers)?, &picked),
+                Some(Part::Lists(_)) => lists(session, &all(&parts, Part::lists)?, &picked),
+                Some(Part::Padded(_, padding)) => padded(session, &all(&parts, Part::padded)?, padding, &picked),
+                None => Ok(Taken::default()),
+            }
+        })
+        .collect()
+}
+
+fn different() -> Error {
+    Error::mismatch("rows of different fields are taken together")
+}
+
+/// What the same field of all pieces is.
+fn all<'a, T>(parts: &[&'a Part], of: impl Fn(&'a Part) -> Option<&'a T>) -> Result<Vec<&'a T>> {
+    parts.iter().map(|part| of(part)).collect::<Option<Vec<_>>>().ok_or_else(different)
+}
+
+impl Part {
+    fn numbers(&self) -> Option<&Numbers> {
+        if let Self::Numbers(numbers) = self { Some(numbers) } else { None }
+    }
+
+    fn lists(&self) -> Option<&Lists> {
+        if let Self::Lists(lists) = self { Some(lists) } else { None }
+    }
+
+    fn padded(&self) -> Option<&Lists> {
+        if let Self::Padded(lists, _) = self { Some(lists) } else { None }
+    }
+}
+
+/// Which rows stand at some places.
+fn picked<'a>(pieces: &[(&'a Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Picked<'a>> {
+    if pieces.iter().any(|(rows, places)| places.start > places.end || places.end > rows.len()) {
+        return Err(Error::mismatch("rows are taken from places that do not exist"));
+    }
+    if mix.is_none() && pieces.iter().all(|(rows, places)| rows.at(places.clone()).is_none()) {
+        return Ok(Picked::Runs(pieces.iter().map(|(_, places)| places.clone()).enumerate().collect()));
+    }
+    if let ([(rows, places)], None) = (pieces, mix)
+        && let Some(found) = rows.at(places.clone())
+    {
+        return Ok(Picked::Single(found));
+    }
+    let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(pieces.iter().map(|(_, places)| places.len()).sum());
+    for (number, (rows, places)) in (0..).zip(pieces) {
+        match rows.at(places.clone()) {
+            Some(found) => pairs.extend(found.iter().map(|&row| (number, row))),
+            // The number of rows was compared with this type.
+            None => pairs.extend(places.clone().map(|row| (number, row as u32))),
+        }
+    }
+    let Some(mix) = mix else { return Ok(Picked::Pairs(pairs)) };
+    let mixed: Option<Vec<_>> = mix.iter().map(|&place| pairs.get(place as usize).copied()).collect();
+    mixed.map(Picked::Pairs).ok_or_else(|| Error::mismatch("rows are mixed from places that do not exist"))
+}
+
+impl Picked<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Runs(runs) => runs.iter().map(|(_, rows)| rows.len()).sum(),
+            Self::Single(rows) => rows.len(),
+            Self::Pairs(pairs) => pairs.len(),
+        }
+    }
+
+    /// Rows for tasks of at most so many.
+    fn chunks(&self, step: usize) -> Vec<Chunk<'_>> {
+        match self {
+            Self::Runs(runs) => {
+                let cut = |(piece, rows): &(usize, Range<usize>)| {
+                    let (piece, stop) = (*piece, rows.end);
+                    rows.clone().step_by(step).map(move |start| Chunk::Run(piece, start..(start + step).min(stop)))
+                };
+                runs.iter().flat_map(cut).collect()
+            }
+            Self::Single(rows) => rows.chunks(step).map(Chunk::Single).collect(),
+            Self::Pairs(pairs) => pairs.chunks(step).map(Chunk::Pairs).collect(),
+        }
+    }
+}
+
+/// Chunks, each with its part of the memory, of so many bytes a row.
+fn shared<'a, 'b>(chunks: &[Chunk<'a>], mut memory: &'b mut [u8], row_bytes: usize) -> Vec<(Chunk<'a>, &'b mut [u8])> {
+    let split = |chunk: &Chunk<'a>| {
+        let (own, rest) = std::mem::take(&mut memory).split_at_mut(chunk.rows() * row_bytes);
+        memory = rest;
+        (chunk.clone(), own)
+    };
+    chunks.iter().map(split).collect()
+}
+
+fn size(rows: usize, row_bytes: usize) -> Result<usize> {
+    rows.checked_mul(row_bytes).ok_or_else(|| Error::mismatch("rows are too large"))
+}
+
+fn numbers(session: &Session, held: &[&Numbers], picked: &Picked<'_>) -> Result<Taken> {
+    let row_bytes = held.first().map_or(0, |one| one.row_bytes());
+    if held.iter().any(|one| one.row_bytes() != row_bytes) {
+        return Err(different());
+    }
+    if let (Picked::Runs(runs), [Numbers::Whole { bytes, .. }]) = (picked, held)
+        && let [(_, rows)] = &runs[..]
+    {
+        // A part of memory that nobody changes: batches share it.
+        let values = bytes.slice(rows.start * row_bytes..rows.end * row_bytes);
+        return Ok(Taken { values, ..Taken::default() });
+    }
+    let mut out = session.memory().try_take(size(picked.rows(), row_bytes)?)?;
+    if row_bytes > 0 {
+        let tasks = shared(&picked.chunks(chunk_rows(row_bytes)), &mut out, row_bytes);
+        each(session, tasks, |(chunk, out)| match chunk {
+            Chunk::Run(piece, rows) => {
+                if let Some(one) = held.get(piece) {
+                    one.copy(rows, out);
+                }
+            }
+            Chunk::Single(rows) => scattered(held, rows, |&row| (0, row), row_bytes, out),
+            Chunk::Pairs(pairs) => scattered(held, pairs, |pair| *pair, row_bytes, out),
+        });
+    }
+    Ok(Taken { values: session.memory().lend(out), ..Taken::default() })
+}
+
+/// Copies rows from anywhere.
+fn scattered<T>(held: &[&Numbers], rows: &[T], of: impl Fn(&T) -> (u32, u32), row_bytes: usize, out: &mut [u8]) {
+    let whole = |item: &T| {
+        let (piece, row) = of(item);
+        match held.get(piece as usize) {
+            Some(Numbers::Whole { bytes, .. }) => bytes.get(row as usize * row_bytes..(row as usize + 1) * row_bytes),
+            _ => None,
+        }
+    };
+    for (rows, out) in rows.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER * row_bytes)) {
+        fetch(rows.iter().filter_map(whole));
+        for (item, place) in rows.iter().zip(out.chunks_exact_mut(row_bytes)) {
+            if let Some(row) = whole(item) {
+                place.copy_from_slice(row);
+            } else if let (piece, row) = of(item)
+                && let Some(columns) = held.get(piece as usize)
+            {
+                columns.copy(row as usize..row as usize + 1, place);
+            }
+        }
+    }
+}
+
+/// The lists of the rows of a chunk, and their rows there.
+fn rows_of<'a>(held: &'a [&'a Lists], chunk: &'a Chunk<'_>) -> Box<dyn Iterator<Item = (&'a Lists, usize)> + 'a> {
+    let of = |piece: usize, row: usize| held.get(piece).map(|lists| (*lists, row));
+    match chunk {
+        Chunk::Run(piece, rows) => Box::new(rows.clone().filter_map(move |row| of(*piece, row))),
+        Chunk::Single(rows) => Box::new(rows.iter().filter_map(move |&row| of(0, row as usize))),
+        Chunk::Pairs(pairs) => Box::new(pairs.iter().filter_map(move |&(piece, row)| of(piece as usize, row as usize))),
+    }
+}
+
+fn padded(session: &Session, held: &[&Lists], padding: &Padding, picked: &Picked<'_>) -> Result<Taken> {
+    let item_bytes = held.first().map_or(0, |lists| lists.item_bytes);
+    if held.iter().any(|lists| lists.item_bytes != item_bytes) {
+        return Err(different());
+    }
+    let (rows, width) = (picked.rows(), padding.width);
+    let row_bytes = size(width, item_bytes)?;
+    let mut out = session.memory().try_take(size(rows, row_bytes)?)?;
+    let mut mask = session.memory().try_take(size(rows, width)?)?;
+    let chunks = picked.chunks(chunk_rows(row_bytes + width));
+    let masks = shared(&chunks, &mut mask, width).into_iter().map(|(_, mask)| mask);
+    let tasks = shared(&chunks, &mut out, row_bytes).into_iter().zip(masks).collect();
+    let cut = each(session, tasks, |((chunk, out), mask)| {
+        padding.pad(rows_of(held, &chunk), !matches!(chunk, Chunk::Run(..)), item_bytes, out, mask)
+    });
+    let values = session.memory().lend(out);
+    Ok(Taken { values, offsets: None, mask: Some(session.memory().lend(mask)), cut_lists: cut.iter().sum() })
+}
+
+fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Taken> {
+    let item_bytes = held.first().map_or(0, |lists| lists.item_bytes);
+    if held.iter().any(|lists| lists.item_bytes != item_bytes) {
+        return Err(different());
+    }
+    let chunks = picked.chunks(LISTS_OF_A_TASK);
+    let mut offsets = BytesMut::with_capacity(size(picked.rows() + 1, size_of::<i64>())?);
+    offsets.extend_from_slice(&0_i64.to_ne_bytes());
+    let (mut items, mut ends) = (0, Vec::with_capacity(chunks.len()));
+    for chunk in &chunks {
+        for (lists, row) in rows_of(held, chunk) {
+            let (start, stop) = lists.ends(row);
+            items += stop - start;
+            offsets.extend_from_slice(&(items as i64).to_ne_bytes());
+        }
+        ends.push(items);
+    }
+    let mut out = session.memory().try_take(size(items, item_bytes)?)?;
+    let mut tasks = Vec::with_capacity(chunks.len());
+    let (mut rest, mut before) = (&mut out[..], 0);
+    for (chunk, end) in chunks.iter().zip(ends) {
+        let (own, others) = rest.split_at_mut((end - before) * item_bytes);
+        tasks.push((chunk, own));
+        (rest, before) = (others, end);
+    }
+    each(session, tasks, |(chunk, out)| {
+        let mut rest = out;
+        if let Chunk::Run(piece, rows) = chunk
+            && let Some(lists) = held.get(*piece)
+        {
+            rest.copy_from_slice(lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1));
+            return;
+        }
+        visit(rows_of(held, chunk), true, |lists, start, stop| {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut((stop - start) * item_bytes);
+            own.copy_from_slice(lists.items(start, stop));
+            rest = others;
+        });
+    });
+    Ok(Taken { values: session.memory().lend(out), offsets: Some(offsets.freeze()), ..Taken::default() })
+}
