@@ -40,7 +40,7 @@ impl NumberType {
     }
 }
 
-/// What happens to each number of a column.
+/// The change of each number of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Conversion {
     pub(super) to: NumberType,
@@ -117,7 +117,8 @@ impl Cells<'_> {
             && row_bytes.is_multiple_of(size_of::<D::Bytes>())
             && self.at.is_multiple_of(size_of::<D::Bytes>())
         {
-            let (step, at) = (row_bytes / size_of::<D::Bytes>(), self.at / size_of::<D::Bytes>());
+            let step = row_bytes / size_of::<D::Bytes>();
+            let at = self.at / size_of::<D::Bytes>();
             for (row, value) in D::lanes_mut(out).chunks_exact_mut(step).zip(source) {
                 if let Some(place) = row.get_mut(at) {
                     *place = convert(S::load(*value)).store();

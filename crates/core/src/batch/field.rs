@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::convert::{Conversion, NumberType, not_finite};
+use super::convert::{Cells, Conversion, NumberType, not_finite};
 use crate::column::{Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
@@ -32,7 +32,7 @@ pub enum Field {
         lists: Input,
         /// Items of each.
         width: usize,
-        /// The bytes of a number that stands where a list has none.
+        /// The bytes of the number that fills up shorter lists.
         fill: Vec<u8>,
     },
 }
@@ -65,6 +65,11 @@ impl Piece {
     /// Bytes of a row.
     pub(super) fn row_bytes(&self) -> usize {
         self.width * self.number.bytes()
+    }
+
+    /// Some of its rows, and their place in batches.
+    pub(super) fn cells<'a>(&self, source: &'a [u8], at: usize, conversion: Conversion) -> Cells<'a> {
+        Cells { source, number: self.number, width: self.width, at, conversion }
     }
 }
 

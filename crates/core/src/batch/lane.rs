@@ -1,6 +1,6 @@
 //! Numbers as lanes of bytes: types that columns hold, and types that batches hold.
 
-/// A number with a fixed size in memory, where it may begin at any byte.
+/// A number with a fixed size. It may begin at any byte of a memory.
 pub(super) trait Lane: Copy + Send + Sync + 'static {
     /// Its bytes.
     type Bytes: Copy + Send + Sync;
@@ -189,7 +189,7 @@ fn half_bits(value: f64) -> u16 {
     let fraction = bits & ((1 << 52) - 1);
     if exponent == 0x7ff {
         let payload = (fraction >> 42) as u16;
-        // A number that is none stays so, also if all bits of its payload are cut off.
+        // NaN stays NaN, also if all bits of its payload are cut off.
         return sign | 0x7c00 | if fraction == 0 { 0 } else { payload.max(1) };
     }
     let exponent = exponent - 1023;
@@ -205,7 +205,9 @@ fn half_bits(value: f64) -> u16 {
 
 /// A number without its last bits, rounded to the nearest, of two to the even one.
 fn rounded(bits: u64, cut: u32) -> u16 {
-    let (kept, rest, half) = (bits >> cut, bits & ((1 << cut) - 1), 1 << (cut - 1));
+    let kept = bits >> cut;
+    let rest = bits & ((1 << cut) - 1);
+    let half = 1 << (cut - 1);
     let is_up = rest > half || (rest == half && kept & 1 == 1);
     (kept + u64::from(is_up)) as u16
 }

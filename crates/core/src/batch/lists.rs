@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::convert::Cells;
+use super::deal::{Deal, append};
 use super::field::{Input, Source};
 use super::lane::Lane;
 use super::numbers::{TOGETHER, each, fetch};
@@ -35,6 +35,48 @@ impl Lists {
         };
         let found = Self { offsets, values, item_bytes: source.bytes };
         Ok((found, source.not_finite()))
+    }
+
+    /// The lists as they are dealt.
+    pub(super) fn dealt(self, session: &Session, deal: &Deal, rows: usize) -> Result<Self> {
+        const WIDE: usize = size_of::<i64>();
+        let mut lengths = session.memory().try_take(rows * WIDE)?;
+        deal.run(
+            session,
+            &mut lengths,
+            |rows| rows * WIDE,
+            |first, buckets, mut parts| {
+                for (row, &bucket) in (first..).zip(buckets) {
+                    let (start, stop) = self.ends(row);
+                    append(&mut parts, bucket, &((stop - start) as i64).to_ne_bytes());
+                }
+            },
+        );
+        let mut offsets = session.memory().try_take((rows + 1) * WIDE)?;
+        offsets[..WIDE].fill(0);
+        let mut end = 0;
+        for (place, length) in i64::lanes_mut(&mut offsets).iter_mut().skip(1).zip(i64::lanes(&lengths)) {
+            end += i64::from_ne_bytes(*length);
+            *place = end.to_ne_bytes();
+        }
+        session.memory().give_back(lengths);
+        let offsets = session.memory().lend(offsets);
+        let size = (end as usize).checked_mul(self.item_bytes).ok_or_else(|| Error::mismatch("lists are too long"))?;
+        let mut values = session.memory().try_take(size)?;
+        let at = |row: usize| i64::lanes(&offsets).get(row).map_or(0, |end| i64::from_ne_bytes(*end) as usize);
+        let mut before = 0;
+        let bytes = |rows: usize| {
+            let first = at(before);
+            before += rows;
+            (at(before) - first) * self.item_bytes
+        };
+        deal.run(session, &mut values, bytes, |first, buckets, mut parts| {
+            for (row, &bucket) in (first..).zip(buckets) {
+                let (start, stop) = self.ends(row);
+                append(&mut parts, bucket, self.items(start, stop));
+            }
+        });
+        Ok(Self { offsets, values: session.memory().lend(values), item_bytes: self.item_bytes })
     }
 
     /// Bytes of memory.
@@ -79,7 +121,7 @@ pub(super) fn visit<'a>(
     }
 }
 
-/// Where the lists of all pieces begin and end.
+/// The offsets of the lists of all pieces.
 fn offsets(input: &Input) -> Result<Bytes> {
     let of = |column: &crate::read::Column| match &column.kind {
         Kind::List { offsets, .. } => Ok(column.buffer(*offsets)),
@@ -131,8 +173,7 @@ fn converted(session: &Session, source: &Source) -> Result<Bytes> {
             tasks.extend(places.chunks_mut(CHUNK_ITEMS * source.bytes).zip(values).map(|pair| (piece, pair)));
         }
         each(session, tasks, |(piece, (places, values))| {
-            let (number, width, conversion) = (piece.number, piece.width, source.conversion);
-            Cells { source: values, number, width, at: 0, conversion }.write(places, source.bytes);
+            piece.cells(values, 0, source.conversion).write(places, source.bytes);
         });
     }
     Ok(session.memory().lend(out))
@@ -187,7 +228,8 @@ impl Padding {
         mask: &mut [u8],
     ) -> u64 {
         let Some(fill) = L::lanes(&self.fill).first().map(|fill| L::load(*fill)) else { return 0 };
-        let (mut cut, width) = (0, self.width);
+        let width = self.width;
+        let mut cut = 0;
         let mut places = L::lanes_mut(out).chunks_exact_mut(width).zip(mask.chunks_exact_mut(width));
         visit(rows, are_scattered, |lists, start, stop| {
             let Some((out, mask)) = places.next() else { return };
@@ -195,8 +237,8 @@ impl Padding {
             cut += u64::from(stop - start > width);
             let values = L::lanes(&lists.values);
             if let Some(values) = values.get(start..start + width) {
-                // What follows in memory is read as well and left out: this loop has no branch, and takes several
-                // items at a time.
+                // The numbers after the list are read as well and left out: this loop has no branch, and takes
+                // several items at a time.
                 for ((place, value), at) in out.iter_mut().zip(values).zip(&self.places) {
                     *place = (if *at < held as u32 { L::load(*value) } else { fill }).store();
                 }
@@ -221,7 +263,8 @@ impl Padding {
         out: &mut [u8],
         mask: &mut [u8],
     ) -> u64 {
-        let (mut cut, width) = (0, self.width);
+        let width = self.width;
+        let mut cut = 0;
         let places = out.chunks_exact_mut((width * item_bytes).max(1)).zip(mask.chunks_exact_mut(width));
         for ((lists, row), (out, mask)) in rows.zip(places) {
             let (start, stop) = lists.ends(row);

@@ -1,6 +1,7 @@
 //! BATCHES: rows of fixed shape for training, made of columns: joined into matrices, padded, in another order.
 
 mod convert;
+mod deal;
 mod field;
 mod lane;
 mod lists;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use super::convert::{Cells, not_finite};
+use super::convert::not_finite;
+use super::deal::{Deal, append};
 use super::field::Source;
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -42,39 +43,76 @@ pub(super) fn fetch<'a>(rows: impl Iterator<Item = &'a [u8]>) {
     std::hint::black_box(rows.fold(0, |sum, row| sum ^ one(row)));
 }
 
-/// Rows of so many bytes that one thread writes at a time.
+/// Reads a memory from its beginning to its end, if `bytes` of it are used at the most a few times over: from then on
+/// it is in the processor's cache. One after another, lines arrive faster than from anywhere.
+pub(super) fn fetch_all(session: &Session, memory: &[u8], bytes: usize) {
+    if memory.len() <= bytes.saturating_mul(4) {
+        each(session, memory.chunks(CHUNK_BYTES).collect(), |part| fetch(std::iter::once(part)));
+    }
+}
+
+/// How many rows one thread writes at a time, if a row has `row_bytes`.
 pub(super) fn chunk_rows(row_bytes: usize) -> usize {
     (CHUNK_BYTES / row_bytes.max(1)).max(1)
 }
 
 impl Numbers {
     /// The rows of some columns; of each column, how many numbers are not finite. With `is_mixed`, rows will be taken
-    /// in any order, so that they are put side by side now.
-    pub(super) fn new(session: &Session, sources: Vec<Source>, is_mixed: bool) -> Result<(Self, Vec<u64>)> {
-        if let [source] = &sources[..]
-            && let Some(bytes) = source.as_it_is()
-        {
-            return Ok((Self::Whole { bytes, row_bytes: source.bytes }, vec![source.not_finite()]));
-        }
+    /// in any order, so that they are put side by side now, and dealt.
+    pub(super) fn new(
+        session: &Session,
+        sources: Vec<Source>,
+        is_mixed: bool,
+        deal: Option<&Deal>,
+    ) -> Result<(Self, Vec<u64>)> {
         let row_bytes = sources.iter().map(|source| source.bytes).sum();
         let rows = sources.first().map_or(0, Source::rows);
         if sources.iter().any(|source| source.rows() != rows) {
             return Err(Error::mismatch("columns of a matrix have different numbers of rows"));
         }
-        if !is_mixed {
-            let counts = each(session, sources.iter().collect(), Source::not_finite);
-            return Ok((Self::Columns { sources, row_bytes }, counts));
+        if deal.is_none() {
+            if let [source] = &sources[..]
+                && let Some(bytes) = source.as_it_is()
+            {
+                return Ok((Self::Whole { bytes, row_bytes }, vec![source.not_finite()]));
+            }
+            if !is_mixed {
+                let counts = each(session, sources.iter().collect(), Source::not_finite);
+                return Ok((Self::Columns { sources, row_bytes }, counts));
+            }
         }
         let size = rows.checked_mul(row_bytes).ok_or_else(|| Error::mismatch("a matrix is too large"))?;
         let mut out = session.memory().try_take(size)?;
-        let step = chunk_rows(row_bytes);
-        let chunks: Vec<_> = out.chunks_mut(step * row_bytes.max(1)).enumerate().collect();
-        let counts = each(session, chunks, |(number, chunk)| {
-            let first = number * step;
-            let mut counts = vec![0; sources.len()];
-            join(&sources, first..(first + step).min(rows), row_bytes, chunk, Some(&mut counts));
-            counts
-        });
+        let counts = match deal {
+            Some(deal) => deal.run(
+                session,
+                &mut out,
+                |rows| rows * row_bytes,
+                |first, buckets, mut parts| {
+                    let mut counts = vec![0; sources.len()];
+                    let mut tile = vec![0; TILE * row_bytes];
+                    for (number, buckets) in buckets.chunks(TILE).enumerate() {
+                        let start = first + number * TILE;
+                        let tile = &mut tile[..buckets.len() * row_bytes];
+                        join(&sources, start..start + buckets.len(), row_bytes, tile, Some(&mut counts));
+                        for (row, &bucket) in tile.chunks_exact(row_bytes.max(1)).zip(buckets) {
+                            append(&mut parts, bucket, row);
+                        }
+                    }
+                    counts
+                },
+            ),
+            None => {
+                let step = chunk_rows(row_bytes);
+                let chunks: Vec<_> = out.chunks_mut(step * row_bytes.max(1)).enumerate().collect();
+                each(session, chunks, |(number, chunk)| {
+                    let first = number * step;
+                    let mut counts = vec![0; sources.len()];
+                    join(&sources, first..(first + step).min(rows), row_bytes, chunk, Some(&mut counts));
+                    counts
+                })
+            }
+        };
         let sums = (0..sources.len()).map(|column| counts.iter().map(|one| one[column]).sum()).collect();
         Ok((Self::Whole { bytes: session.memory().lend(out), row_bytes }, sums))
     }
@@ -123,7 +161,8 @@ fn join(sources: &[Source], rows: Range<usize>, row_bytes: usize, out: &mut [u8]
             // Pieces are few: one for each file of a group.
             let first = source.pieces.partition_point(|piece| piece.first + piece.rows <= start);
             for piece in source.pieces.iter().skip(first).take_while(|piece| piece.first < stop) {
-                let (from, to) = (start.max(piece.first), stop.min(piece.first + piece.rows));
+                let from = start.max(piece.first);
+                let to = stop.min(piece.first + piece.rows);
                 let wide = piece.row_bytes();
                 let inside = (from - piece.first) * wide..(to - piece.first) * wide;
                 let (Some(cells), Some(places)) =
@@ -134,8 +173,7 @@ fn join(sources: &[Source], rows: Range<usize>, row_bytes: usize, out: &mut [u8]
                 if let Some(count) = counts.as_mut().and_then(|counts| counts.get_mut(column)) {
                     *count += not_finite(piece.number, cells);
                 }
-                let (number, width, conversion) = (piece.number, piece.width, source.conversion);
-                Cells { source: cells, number, width, at, conversion }.write(places, row_bytes);
+                piece.cells(cells, at, source.conversion).write(places, row_bytes);
             }
             at += source.bytes;
         }

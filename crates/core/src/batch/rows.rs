@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::deal::Deal;
 use super::field::{Field, Input, Source};
 use super::lists::{Lists, Padding};
 use super::numbers::Numbers;
@@ -28,18 +29,53 @@ use crate::session::Session;
 #[derive(Debug)]
 pub struct Rows {
     len: usize,
-    /// Which row comes at which place; none if they come as they are.
+    /// The row at each place; none if they come as they are.
     order: Option<Vec<u32>>,
     pub(super) parts: Vec<Part>,
     not_finite: Vec<Vec<u64>>,
 }
 
-/// What a field holds.
+/// The rows of a field.
 #[derive(Debug)]
 pub(super) enum Part {
     Numbers(Numbers),
     Lists(Lists),
     Padded(Lists, Padding),
+}
+
+/// The columns of a field, before its rows are put side by side.
+enum Found {
+    Numbers(Vec<Source>),
+    Lists(Lists, u64),
+    Padded(Lists, Padding, u64),
+}
+
+impl Found {
+    fn new(session: &Session, field: &Field) -> Result<Self> {
+        Ok(match field {
+            Field::Numbers(inputs) => {
+                let source = |input: &Input| Source::new(input, &input.pieces);
+                Self::Numbers(inputs.iter().map(source).collect::<Result<_>>()?)
+            }
+            Field::Lists(lists) => {
+                let (lists, count) = Lists::new(session, lists)?;
+                Self::Lists(lists, count)
+            }
+            Field::Padded { lists, width, fill } => {
+                let (lists, count) = Lists::new(session, lists)?;
+                let padding = Padding::new(*width, fill.clone(), lists.item_bytes)?;
+                Self::Padded(lists, padding, count)
+            }
+        })
+    }
+
+    /// Bytes of a row, on average.
+    fn row_bytes(&self, rows: usize) -> usize {
+        match self {
+            Self::Numbers(sources) => sources.iter().map(|source| source.bytes).sum(),
+            Self::Lists(lists, _) | Self::Padded(lists, ..) => lists.memory_bytes().div_ceil(rows.max(1)),
+        }
+    }
 }
 
 impl Part {
@@ -52,46 +88,48 @@ impl Part {
 }
 
 impl Rows {
-    /// The rows of some columns. With `order`, they are taken in that order; columns that are joined to a matrix are
-    /// joined now, on the threads of the session.
+    /// The rows of some columns. With `order`, which has each row once, they are taken in that order: they are copied
+    /// now, so that rows of adjacent places are close together, on the threads of the session.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for columns that hold other things than numbers and lists of them, for
     /// columns with different numbers of rows, and for an order of other rows.
     pub fn new(session: &Session, fields: &[Field], order: Option<Vec<u32>>) -> Result<Self> {
-        let (mut parts, mut not_finite) = (Vec::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
-        for field in fields {
-            let (part, count) = match field {
-                Field::Numbers(inputs) => {
-                    let source = |input: &Input| Source::new(input, &input.pieces);
-                    let sources = inputs.iter().map(source).collect::<Result<Vec<_>>>()?;
-                    let (numbers, counts) = Numbers::new(session, sources, order.is_some())?;
-                    (Part::Numbers(numbers), counts)
-                }
-                Field::Lists(lists) => {
-                    let (lists, count) = Lists::new(session, lists)?;
-                    (Part::Lists(lists), vec![count])
-                }
-                Field::Padded { lists, width, fill } => {
-                    let (lists, count) = Lists::new(session, lists)?;
-                    let padding = Padding::new(*width, fill.clone(), lists.item_bytes)?;
-                    (Part::Padded(lists, padding), vec![count])
-                }
-            };
-            parts.push(part);
-            not_finite.push(count);
-        }
         let len = fields.first().map_or(0, rows_of);
         if fields.iter().any(|field| rows_of(field) != len) || u32::try_from(len).is_err() {
             return Err(Error::mismatch("columns of batches have different numbers of rows"));
         }
         if let Some(order) = &order
-            && (order.len() != len || order.iter().any(|&row| row as usize >= len))
+            && order.len() != len
         {
-            return Err(
-                Error::mismatch("an order of rows has others than there are").wanted(len as u64, order.len() as u64)
-            );
+            let error = Error::mismatch("an order has other rows than the columns");
+            return Err(error.wanted(len as u64, order.len() as u64));
+        }
+        let found = fields.iter().map(|field| Found::new(session, field)).collect::<Result<Vec<_>>>()?;
+        let mut order = order;
+        let row_bytes = found.iter().map(|found| found.row_bytes(len)).sum();
+        let deal = match &mut order {
+            Some(order) => Deal::new(session, order, row_bytes)?,
+            None => None,
+        };
+        let mut parts = Vec::with_capacity(fields.len());
+        let mut not_finite = Vec::with_capacity(fields.len());
+        let dealt = |lists: Lists| match &deal {
+            Some(deal) => lists.dealt(session, deal, len),
+            None => Ok(lists),
+        };
+        for found in found {
+            let (part, count) = match found {
+                Found::Numbers(sources) => {
+                    let (numbers, counts) = Numbers::new(session, sources, order.is_some(), deal.as_ref())?;
+                    (Part::Numbers(numbers), counts)
+                }
+                Found::Lists(lists, count) => (Part::Lists(dealt(lists)?), vec![count]),
+                Found::Padded(lists, padding, count) => (Part::Padded(dealt(lists)?, padding), vec![count]),
+            };
+            parts.push(part);
+            not_finite.push(count);
         }
         Ok(Self { len, order, parts, not_finite })
     }
@@ -123,7 +161,7 @@ impl Rows {
     }
 }
 
-/// The rows of a field.
+/// How many rows a field has.
 fn rows_of(field: &Field) -> usize {
     let of = |input: &Input| input.pieces.iter().map(|piece| piece.len).sum();
     match field {

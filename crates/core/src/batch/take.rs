@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 
 use super::lists::{Lists, Padding, visit};
-use super::numbers::{Numbers, TOGETHER, chunk_rows, each, fetch};
+use super::numbers::{Numbers, TOGETHER, chunk_rows, each, fetch, fetch_all};
 use super::rows::{Part, Rows};
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -18,7 +18,7 @@ const LISTS_OF_A_TASK: usize = 4096;
 pub struct Taken {
     /// Numbers of all rows, or items of all lists, one after another.
     pub values: Bytes,
-    /// Where each list begins and ends: `i64`, beginning with 0, one more than rows. None for fields that are no lists.
+    /// Where each list begins and ends: `i64`, beginning with 0, one more than rows. None for numbers and padded lists.
     pub offsets: Option<Bytes>,
     /// A byte for each item: 1 for those of the lists, 0 for what fills up. None for fields that are not padded.
     pub mask: Option<Bytes>,
@@ -26,12 +26,13 @@ pub struct Taken {
     pub cut_lists: u64,
 }
 
-/// Which rows are taken.
+/// The rows that are taken.
 enum Picked<'a> {
     /// Consecutive rows of some [`Rows`].
     Runs(Vec<(usize, Range<usize>)>),
-    /// The number of [`Rows`], and a row of them, for each row.
+    /// Rows of a single [`Rows`], from anywhere.
     Single(&'a [u32]),
+    /// The number of [`Rows`], and a row of them, for each row.
     Pairs(Vec<(u32, u32)>),
 }
 
@@ -109,7 +110,7 @@ fn different() -> Error {
     Error::mismatch("rows of different fields are taken together")
 }
 
-/// What the same field of all pieces is.
+/// One field of all pieces.
 fn all<'a, T>(parts: &[&'a Part], of: impl Fn(&'a Part) -> Option<&'a T>) -> Result<Vec<&'a T>> {
     parts.iter().map(|part| of(part)).collect::<Option<Vec<_>>>().ok_or_else(different)
 }
@@ -128,7 +129,7 @@ impl Part {
     }
 }
 
-/// Which rows stand at some places.
+/// The rows at some places.
 fn picked<'a>(pieces: &[(&'a Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Picked<'a>> {
     if pieces.iter().any(|(rows, places)| places.start > places.end || places.end > rows.len()) {
         return Err(Error::mismatch("rows are taken from places that do not exist"));
@@ -163,12 +164,19 @@ impl Picked<'_> {
         }
     }
 
-    /// Rows for tasks of at most so many.
+    /// From which row to which those of a single [`Rows`] are, if these come in an order.
+    fn span(&self) -> Option<Range<usize>> {
+        let Self::Single(rows) = self else { return None };
+        Some(*rows.iter().min()? as usize..*rows.iter().max()? as usize + 1)
+    }
+
+    /// Rows for tasks, each of at most `step`.
     fn chunks(&self, step: usize) -> Vec<Chunk<'_>> {
         match self {
             Self::Runs(runs) => {
                 let cut = |(piece, rows): &(usize, Range<usize>)| {
-                    let (piece, stop) = (*piece, rows.end);
+                    let piece = *piece;
+                    let stop = rows.end;
                     rows.clone().step_by(step).map(move |start| Chunk::Run(piece, start..(start + step).min(stop)))
                 };
                 runs.iter().flat_map(cut).collect()
@@ -179,7 +187,7 @@ impl Picked<'_> {
     }
 }
 
-/// Chunks, each with its part of the memory, of so many bytes a row.
+/// Chunks, each with its part of the memory: `row_bytes` per row.
 fn shared<'a, 'b>(chunks: &[Chunk<'a>], mut memory: &'b mut [u8], row_bytes: usize) -> Vec<(Chunk<'a>, &'b mut [u8])> {
     let split = |chunk: &Chunk<'a>| {
         let (own, rest) = std::mem::take(&mut memory).split_at_mut(chunk.rows() * row_bytes);
@@ -207,6 +215,10 @@ fn numbers(session: &Session, held: &[&Numbers], picked: &Picked<'_>) -> Result<
     }
     let mut out = session.memory().try_take(size(picked.rows(), row_bytes)?)?;
     if row_bytes > 0 {
+        if let (Some(rows), [Numbers::Whole { bytes, .. }]) = (picked.span(), held) {
+            let used = bytes.get(rows.start * row_bytes..rows.end * row_bytes);
+            fetch_all(session, used.unwrap_or_default(), out.len());
+        }
         let tasks = shared(&picked.chunks(chunk_rows(row_bytes)), &mut out, row_bytes);
         each(session, tasks, |(chunk, out)| match chunk {
             Chunk::Run(piece, rows) => {
@@ -259,10 +271,14 @@ fn padded(session: &Session, held: &[&Lists], padding: &Padding, picked: &Picked
     if held.iter().any(|lists| lists.item_bytes != item_bytes) {
         return Err(different());
     }
-    let (rows, width) = (picked.rows(), padding.width);
+    let rows = picked.rows();
+    let width = padding.width;
     let row_bytes = size(width, item_bytes)?;
     let mut out = session.memory().try_take(size(rows, row_bytes)?)?;
     let mut mask = session.memory().try_take(size(rows, width)?)?;
+    if let (Some(rows), [lists]) = (picked.span(), held) {
+        fetch_all(session, lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1), out.len());
+    }
     let chunks = picked.chunks(chunk_rows(row_bytes + width));
     let masks = shared(&chunks, &mut mask, width).into_iter().map(|(_, mask)| mask);
     let tasks = shared(&chunks, &mut out, row_bytes).into_iter().zip(masks).collect();
@@ -281,7 +297,8 @@ fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Take
     let chunks = picked.chunks(LISTS_OF_A_TASK);
     let mut offsets = BytesMut::with_capacity(size(picked.rows() + 1, size_of::<i64>())?);
     offsets.extend_from_slice(&0_i64.to_ne_bytes());
-    let (mut items, mut ends) = (0, Vec::with_capacity(chunks.len()));
+    let mut items = 0;
+    let mut ends = Vec::with_capacity(chunks.len());
     for chunk in &chunks {
         for (lists, row) in rows_of(held, chunk) {
             let (start, stop) = lists.ends(row);
@@ -291,8 +308,12 @@ fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Take
         ends.push(items);
     }
     let mut out = session.memory().try_take(size(items, item_bytes)?)?;
+    if let (Some(rows), [lists]) = (picked.span(), held) {
+        fetch_all(session, lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1), out.len());
+    }
     let mut tasks = Vec::with_capacity(chunks.len());
-    let (mut rest, mut before) = (&mut out[..], 0);
+    let mut rest = &mut out[..];
+    let mut before = 0;
     for (chunk, end) in chunks.iter().zip(ends) {
         let (own, others) = rest.split_at_mut((end - before) * item_bytes);
         tasks.push((chunk, own));
