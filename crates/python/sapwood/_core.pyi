@@ -154,6 +154,34 @@ class Column:
     def __arrow_c_schema__(self) -> Capsule: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Capsule, Capsule]: ...
 
+#: Columns, one for each file; the name of a type, if they get another one; a mean and a width.
+BatchInput = tuple[Sequence[Column], str | None, tuple[float, float] | None]
+
+class BatchRows:
+    """Rows from which batches are taken: of fields, each of columns side by side, or of lists, with the length that
+    they are padded to and the bytes of the number that fills them up."""
+
+    def __init__(
+        self,
+        fields: Sequence[tuple[Sequence[BatchInput], bool, tuple[int, bytes] | None]],
+        order: Any = None,
+        threads: int = 0,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def not_finite(self) -> list[list[int]]: ...
+
+def take_rows(
+    pieces: Sequence[tuple[BatchRows, int, int]], mix: Any = None, threads: int = 0
+) -> list[tuple[Buffer, Buffer | None, Buffer | None, int]]:
+    """Takes rows from some places of each piece, in an order if it is given. Of each field: values, offsets, mask,
+    and how many lists were cut."""
+
+def column_of(values: Any, number: str, width: int = 1, offsets: Any = None) -> Column:
+    """A column of the numbers in some bytes, ``width`` a row, or of lists of these."""
+
 class Object:
     """An object of a file."""
 

@@ -24,7 +24,7 @@ pub(crate) struct BatchRows(batch::Rows);
 
 #[pymethods]
 impl BatchRows {
-    /// Rows of some fields, in an order if it is given, made on so many threads.
+    /// Rows of some fields, in an order if it is given, made on `threads`.
     #[new]
     #[pyo3(signature = (fields, order=None, threads=0))]
     fn new(py: Python<'_>, fields: Vec<Fields>, order: Option<PyBuffer<u32>>, threads: usize) -> PyResult<Self> {

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,12 @@ import numpy as np
 from sapwood._batches import columns as column_module
 from sapwood._batches.batch import Batch, batch_of, library
 from sapwood._batches.catalogue import Catalogue, numbers
-from sapwood._batches.columns import length
-from sapwood._batches.form import Counts, Form, Prepared, bytes_of, check_pad, rows_of
-from sapwood._batches.order import Group, Order, mixing, random, share_of
+from sapwood._batches.form import Counts, Form, Held, Piece, Prepared, bytes_of, check_pad, rows_of, taken
+from sapwood._batches.order import Group, Order, mixing, mixing_of_samples, random, share_of
 from sapwood._batches.row_data import RowData
 from sapwood._batches.scaling import Scaling
 from sapwood._batches.split import Split
+from sapwood._batches.streams import Allotted, Block, Stream, allot
 from sapwood._file.sizes import as_bytes
 from sapwood._tree.iteration import ahead
 from sapwood.errors import MismatchError
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
 #: Rows by which the memory of a row is estimated.
 _SAMPLE = 256
+#: Bytes of the rows that are read together if they are not shuffled: they stay in the processor's cache
+#: until they are used.
+_READ_BYTES = 16 << 20
+#: Entries of clusters that are not divided, however small the buffer is.
+_WHOLE = 1 << 16
+#: Bytes of the batches that are made together: they stay in the processor's cache until they are used.
+_BLOCK_BYTES = 4 << 20
 
 
 class Sample:
@@ -59,6 +67,7 @@ class Batches:
         missing: float | None,
         to: str,
         pin: bool,
+        threads: int,
     ) -> None:
         self._samples, self._form = list(samples), form
         self.size = size
@@ -66,7 +75,7 @@ class Batches:
         self._shuffle, self._buffer, self._seed = shuffle, buffer, seed
         self._rank, self._world = rank, world
         self._drop_last, self._repeat, self._missing = drop_last, repeat, missing
-        self._to, self._pin = to, pin
+        self._to, self._pin, self._threads = to, pin, threads
         self._begin()
         library(to, pin)  # or an error, before anything is read
         for sample, rows in zip(self._samples, self._lengths(), strict=True):
@@ -75,7 +84,10 @@ class Batches:
                     f"the sample {sample.name!r} has {sample.catalogue.rows} rows, fewer than there are ranks"
                 )
                 raise MismatchError(words)
-        self._group_rows = self._rows_of_a_group()
+        self._group_rows, self._read_rows, self._block = self._sizes()
+        for sample in self._samples:
+            # Clusters are read as a whole if a group has several: one in two groups is decoded twice.
+            sample.catalogue.divide(max(size, _WHOLE, self._group_rows // 4))
 
     def _begin(self) -> None:
         """The state before the first batch."""
@@ -83,26 +95,32 @@ class Batches:
         self._resumed: dict[str, Any] | None = None
         self._position: dict[str, Any] = {"epoch": 0, "batch": 0, "taken": [0] * len(self._samples)}
         self._counts = Counts()
-        self._seconds = {"reading": 0.0, "waiting": 0.0}
+        self._seconds = {"reading": 0.0, "mixing": 0.0, "waiting": 0.0, "consumer": 0.0}
         self._rows_given = 0
 
     # ---- sizes
 
-    def _rows_of_a_group(self) -> int:
+    def _sizes(self) -> tuple[int, int, int]:
         """Rows that fit into a third of the buffer, for each sample: one group is handed out while the next
-        one is read, which takes the memory of two."""
+        one is read, which takes the memory of two. Rows that are read together if they are not shuffled, and
+        how many batches are made together."""
         catalogue = self._samples[0].catalogue
         part = catalogue.parts[0]
         rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
-        prepared = self._read(catalogue, Group([(part.file, rows)], None), Counts())
+        counts = Counts()
+        held = self._read(catalogue, Group([(part.file, rows)], None), counts)
+        prepared = taken([Piece(held, 0, len(held))], None, counts, self._threads)
         each = max(1.0, bytes_of(prepared) / len(numbers(rows)))
         fitting = int(self._buffer / (3 * len(self._samples) * each))
-        return max(self.size, fitting // self.size * self.size)
+        block = int(min(_BLOCK_BYTES, self._buffer / 12) / (each * self.size))
+        group_rows = max(self.size, fitting // self.size * self.size)
+        return group_rows, min(group_rows, max(self.size, int(_READ_BYTES / each))), max(1, min(block, 64))
 
     def _orders(self, epoch: int, sample: int, cycle: int) -> Order:
         keys = (self._seed, epoch, sample, cycle)
         of = self._samples[sample].catalogue
-        return Order(of, self._shuffle, self._group_rows, keys, self._rank, self._world)
+        rows = self._read_rows if self._shuffle is None else self._group_rows
+        return Order(of, self._shuffle, rows, keys, self._rank, self._world)
 
     def _lengths(self) -> list[int]:
         """Rows of each sample, for this rank."""
@@ -142,48 +160,101 @@ class Batches:
         return self._epoch(start["epoch"], start["batch"], list(start["taken"]))
 
     def _epoch(self, epoch: int, number: int, taken: list[int]) -> Iterator[Batch]:
-        total = self.rows
         to = library(self._to, self._pin)
-        counts = self._lengths()
-        if self._is_shared:
-            shares = [count / max(sum(counts), 1) for count in counts]
-        else:
-            shares = [float(sample.share or 0) for sample in self._samples]
-        streams = [_Stream(self, epoch, sample, at, counts[sample]) for sample, at in enumerate(taken)]
+        counts, total = self._lengths(), self.rows
+        # Of each sample its share is taken, to about one row.
+        limits = (
+            counts
+            if self._is_shared
+            else [int(share * total) + len(counts) for share in self._shares(counts)]
+        )
+
+        def stream(sample: int) -> Stream:
+            catalogue = self._samples[sample].catalogue
+            return Stream(
+                lambda cycle: self._orders(epoch, sample, cycle),
+                lambda group: self._timed(catalogue, group),
+                taken[sample],
+                counts[sample],
+                limits[sample],
+            )
+
+        streams = [stream(sample) for sample in range(len(counts))]
         self._position = {"epoch": epoch, "batch": number, "taken": list(taken)}
+        blocks = ahead(self._blocks(streams, self._allotted(epoch, number, taken)), self._mixed)
         try:
-            while number * self.size < total:
-                stop = min((number + 1) * self.size, total)
-                wanted = _allot(shares, taken, stop)
-                parts = [
-                    part for stream, rows in zip(streams, wanted, strict=True) for part in stream.take(rows)
-                ]
-                prepared = _joined(parts)
-                if len(streams) > 1 and self._shuffle is not None:
-                    prepared = rows_of(
-                        prepared, random(self._seed, epoch, number, 3).permutation(stop - number * self.size)
-                    )
-                taken = [before + rows for before, rows in zip(taken, wanted, strict=True)]
-                self._rows_given += stop - number * self.size
-                number += 1
-                self._position = {"epoch": epoch, "batch": number, "taken": list(taken)}
-                yield batch_of(prepared, to)
+            began = perf_counter()
+            for prepared, ends in blocks:
+                first = 0
+                for rows, after in ends:
+                    now = perf_counter()
+                    self._seconds["waiting"] += now - began
+                    self._rows_given += rows
+                    number += 1
+                    self._position = {"epoch": epoch, "batch": number, "taken": after}
+                    batch = batch_of(rows_of(prepared, slice(first, first + rows)), to)
+                    first += rows
+                    now = perf_counter()
+                    yield batch
+                    began = perf_counter()
+                    self._seconds["consumer"] += began - now
+                prepared = {}  # its memory is free for the next ones
             self._position = {"epoch": epoch + 1, "batch": 0, "taken": [0] * len(taken)}
         finally:
-            for stream in streams:
-                stream.close()
+            blocks.close()
+            for one in streams:
+                one.close()
 
-    def _read(self, catalogue: Catalogue, group: Group, counts: Counts) -> Prepared:
-        columns = column_module.read(catalogue, group, self._form.names, self._missing)
-        prepared = self._form.prepare(columns, counts)
-        # The rows of a matrix are moved as a whole, so that shuffling comes last.
-        return prepared if group.order is None else rows_of(prepared, group.order)
+    def _allotted(self, epoch: int, number: int, taken: list[int]) -> Iterator[Allotted]:
+        """The batches of an epoch from one on: how many rows of each sample they have."""
+        total, counts = self.rows, self._lengths()
+        is_mixed = len(counts) > 1 and self._shuffle is not None
+        shares = self._shares(counts)
+        while number * self.size < total:
+            stop = min((number + 1) * self.size, total)
+            wanted = allot(shares, taken, stop)
+            taken = [known + rows for known, rows in zip(taken, wanted, strict=True)]
+            rows = stop - number * self.size
+            mix = random(self._seed, epoch, number, 3).permutation(rows) if is_mixed else None
+            yield Allotted(number, rows, wanted, taken, mix)
+            number += 1
 
-    def _timed(self, catalogue: Catalogue, group: Group) -> Prepared:
+    def _shares(self, counts: Sequence[int]) -> list[float]:
+        if self._is_shared:
+            return [count / max(sum(counts), 1) for count in counts]
+        return [float(sample.share or 0) for sample in self._samples]
+
+    def _blocks(self, streams: Sequence[Stream], allotted: Iterator[Allotted]) -> Iterator[Block]:
+        """Blocks of batches. They end at the same batches after a restart."""
+        for _, batches in groupby(allotted, lambda one: one.number // self._block):
+            block = Block([], [], [])
+            before = 0
+            for one in batches:
+                for stream, rows in zip(streams, one.wanted, strict=True):
+                    stream.take(rows, block.pieces)
+                if one.mix is not None:
+                    block.mix.append(before + one.mix)
+                block.ends.append((one.rows, one.taken))
+                before += one.rows
+            yield block
+
+    def _mixed(self, block: Block) -> tuple[Prepared, list[tuple[int, list[int]]]]:
+        """The batches of a block, one after another, and where each ends."""
         began = perf_counter()
-        prepared = self._read(catalogue, group, self._counts)
+        mix = np.concatenate(block.mix) if block.mix else None
+        found = taken(block.pieces, mix, self._counts, self._threads)
+        self._seconds["mixing"] += perf_counter() - began
+        return found, block.ends
+
+    def _read(self, catalogue: Catalogue, group: Group, counts: Counts) -> Held:
+        columns = column_module.read(catalogue, group, self._form.names, self._missing)
+        return self._form.hold(columns, group.order, counts, self._threads)
+
+    def _timed(self, catalogue: Catalogue, group: Group) -> Held:
+        began = perf_counter()
+        held = self._read(catalogue, group, self._counts)
         self._seconds["reading"] += perf_counter() - began
-        return prepared
+        return held
 
     # ---- the state
 
@@ -228,12 +299,15 @@ class Batches:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Figures of all batches so far: rows, seconds of reading and of waiting for it, numbers that are not
-        finite and lists that were longer than their padding, by column."""
+        """Figures of all batches so far: rows; seconds of reading, of mixing and padding, in which the consumer
+        waited for a batch, and in which it used one; numbers that are not finite and lists that were longer
+        than their padding, by column. Some rows are counted before they are handed out."""
         return {
             "rows": self._rows_given,
             "reading_seconds": self._seconds["reading"],
+            "mixing_seconds": self._seconds["mixing"],
             "waiting_seconds": self._seconds["waiting"],
+            "consumer_seconds": self._seconds["consumer"],
             "not_finite": dict(self._counts.not_finite),
             "cut_lists": dict(self._counts.cut_lists),
             "group_rows": self._group_rows,
@@ -241,14 +315,23 @@ class Batches:
 
     def mixing(self, epoch: int = 0) -> float:
         """How well an epoch is shuffled, from 0 to 1: the mean distance of neighbours in a batch, as a share
-        of that in a perfect shuffle. Of several samples, the worst."""
+        of that in a perfect shuffle. Of several samples it is the worst; or, if that is less, how often
+        neighbours in a batch are of different samples, as a share of how often they would be in a perfect
+        shuffle."""
         orders = [self._orders(epoch, number, 0) for number in range(len(self._samples))]
-        return min(mixing(order, self.size) for order in orders)
+        found = min(mixing(order, self.size) for order in orders)
+        if len(orders) == 1:
+            return found
+        allotted = self._allotted(epoch, 0, [0] * len(orders))
+        return min(found, mixing_of_samples((one.wanted, one.mix) for one in allotted))
 
     def fit_scaling(self) -> Scaling:
         """The means and standard deviations of all columns, in one pass over the rows of this rank."""
         groups = (
-            {name: column for name, column in found.items() if name in self._form.columns}
+            {
+                name: column_module.joined(name, [column_module.to_numpy(piece) for piece in pieces])
+                for name, pieces in found.items()
+            }
             for number, sample in enumerate(self._samples)
             for group, _ in self._orders(0, number, 0).groups()
             for found in [column_module.read(sample.catalogue, group, self._form.columns, self._missing)]
@@ -257,7 +340,8 @@ class Batches:
 
     def row_data(self) -> RowData:
         """The rows by number, in any order: what a map-style data set of PyTorch or a source of Grain is."""
-        return RowData([sample.catalogue for sample in self._samples], self._form, self._missing, self._to)
+        catalogues = [sample.catalogue for sample in self._samples]
+        return RowData(catalogues, self._form, self._missing, self._to, self._threads)
 
     def torch(self) -> Any:
         """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the
@@ -286,64 +370,6 @@ class Batches:
 
     def __repr__(self) -> str:
         return f"<Batches of {self.size} rows, {len(self)} an epoch>"
-
-
-class _Stream:
-    """The rows of one sample from a place on, as often as they are wanted; the next group is read ahead."""
-
-    def __init__(self, batches: Batches, epoch: int, sample: int, taken: int, rows: int) -> None:
-        self._batches = batches
-        catalogue = batches._samples[sample].catalogue
-
-        def groups() -> Iterator[tuple[Group, int]]:
-            cycle, skip = divmod(taken, rows) if rows else (0, 0)
-            while rows:
-                yield from batches._orders(epoch, sample, cycle).groups(skip)
-                cycle, skip = cycle + 1, 0
-
-        def read(one: tuple[Group, int]) -> tuple[Prepared, int]:
-            group, skipped = one
-            return batches._timed(catalogue, group), skipped
-
-        self._groups = ahead(groups(), read)
-        self._held: Prepared = {}
-        self._at = self._end = 0
-
-    def take(self, rows: int) -> Iterator[Prepared]:
-        """The next rows, one part for each group that they come from."""
-        while rows > 0:
-            if self._at == self._end:
-                self._held = {}  # its memory is free for the group after the next
-                began = perf_counter()
-                self._held, self._at = next(self._groups)
-                self._batches._seconds["waiting"] += perf_counter() - began
-                self._end = length(next(iter(self._held.values())))
-            stop = min(self._at + rows, self._end)
-            yield rows_of(self._held, slice(self._at, stop))
-            rows, self._at = rows - (stop - self._at), stop
-
-    def close(self) -> None:
-        self._groups.close()
-
-
-def _allot(shares: Sequence[float], taken: Sequence[int], stop: int) -> list[int]:
-    """How many rows each sample gives to a batch, so that ``stop`` rows are taken after it, each sample's
-    share of them to less than one row."""
-    missing = stop - sum(taken)
-    due = [share * stop - before for share, before in zip(shares, taken, strict=True)]
-    wanted = [min(max(int(one), 0), missing) for one in due]
-    while sum(wanted) > missing:
-        wanted[int(np.argmax(wanted))] -= 1
-    for _ in range(missing - sum(wanted)):
-        most = int(np.argmax([one - rows for one, rows in zip(due, wanted, strict=True)]))
-        wanted[most] += 1
-    return wanted
-
-
-def _joined(parts: Sequence[Prepared]) -> Prepared:
-    if len(parts) == 1:
-        return parts[0]
-    return {key: column_module.joined(key[1], [part[key] for part in parts]) for key in parts[0]}
 
 
 def batches(
@@ -433,7 +459,6 @@ def batches(
             split=Split.of(split),
             aliases={**(aliases or {}), **constants},
             allow_missing=allow_missing,
-            most_rows=max(size, 1 << 16),
             names=form.names,
             widen=dtype is not None,
             friends=friends,
@@ -458,6 +483,7 @@ def batches(
         missing=missing,
         to=to,
         pin=pin,
+        threads=threads,
     )
 
 

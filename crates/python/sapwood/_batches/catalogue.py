@@ -7,6 +7,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from sapwood._read import chain as chains
 from sapwood._read import reading
 from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.entry_ranges import EntryRanges
+from sapwood._read.libraries import AWKWARD
 from sapwood._remote import paths
 from sapwood.errors import IOError, MismatchError, NotFoundError, place
 
@@ -71,7 +73,6 @@ class Catalogue:
         split: Split | None = None,
         aliases: Mapping[str, str] | None = None,
         allow_missing: bool = False,
-        most_rows: int = 1 << 20,
         names: Sequence[str] = (),
         widen: bool = False,
         friends: Mapping[str, Any] | None = None,
@@ -99,33 +100,46 @@ class Catalogue:
             try:
                 known = [name for name in names if member.tree._find(name) is not None]
                 types.check(member.tree, {name: member.tree[name] for name in known})
-                self._take(chain, member, before, split, most_rows)
+                self._take(chain, member, before, split)
             except NotFoundError as error:
                 chain.left_out(member.source, error)
             before += member.tree.num_entries
         if not self.files:
             raise MismatchError("no file has a tree or an RNTuple whose rows could be read")
-        #: Rows of each part.
-        self.counts: Rows = np.array([part.rows for part in self.parts], "int64")
+        self.counts = self._counted()
+        """Rows of each part."""
         self.rows = int(self.counts.sum())
         self._trees: OrderedDict[int, Opened] = OrderedDict()
         self._lock, self._generation = threading.Lock(), session.generation()
 
-    def _take(
-        self, chain: Chain, member: chains.Member, before: int, split: Split | None, most_rows: int
-    ) -> None:
+    def _counted(self) -> Rows:
+        return np.array([part.rows for part in self.parts], "int64")
+
+    def _take(self, chain: Chain, member: chains.Member, before: int, split: Split | None) -> None:
         tree = member.tree
         entries = int(tree.num_entries)
         bits = self._wanted(member, split, chain.friends_of(member))
         number = len(self.files)
         self.files.append(FileOfRows(member.source, entries, bits, before, chain.spans(member)))
-        mask = None if bits is None else np.unpackbits(bits, count=entries)
-        for first, last in tree.tree.clusters or [(0, entries)]:
-            for start in range(first, last, most_rows):
+        self._add_parts(number, tree.tree.clusters or [(0, entries)], entries)
+
+    def _add_parts(self, number: int, ranges: Iterable[tuple[int, int]], most_rows: int) -> None:
+        """Adds the parts of a file: entries that were written together, but no more than ``most_rows``."""
+        file = self.files[number]
+        mask = None if file.bits is None else np.unpackbits(file.bits, count=file.entries)
+        for first, last in ranges:
+            for start in range(first, last, max(most_rows, 1)):
                 stop = min(start + most_rows, last)
                 rows = stop - start if mask is None else int(np.count_nonzero(mask[start:stop]))
                 if rows:
                     self.parts.append(Part(number, start, stop, rows))
+
+    def divide(self, most_rows: int) -> None:
+        """Divides parts that have more entries."""
+        known, self.parts = self.parts, []
+        for number, parts in groupby(known, lambda part: part.file):
+            self._add_parts(number, [(part.start, part.stop) for part in parts], most_rows)
+        self.counts = self._counted()
 
     def _wanted(
         self, member: chains.Member, split: Split | None, friends: list[Any]
@@ -162,8 +176,9 @@ class Catalogue:
         rows = np.flatnonzero(inside[skipped : skipped + part.stop - part.start]) + part.start
         return rows[first:last].astype("int64")
 
-    def read(self, file: int, names: Sequence[str], entries: slice | Rows) -> Any:
-        """Columns of some entries of a file, as Awkward arrays."""
+    def read(self, file: int, names: Sequence[str], entries: slice | Rows) -> list[Any]:
+        """Columns of some entries of a file: those of the engine if it has one row for each entry, and Awkward
+        arrays for all others."""
         if self._generation != session.generation():
             # Files of the parent process are not read here, and a thread of it may have held the lock.
             self._lock, self._trees = threading.Lock(), OrderedDict()
@@ -171,9 +186,17 @@ class Catalogue:
         with self._lock:
             tree, friends, _ = self._opened(file)
             plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
-            return reading.read(
-                plan, reading.select(tree.num_entries, None, None, entries), "ak", tuple, False
-            )
+            selection = reading.select(tree.num_entries, None, None, entries)
+            loaded, values, selection = reading.load_plan(plan, plan.plain(), selection, None)
+            found = []
+            for output in plan.outputs:
+                branch = output.branch
+                one = values[output.name] if branch is None else loaded.get(branch._id)
+                if one is not None:
+                    found.append(one.column if one.index is None else AWKWARD.column(one, selection))
+                elif branch is not None:
+                    found.append(reading.branch_value(branch, loaded, AWKWARD, selection))
+            return found
 
     def _opened(self, file: int) -> Opened:
         """The open tree of a file; of the others, the last ones that were used stay open."""
@@ -207,10 +230,14 @@ class Catalogue:
             self._trees.clear()
 
     def identity(self) -> list[Any]:
-        """The number of entries of each file, and a sum over its wanted ones, to compare with a saved state."""
+        """The number of parts, that of entries of each file, and a sum over its wanted ones, to compare with a
+        saved state."""
         return [
-            [file.entries, None if file.bits is None else zlib.crc32(file.bits.tobytes())]
-            for file in self.files
+            len(self.parts),
+            *(
+                [file.entries, None if file.bits is None else zlib.crc32(file.bits.tobytes())]
+                for file in self.files
+            ),
         ]
 
     def __getstate__(self) -> dict[str, Any]:

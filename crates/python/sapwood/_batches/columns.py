@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood._batches.catalogue import Catalogue, Rows
 from sapwood._batches.order import Group
+from sapwood._read import layout
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -23,29 +25,46 @@ class Ragged(NamedTuple):
     values: Values
 
 
-#: Rows whose lists are padded at a time.
-_BLOCK = 2048
-
 #: Numbers of a fixed shape, one item a row, or lists.
 Column = Values | Ragged
 
 
+class Shape(NamedTuple):
+    """The type of a column that the engine takes as it is."""
+
+    are_lists: bool
+    number: str
+    inner: tuple[int, ...]
+    """Numbers of a row, by dimension."""
+
+
+def shape_of(kind: Any) -> Shape | None:
+    """The shape of a column's type; ``None`` for all that is not a number, an array, or a list of numbers."""
+    are_lists = kind[0] == "list"
+    if are_lists:
+        kind = kind[3]
+    inner = []
+    while kind[0] == "fixed" and not are_lists:
+        inner.append(int(kind[1]))
+        kind = kind[2]
+    return Shape(are_lists, kind[2], tuple(inner)) if kind[0] == "number" else None
+
+
 def read(
     catalogue: Catalogue, group: Group, names: Iterable[str], missing: float | None = None
-) -> dict[str, Column]:
-    """The columns of a group, in the order of its files."""
+) -> dict[str, list[Any]]:
+    """The columns of a group: those of each of its files, as the engine holds them."""
     names = list(dict.fromkeys(names))
-    if not names:
-        return {}
-    parts = []
+    found: dict[str, list[Any]] = {name: [] for name in names}
     for file, rows in group.files:
-        found = catalogue.read(file, names, rows)
         path = str(catalogue.files[file].source.file)
-        parts.append([of_array(name, one, missing, path) for name, one in zip(names, found, strict=True)])
-    columns = {}
-    for at, name in enumerate(names):
-        columns[name] = joined(name, [part[at] for part in parts])
-    return columns
+        for name, one in zip(names, catalogue.read(file, names, rows), strict=True):
+            if not isinstance(one, _core.Column):
+                one = to_engine(of_array(name, one, missing, path))
+            elif shape_of(one.kind) is None:
+                one = to_engine(of_array(name, layout.to_awkward(one), missing, path))
+            found[name].append(one)
+    return found
 
 
 def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
@@ -56,10 +75,10 @@ def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
     kind = array.type.content
     wrong = f"the column {name!r} holds {kind} in {path}: batches take numbers and lists of numbers"
     if array.ndim > 1 and isinstance(kind, ak.types.ListType):
-        layout = ak.to_packed(array).layout.to_ListOffsetArray64(True)
-        if not isinstance(layout.content, ak.contents.NumpyArray):
+        packed = ak.to_packed(array).layout.to_ListOffsetArray64(True)
+        if not isinstance(packed.content, ak.contents.NumpyArray):
             raise MismatchError(wrong)
-        return Ragged(np.asarray(layout.offsets), np.asarray(layout.content.data))
+        return Ragged(np.asarray(packed.offsets), np.asarray(packed.content.data))
     try:
         values = ak.to_numpy(array, allow_missing=False)
     except ValueError as error:
@@ -72,6 +91,32 @@ def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
     if values.dtype.kind not in "biuf":
         raise MismatchError(wrong)
     return np.asarray(values)
+
+
+def to_numpy(column: Any) -> Column:
+    """A column of the engine as NumPy arrays, which share its memory."""
+    are_lists, number, inner = shape_of(column.kind) or Shape(False, "float64", ())
+    if are_lists:
+        _, offsets, _, item = column.kind
+        ends = np.asarray(column.buffer(offsets)).view("int64")[: len(column) + 1]
+        return Ragged(ends, np.asarray(column.buffer(item[1])).view(number)[: ends[-1]])
+    kind = column.kind
+    while kind[0] == "fixed":
+        kind = kind[2]
+    values = np.asarray(column.buffer(kind[1])).view(number)
+    return values[: len(column) * int(np.prod(inner, dtype="int64"))].reshape(len(column), *inner)
+
+
+def to_engine(column: Column) -> Any:
+    """A copy of NumPy arrays as a column of the engine. Types that it does not know become bytes."""
+    values = np.ascontiguousarray(column.values if isinstance(column, Ragged) else column)
+    known = values.dtype.kind in "biuf" and values.dtype.itemsize <= 8 and values.dtype.name != "float16"
+    number, each = (values.dtype.name, 1) if known else ("uint8", values.dtype.itemsize)
+    memory = values.reshape(-1).view("uint8")
+    if isinstance(column, Ragged):
+        return _core.column_of(memory, number, each, np.ascontiguousarray(column.offsets, "int64"))
+    width = int(np.prod(values.shape[1:], dtype="int64")) * each
+    return _core.column_of(memory, number, width)
 
 
 def joined(name: str, parts: list[Column]) -> Column:
@@ -104,48 +149,6 @@ def take(column: Column, rows: Any) -> Column:
     return Ragged(ends, values[places])
 
 
-def length(column: Column) -> int:
-    """Its rows."""
-    return len(column[0]) - 1 if isinstance(column, Ragged) else len(column)
-
-
-def padded(column: Ragged, width: int, fill: float) -> tuple[Values, NDArray[np.bool_], int]:
-    """Lists as a matrix of ``width`` columns, a mask of its items, and the number of longer lists."""
-    offsets, values = column
-    rows = len(offsets) - 1
-    matrix = (
-        np.zeros((rows, width), values.dtype) if fill == 0 else np.full((rows, width), fill, values.dtype)
-    )
-    mask = np.zeros((rows, width), bool)
-    cut = 0
-    # So many rows at a time that the places of their items stay in the processor's cache.
-    for start in range(0, rows, _BLOCK):
-        stop = min(start + _BLOCK, rows)
-        cut += _pad(
-            offsets[start : stop + 1], values, matrix[start:stop].reshape(-1), mask[start:stop].reshape(-1)
-        )
-    return matrix, mask, cut
-
-
-def _pad(offsets: Rows, values: Values, matrix: Values, mask: NDArray[np.bool_]) -> int:
-    """Fills the rows of some lists; returns the number of lists that are longer than a row."""
-    counts = np.diff(offsets)
-    rows = len(counts)
-    width = len(mask) // rows
-    values = values[offsets[0] : offsets[-1]]
-    # The place of each item: its distance from the start of the row is its distance from the start of the
-    # list.
-    shifts = np.arange(rows) * width - (offsets[:-1] - offsets[0])
-    places = np.arange(len(values)) + np.repeat(shifts, counts)
-    cut = int(np.count_nonzero(counts > width))
-    if cut:
-        kept = places < np.repeat(np.arange(1, rows + 1) * width, counts)
-        places, values = places[kept], values[kept]
-    matrix[places] = values
-    mask[places] = True
-    return cut
-
-
 def as_dtype(name: Any) -> np.dtype[Any]:
     """A type of numbers by its name, ``"bf16"`` among them."""
     if name in ("bf16", "bfloat16"):
@@ -153,20 +156,4 @@ def as_dtype(name: Any) -> np.dtype[Any]:
     found = np.dtype(name)
     if found.kind not in "biufV" and "float" not in found.name:
         raise MismatchError(f"values of batches are numbers, and {name!r} is something else")
-    return found
-
-
-def not_finite(columns: Mapping[str, Column]) -> dict[str, int]:
-    """How many numbers of each column are infinite or none."""
-    found = {}
-    for name, column in columns.items():
-        values = column.values if isinstance(column, Ragged) else column
-        if values.dtype.kind != "f":
-            continue
-        with np.errstate(all="ignore"):
-            # A sum of such numbers is not finite, and neither is one beyond the type.
-            is_suspect = not np.isfinite(values.sum())
-        count = int(values.size - np.count_nonzero(np.isfinite(values))) if is_suspect else 0
-        if count:
-            found[name] = count
     return found

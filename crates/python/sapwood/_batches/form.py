@@ -1,22 +1,73 @@
-"""The form of batches: groups of rows are scaled, of one type, padded."""
+"""The form of batches: names, types, padding, scaling; what the engine makes of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sapwood._batches.columns import Column, Ragged, as_dtype, not_finite, padded, take
+from sapwood import _core
+from sapwood._batches import columns as column_module
+from sapwood._batches.columns import Column, Ragged, Shape, as_dtype, shape_of, to_engine, to_numpy
 from sapwood._batches.scaling import Scaling
 from sapwood.errors import MismatchError
 
 #: A part of a batch (`x`, `mask`, `y` or `w`) and the name of a column.
 Key = tuple[str, str]
 Prepared = dict[Key, Column]
-#: Rows that are put side by side at a time.
-_BLOCK = 2048
+#: Types to which the engine converts numbers.
+_ENGINE_TYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+class Part(NamedTuple):
+    """One column of batches, or the matrix."""
+
+    key: Key
+    dtype: np.dtype[Any]
+    are_lists: bool
+    shape: tuple[int, ...]
+    """The shape of a row."""
+    names: list[str]
+    """The columns that it is made of."""
+
+
+class Made(NamedTuple):
+    """A column on its way into the engine."""
+
+    pieces: list[Any]
+    shape: Shape
+    dtype: np.dtype[Any]
+    to: str | None = None
+    """The type to which the engine converts it."""
+    scale: tuple[float, float] | None = None
+    not_finite: int = 0
+    """Numbers that NumPy counted, since the engine does not see them."""
+
+    @property
+    def input(self) -> tuple[list[Any], str | None, tuple[float, float] | None]:
+        """The arguments for the engine."""
+        return self.pieces, self.to, self.scale
+
+
+class Held(NamedTuple):
+    """Rows in the memory of the engine."""
+
+    parts: list[Part]
+    rows: Any
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Piece(NamedTuple):
+    """Some of the rows that are held, in their order."""
+
+    held: Held
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -39,71 +90,122 @@ class Form:
             dict.fromkeys([*self.columns, *self.target, *([] if self.weight is None else [self.weight])])
         )
 
-    def prepare(self, columns: Mapping[str, Column], counts: Counts) -> Prepared:
-        """The columns of a group as they are handed out."""
-        found: Prepared = {}
-        counts.add("not_finite", not_finite({name: columns[name] for name in self.names}))
+    def hold(
+        self, columns: Mapping[str, list[Any]], order: NDArray[Any] | None, counts: Counts, threads: int
+    ) -> Held:
+        """The rows of a group, from which batches are taken in an order."""
+        parts: list[Part] = []
+        made: list[list[Made]] = []
+        joined: list[tuple[str, Made]] = []
+        dtype = None if self.dtype is None else as_dtype(self.dtype)
         for name in self.columns:
-            self._feature(name, columns[name], found, counts)
+            are_lists = _shape(columns[name][0]).are_lists
+            kind = np.dtype("float32") if self.matrix and dtype is None and not are_lists else dtype
+            one = _made(name, columns[name], kind, self.scaling)
+            if self.matrix and not are_lists:
+                joined.append((name, one))
+                continue
+            width = self.pad.get(name) if isinstance(self.pad, Mapping) else self.pad
+            shape = one.shape.inner if not are_lists else () if width is None else (width,)
+            parts.append(Part(("x", name), one.dtype, are_lists, shape, [name]))
+            made.append([one])
         if self.matrix:
-            self._join(found)
-        for name in self.target:
-            found["y", name] = columns[name]
+            if not joined:
+                raise MismatchError("matrix=True joins columns of numbers, and all of these are lists")
+            width = sum(int(np.prod(one.shape.inner, dtype="int64")) for _, one in joined)
+            parts.append(Part(("x", ""), joined[0][1].dtype, False, (width,), [name for name, _ in joined]))
+            made.append([one for _, one in joined])
+        others: list[tuple[str, str, Any]] = [("y", name, None) for name in self.target]
         if self.weight is not None:
-            weight = columns[self.weight]
-            if isinstance(weight, Ragged):
-                raise MismatchError(f"a weight is one number for each row, and {self.weight!r} holds lists")
-            found["w", self.weight] = (
-                weight.astype("float32") if self.dtype is None else _cast(weight, self.dtype)
-            )
-        return found
-
-    def _feature(self, name: str, column: Column, found: Prepared, counts: Counts) -> None:
-        values = column.values if isinstance(column, Ragged) else column
-        if self.scaling is not None:
-            values = self.scaling.apply(name, values)
-        if self.dtype is not None:
-            values = _cast(values, self.dtype)
-        if not isinstance(column, Ragged):
-            found["x", name] = values
-            return
-        column = Ragged(column.offsets, values)
-        width = self.pad.get(name) if isinstance(self.pad, Mapping) else self.pad
-        if width is None:
-            found["x", name] = column
-            return
-        found["x", name], found["mask", name], longer = padded(column, width, self.pad_value)
-        if longer:
-            counts.add("cut_lists", {name: longer})
-
-    def _join(self, found: Prepared) -> None:
-        """Joins the columns of one number, or of a fixed shape, into one matrix."""
-        fixed = [
-            key
-            for key, one in found.items()
-            if key[0] == "x" and not isinstance(one, Ragged) and ("mask", key[1]) not in found
+            if _shape(columns[self.weight][0]).are_lists:
+                words = f"a weight is one number for each row, and {self.weight!r} holds lists"
+                raise MismatchError(words)
+            others.append(("w", self.weight, np.dtype("float32") if dtype is None else dtype))
+        for which, name, kind in others:
+            one = _made(name, columns[name], kind, None)
+            parts.append(Part((which, name), one.dtype, one.shape.are_lists, one.shape.inner, [name]))
+            made.append([one])
+        fields = [
+            ([one.input for one in of_part], part.are_lists, self._padding(part))
+            for part, of_part in zip(parts, made, strict=True)
         ]
-        if not fixed:
-            raise MismatchError("matrix=True joins columns of numbers, and all of these are lists")
-        kind = np.dtype("float32") if self.dtype is None else as_dtype(self.dtype)
-        parts = [found.pop(key) for key in fixed]
-        found["x", ""] = _matrix([np.asarray(part).reshape(len(part), -1) for part in parts], kind)
+        rows = _core.BatchRows(fields, None if order is None else order.astype("uint32"), threads)
+        found = {
+            name: count + one.not_finite
+            for part, of_part, engine in zip(parts, made, rows.not_finite, strict=True)
+            for name, one, count in zip(part.names, of_part, engine, strict=True)
+            if count + one.not_finite
+        }
+        counts.add("not_finite", found)
+        return Held(parts, rows)
+
+    def _padding(self, part: Part) -> tuple[int, bytes] | None:
+        if not part.are_lists or not part.shape:
+            return None
+        return part.shape[0], np.full(1, self.pad_value, part.dtype).tobytes()
 
 
-def _matrix(parts: Sequence[Any], kind: np.dtype[Any]) -> Any:
-    """Columns side by side. So many rows at a time that they stay in the processor's cache."""
-    rows, widths = len(parts[0]), [part.shape[1] for part in parts]
-    ends = np.cumsum([0, *widths])
-    matrix = np.empty((rows, int(ends[-1])), kind)
-    for start in range(0, rows, _BLOCK):
-        block = matrix[start : start + _BLOCK]
-        for part, first, last in zip(parts, ends, ends[1:], strict=False):
-            block[:, first:last] = part[start : start + _BLOCK]
-    return matrix
+def _shape(column: Any) -> Shape:
+    return shape_of(column.kind) or Shape(False, "float64", ())
 
 
-def _cast(values: Any, dtype: Any) -> Any:
-    return values.astype(as_dtype(dtype), copy=False)
+def _made(name: str, pieces: list[Any], dtype: np.dtype[Any] | None, scaling: Scaling | None) -> Made:
+    """A column for the engine, or, if that does not know the type, converted by NumPy."""
+    shapes = [_shape(piece) for piece in pieces]
+    first = shapes[0]
+    if any((one.are_lists, one.inner) != (first.are_lists, first.inner) for one in shapes):
+        column_module.joined(name, [to_numpy(piece) for piece in pieces])  # raises an error with the shapes
+    scale = None if scaling is None else scaling.columns.get(name)
+    stored = np.dtype(first.number)
+    if len({one.number for one in shapes}) == 1:
+        natural = stored if scale is None or stored.kind == "f" else np.dtype("float64")
+        wanted = natural if dtype is None else dtype
+        if scale is None and wanted == stored:
+            return Made(pieces, first, wanted)
+        if wanted.name in _ENGINE_TYPES:
+            return Made(pieces, first, wanted, wanted.name, scale)
+    elif dtype is not None and dtype.name in _ENGINE_TYPES:
+        return Made(pieces, first, dtype, dtype.name, scale)
+    column = column_module.joined(name, [to_numpy(piece) for piece in pieces])
+    values = column.values if isinstance(column, Ragged) else column
+    special = int(np.count_nonzero(~np.isfinite(values))) if values.dtype.kind == "f" else 0
+    if scaling is not None:
+        values = scaling.apply(name, values)
+    if dtype is not None:
+        with np.errstate(invalid="ignore"):
+            values = values.astype(dtype, copy=False)
+    is_seen = values.dtype.name in ("float32", "float64")
+    column = Ragged(column.offsets, values) if isinstance(column, Ragged) else values
+    return Made([to_engine(column)], first, values.dtype, not_finite=0 if is_seen else special)
+
+
+def taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, threads: int) -> Prepared:
+    """The rows of some pieces, one after another or in the order of ``mix``."""
+    first = pieces[0].held.parts
+    if all(piece.held.parts == first for piece in pieces):
+        order = None if mix is None else mix.astype("uint32")
+        return _taken(pieces, order, counts, threads)
+    # Samples whose types differ have the type that holds those of all.
+    found = [_taken([piece], None, counts, threads) for piece in pieces]
+    whole = {key: column_module.joined(key[1], [one[key] for one in found]) for key in found[0]}
+    return whole if mix is None else {key: column_module.take(one, mix) for key, one in whole.items()}
+
+
+def _taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, threads: int) -> Prepared:
+    rows = sum(piece.last - piece.first for piece in pieces)
+    answer = _core.take_rows([(one.held.rows, one.first, one.last) for one in pieces], mix, threads)
+    prepared: Prepared = {}
+    for part, (values, offsets, mask, cut) in zip(pieces[0].held.parts, answer, strict=True):
+        numbers = np.asarray(values).view(part.dtype)
+        if offsets is not None:
+            prepared[part.key] = Ragged(np.asarray(offsets).view("int64"), numbers)
+        else:
+            prepared[part.key] = numbers.reshape(rows, *part.shape)
+        if mask is not None:
+            prepared["mask", part.key[1]] = np.asarray(mask).view("bool").reshape(rows, *part.shape)
+        if cut:
+            counts.add("cut_lists", {part.key[1]: cut})
+    return prepared
 
 
 @dataclass
@@ -120,10 +222,8 @@ class Counts:
             known[name] = known.get(name, 0) + count
 
 
-def rows_of(prepared: Prepared, rows: slice | Any) -> Prepared:
-    """Some rows; a slice of numbers is not copied."""
-    if not isinstance(rows, slice):
-        return {key: take(column, rows) for key, column in prepared.items()}
+def rows_of(prepared: Prepared, rows: slice) -> Prepared:
+    """Consecutive rows; numbers are not copied."""
     return {key: _sliced(column, rows) for key, column in prepared.items()}
 
 

@@ -3,7 +3,7 @@ rank alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +21,11 @@ class Group(NamedTuple):
     """Entry numbers of each file, rising."""
     order: Rows | None
     """Where each row of the group is among them; ``None`` if they are in order."""
+
+    @property
+    def rows(self) -> int:
+        """How many they are."""
+        return sum(one.stop - one.start if isinstance(one, slice) else len(one) for _, one in self.files)
 
 
 def random(*keys: int) -> np.random.Generator:
@@ -67,6 +72,9 @@ class Order:
 
     def groups(self, skip: int = 0) -> Iterator[tuple[Group, int]]:
         """Groups from a row on, each with the number of its rows that come before."""
+        if self._shuffle is None:
+            yield from self._in_order(self.first + skip)
+            return
         number = skip // self._group_rows
         start = self.first + number * self._group_rows
         skipped = skip - number * self._group_rows
@@ -74,6 +82,15 @@ class Order:
             stop = min(start + self._group_rows, self.last)
             yield self._group(start, stop, number), skipped
             start, number, skipped = stop, number + 1, 0
+
+    def _in_order(self, start: int) -> Iterator[tuple[Group, int]]:
+        """Groups of whole parts, as far as they fit."""
+        while start < self.last:
+            number = int(np.searchsorted(self._ends, start, "right"))
+            fitting = int(np.searchsorted(self._ends, start + self._group_rows, "right")) - 1
+            stop = min(int(self._ends[max(number, fitting)]), self.last)
+            yield self._group(start, stop, 0), 0
+            start = stop
 
     def _group(self, start: int, stop: int, number: int) -> Group:
         if self._permuted is not None:
@@ -125,3 +142,21 @@ def mixing(order: Order, size: int) -> float:
     found: Any = np.concatenate([np.zeros(0), *distances])
     # Two places at random are a third of the whole apart.
     return float(min(1.0, found.mean() / (total / 3))) if len(found) and total else 0.0
+
+
+def mixing_of_samples(batches: Iterable[tuple[Sequence[int], Rows | None]]) -> float:
+    """How well batches mix samples: how often neighbours are of different ones, as a share of how often they
+    would be in a perfect shuffle. ``batches`` are the rows of each sample, and the order in which they come.
+
+    >>> mixing_of_samples([([50, 50], None)])
+    0.02
+    """
+    found = expected = 0.0
+    for counts, order in batches:
+        sample = np.repeat(np.arange(len(counts)), counts)
+        rows = len(sample)
+        found += np.count_nonzero(np.diff(sample if order is None else sample[order]))
+        expected += (
+            (rows - sum(count * (count - 1) for count in counts) / max(rows - 1, 1)) * (rows - 1) / rows
+        )
+    return min(1.0, found / expected) if expected else 1.0

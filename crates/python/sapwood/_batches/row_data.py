@@ -10,7 +10,7 @@ import numpy as np
 from sapwood._batches import columns
 from sapwood._batches.batch import batch_of, library
 from sapwood._batches.catalogue import Catalogue
-from sapwood._batches.form import Counts, Form, rows_of
+from sapwood._batches.form import Counts, Form, Piece, rows_of, taken
 from sapwood._batches.order import scattered
 
 
@@ -18,8 +18,11 @@ class RowData:
     """The rows of all samples by number: a map-style data set of PyTorch, a source of Grain. Rows that are
     asked for together (``__getitems__``) are read together."""
 
-    def __init__(self, catalogues: Sequence[Catalogue], form: Form, missing: float | None, to: str) -> None:
-        self._catalogues, self._form, self._missing, self._to = list(catalogues), form, missing, to
+    def __init__(
+        self, catalogues: Sequence[Catalogue], form: Form, missing: float | None, to: str, threads: int
+    ) -> None:
+        self._catalogues, self._form, self._missing = list(catalogues), form, missing
+        self._to, self._threads = to, threads
         self._ends = np.cumsum([catalogue.rows for catalogue in self._catalogues])
 
     def __len__(self) -> int:
@@ -43,10 +46,13 @@ class RowData:
             places = np.flatnonzero(sample == number)
             first = int(self._ends[number]) - catalogue.rows
             group = scattered(catalogue, wanted[places] - first)
-            prepared = self._form.prepare(
-                columns.read(catalogue, group, self._form.names, self._missing), Counts()
+            held = self._form.hold(
+                columns.read(catalogue, group, self._form.names, self._missing),
+                group.order,
+                Counts(),
+                self._threads,
             )
-            prepared = rows_of(prepared, group.order)
+            prepared = taken([Piece(held, 0, len(held))], None, Counts(), self._threads)
             for at, place in enumerate(places):
                 parts = [_row(part) for part in batch_of(rows_of(prepared, slice(at, at + 1)), to)]
                 found[place] = parts[0] if len(parts) == 1 else tuple(parts)

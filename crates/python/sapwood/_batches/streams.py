@@ -1,4 +1,4 @@
-"""Where the rows of batches come from: a stream for each sample, and how many rows each gives to a batch."""
+"""The origin of the rows of batches: a stream for each sample, and how many rows of each a batch has."""
 
 from __future__ import annotations
 
