@@ -1,0 +1,211 @@
+"""Training that is interrupted: workers that die, consumers that stop; and the memory that batches take."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+np = pytest.importorskip("numpy")
+
+from test_training import the_torch  # noqa: E402
+
+ROWS = 4000
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("failures") / "a.root"
+    with sapwood.recreate(path) as file:
+        for start in range(0, ROWS, 500):
+            part = {"event": np.arange(start, start + 500), "x": np.arange(500) / 7}
+            if start == 0:
+                file["t"] = part
+            else:
+                file["t"].extend(part)
+            file["t"].flush()
+    return f"{path}:t"
+
+
+def made_of(place: str) -> Any:
+    return sapwood.batches(place, ["event", "x"], 64, shuffle=True, buffer="30 kB", seed=4)
+
+
+def work(place: str, worker: int, state: Any, dies_after: int, results: Any) -> None:
+    """Hands over the events of each batch and the state after it; dies in the middle of an epoch, or not."""
+    batches = made_of(place).part(worker, 2)
+    if state is not None:
+        batches.load_state_dict(state)
+    for number, batch in enumerate(batches):
+        if number == dies_after:
+            os._exit(9)
+        results.send((batch["event"].tolist(), batches.state_dict()))
+    results.send(None)
+
+
+def test_every_row_comes_once_though_workers_die(place: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    seen: list[int] = []
+    deaths = 0
+    for worker in range(2):
+        state = None
+        for dies_after in (2, 0, -1):
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=work, args=(place, worker, state, dies_after, theirs))
+            process.start()
+            theirs.close()
+            is_done = False
+            while True:
+                try:
+                    found = ours.recv()
+                except EOFError:
+                    break
+                if found is None:
+                    is_done = True
+                    break
+                seen += found[0]
+                state = found[1]
+            process.join()
+            deaths += process.exitcode == 9
+            if is_done:
+                break
+    assert deaths == 4 and sorted(seen) == list(range(ROWS))
+
+
+def test_a_worker_of_pytorch_that_dies_is_an_error_and_its_state_goes_on(place: str) -> None:
+    torch = the_torch()
+    loaders = torch.utils.data
+
+    class Dying(loaders.IterableDataset):  # type: ignore[misc]
+        def __init__(self, data: Any, dies: bool) -> None:
+            self.data, self.dies = data, dies
+
+        def __iter__(self) -> Any:
+            for number, batch in enumerate(self.data):
+                if self.dies and number == 3 and loaders.get_worker_info().id == 1:
+                    os._exit(1)
+                yield batch
+
+    data = sapwood.batches(
+        place, ["event"], 64, shuffle=True, to="torch", buffer="30 kB", matrix=True
+    ).torch()
+    # PyTorch says that the worker is gone, or fails to take over memory that it shared.
+    with pytest.raises((RuntimeError, EOFError, OSError)):
+        list(loaders.DataLoader(Dying(data, True), batch_size=None, num_workers=2))
+    whole = loaders.DataLoader(Dying(data, False), batch_size=None, num_workers=2)
+    assert sorted(int(one) for (x,) in whole for one in x[:, 0]) == list(range(ROWS))
+
+    # As torchdata's StatefulDataLoader does it in each worker.
+    begun = iter(data)
+    first = [next(begun) for _ in range(20)]
+    state = data.state_dict()
+    begun.close()
+    later = sapwood.batches(
+        place, ["event"], 64, shuffle=True, to="torch", buffer="30 kB", matrix=True
+    ).torch()
+    later.load_state_dict(state)
+    events = [int(one) for (x,) in [*first, *later] for one in x[:, 0]]
+    assert sorted(events) == list(range(ROWS))
+
+
+ENDS = """
+import sys, sapwood
+batches = sapwood.batches(sys.argv[1], ["event", "x"], 16, shuffle=True, buffer="20 kB")
+for number, batch in enumerate(batches):
+    if number == 3:
+        {how}
+"""
+
+
+@pytest.mark.parametrize("how", ["break", "sys.exit(0)", "raise SystemExit(0)"])
+def test_a_program_that_stops_in_the_middle_ends(place: str, how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS.format(how=how), place], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_consumer_that_fails_leaves_no_thread(place: str) -> None:
+    before = threading.active_count()
+    batches = made_of(place)
+    with pytest.raises(ZeroDivisionError):
+        for _ in batches:
+            _ = 1 // 0
+    assert threading.active_count() == before
+    assert sorted(int(one) for batch in batches for one in batch["event"]) == list(range(ROWS))
+    assert threading.active_count() == before
+
+
+def test_an_error_of_a_reader_reaches_the_consumer(tmp_path: Path) -> None:
+    path = tmp_path / "short.root"
+    with sapwood.recreate(path, compression=None) as file:
+        file["t"] = {"x": np.arange(100_000.0)}
+    before = threading.active_count()
+    batches = sapwood.batches(f"{path}:t", "x", 1000, shuffle=True, buffer="100 kB")
+    with open(path, "r+b") as raw:
+        raw.seek(400_000)
+        raw.write(b"\0" * 200_000)
+    batches.close()
+    path.write_bytes(path.read_bytes()[:500_000])
+    with pytest.raises(sapwood.SapwoodError):
+        list(batches)
+    assert threading.active_count() == before
+
+
+MEMORY = """
+import sys, sapwood
+
+def peak():
+    # Kilobytes. The peak that getrusage reports begins with that of the parent process.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+batches = sapwood.batches(sys.argv[1], [f"c{number}" for number in range(8)], 1024, matrix=True, shuffle=True,
+                          buffer=sys.argv[2], threads=2)
+before = peak()
+rows = sum(len(batch) for _ in range(2) for batch in batches)
+print(rows, peak() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is that of Linux")
+def test_the_buffer_bounds_the_memory(tmp_path: Path) -> None:
+    rows = 1 << 21
+    cluster = 1 << 14
+    path = tmp_path / "large.root"
+    with sapwood.recreate(path, compression=None) as file:
+        part = {f"c{number}": np.arange(cluster, dtype="f4") for number in range(8)}
+        file["t"] = part
+        for _ in range(rows // cluster - 1):
+            file["t"].extend(part)
+            file["t"].flush()
+    # 64 MB of numbers. Next to the buffer, memory waits to be used again.
+    for buffer in (3_000, 12_000, 24_000):
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, f"{path}:t", f"{buffer} kB"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found, peak = map(int, done.stdout.split())
+        assert found == 2 * rows and peak < 20_000 + 3 * buffer, (buffer, peak)
+
+
+def test_mixing_of_several_samples(place: str) -> None:
+    samples = {
+        "one": {"files": place, "share": 0.3},
+        "two": {"files": place, "share": 0.7},
+    }
+
+    def mixing(**options: Any) -> float:
+        return float(sapwood.batches(samples, "event", 50, **options).mixing())
+
+    assert mixing() < 0.05 and mixing(shuffle="rows") > 0.9
+    assert mixing(shuffle=True, buffer="1 MB") > 0.9 > mixing(shuffle=True, buffer="10 kB")
