@@ -1,10 +1,11 @@
-"""Batches for training beside ROOT's loader, uproot with Awkward and Parquet; writes docs/benchmarks/training.md.
+"""Batches for training next to ROOT's loader, uproot and Parquet; writes docs/benchmarks/training.md.
 
-Usage: python -m bench.ml.batches [--entries N] [--runs N] [--write]
+Usage: python -m bench.ml.batches [--entries N] [--runs N] [--threads 1,2] [--only NAMES] [--write]
 
 Every program hands out one epoch of batches of 4,096 rows as NumPy arrays, in one process each, after an
-epoch that is not measured; seconds of CPU and by the clock, the best of several runs, on one thread and on
-two.
+epoch that is not measured: rows per second by the clock, and nanoseconds of CPU per row, the best of several
+runs, on one thread and on two. Over http, the same files come from a server on this machine, which answers
+ranges.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import argparse
 import datetime
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import awkward as ak
@@ -22,6 +25,7 @@ from bench.support.draw import table
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/training.md"
+SERVER = Path(__file__).resolve().parents[2] / "tests/support/ranged.py"
 NAMES = [f"c{number}" for number in range(20)]
 SIZE, PADDED = 4096, 32
 
@@ -64,6 +68,21 @@ def matrices():
     for step in parquets.ParquetFile(parquet).iter_batches(batch_size=1 << 20, columns=NAMES, use_threads=threads > 1):
         yield np.stack([column.to_numpy() for column in step.columns], axis=1)
 """
+TORCH = """
+sys.path.append("/usr/lib/python3/dist-packages")
+import warnings
+warnings.simplefilter("ignore")
+import torch
+def batches():
+    for matrix in matrices():
+        # By DLPack, which also serves a PyTorch that was built for an older NumPy.
+        data = torch.utils.data.TensorDataset(torch.from_dlpack(matrix))
+        order = torch.randperm(len(data)) if SHUFFLED else range(len(data))
+        sampler = torch.utils.data.BatchSampler(order.tolist() if SHUFFLED else order, SIZE, False)
+        loader = torch.utils.data.DataLoader(data, sampler=sampler, batch_size=None)
+        yield from (batch for (batch,) in loader)
+epoch(batches)
+"""
 ROOT = """
 import ROOT
 if threads > 1:
@@ -90,6 +109,7 @@ def programs() -> dict[str, dict[str, str]]:
             + ROOT.replace("COLUMNS", "NAMES").replace("MORE ", "").replace("SHUFFLED", str(shuffled)),
             "uproot": HEAD + (UPROOT + CUT).replace("SHUFFLED", str(shuffled)),
             "Parquet": HEAD + (PARQUET + CUT).replace("SHUFFLED", str(shuffled)),
+            "PyTorch": HEAD + PARQUET + TORCH.replace("SHUFFLED", str(shuffled)),
         }
 
     def lists(shuffled: bool) -> dict[str, str]:
@@ -153,42 +173,89 @@ def run(code: str, *arguments: object, runs: int, cores: str) -> tuple[float, fl
     return min(cpu for cpu, *_ in found), min(wall for _, wall, _ in found), found[0][2]
 
 
+@contextmanager
+def served() -> Iterator[str]:
+    """A server of the folder with the data, which answers ranges; its address."""
+    command = [sys.executable, str(SERVER), str(DATA), "0"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None and server.stdout is not None
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+        server.stdin.close()
+
+
+NAMED = ["iterate", "batches", "ROOT", "uproot", "Parquet", "PyTorch"]
+
+
+def measured(
+    paths: tuple[object, object], threads: int, arguments: argparse.Namespace, names: list[str]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of two tables: a million rows per second, nanoseconds of CPU per row."""
+    speeds, costs = [], []
+    for row, codes in programs().items():
+        found = {
+            name: run(code, *paths, threads, runs=arguments.runs, cores="0" if threads == 1 else "0,1")
+            for name, code in codes.items()
+            if name in names
+        }
+        for which, tables in ((1, speeds), (0, costs)):
+            seconds = {name: one[which] for name, one in found.items()}
+            cells = [
+                ""
+                if name not in found
+                else f"{found[name][2] / seconds[name] / 1e6:.2f}"
+                if which == 1
+                else f"{seconds[name] / found[name][2] * 1e9:.0f}"
+                for name in names
+            ]
+            ratios = [
+                f"{seconds[name] / seconds['batches']:.2f}" if name in seconds else ""
+                for name in ("iterate", "ROOT")
+                if name in names
+            ]
+            tables.append([row, *cells, *ratios])
+            what = "million rows per second" if which == 1 else "ns of CPU per row"
+            print(f"{threads} threads, {paths[0]}, {row}, {what}:", *zip(names, cells), *ratios, flush=True)
+    return speeds, costs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--entries", type=int, default=4_000_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--only", default=",".join(NAMED), help="programs that run")
+    parser.add_argument("--no-http", action="store_true")
     parser.add_argument("--write", action="store_true", help="write the page")
     arguments = parser.parse_args()
     paths = write(arguments.entries)
-    names = ["iterate", "batches", "ROOT", "uproot", "Parquet"]
     pages = []
-    for threads in (1, 2):
-        body = []
-        for row, codes in programs().items():
-            found = {
-                name: run(code, *paths, threads, runs=arguments.runs, cores="0" if threads == 1 else "0,1")
-                for name, code in codes.items()
-            }
-            which = 0 if threads == 1 else 1
-            seconds = {name: one[which] for name, one in found.items()}
-            cells = [f"{seconds[name]:.3f}" if name in seconds else "" for name in names]
-            ratios = [
-                f"{seconds['iterate'] / seconds['batches']:.2f}",
-                f"{seconds['ROOT'] / seconds['batches']:.1f}",
-            ]
-            print(threads, row, *cells, *ratios, flush=True)
-            body.append([row, *cells, *ratios])
-        what = "CPU seconds on one thread" if threads == 1 else "Seconds by the clock on two threads"
-        pages.append(f"{what}:\n\n{table(['', *names, 'iterate / batches', 'ROOT / batches'], body)}")
+
+    def tables(place: tuple[object, object], threads: int, names: list[str], where: str) -> None:
+        ratios = [f"{name} / batches" for name in ("iterate", "ROOT") if name in names]
+        head = ["", *names, *ratios]
+        speeds, costs = measured(place, threads, arguments, names)
+        on = f"{where}, {'one thread' if threads == 1 else f'{threads} threads'}"
+        pages.append(f"Million rows per second, {on} (ratios of seconds):\n\n{table(head, speeds)}")
+        pages.append(f"Nanoseconds of CPU per row, {on}:\n\n{table(head, costs)}")
+
+    names = [name for name in NAMED if name in arguments.only.split(",")]
+    for threads in map(int, arguments.threads.split(",")):
+        tables(paths, threads, names, "local files")
+        if not arguments.no_http:
+            with served() as url:
+                # pyarrow reads no files over http.
+                far = [name for name in names if name in ("iterate", "batches", "ROOT", "uproot")]
+                tables((f"{url}/{paths[0].name}", paths[1]), threads, far, "http")
     if arguments.write:
         today = datetime.date.today().isoformat()
         PAGE.write_text(
             f"# Batches for training\n\n{arguments.entries:,} entries of 20 numbers of four bytes and a list of 0 to 39 of\n"
             f"them, Zstandard level 5; one epoch of batches of {SIZE:,} rows as NumPy arrays (`python -m bench.ml.batches\n"
             f"--write`, {today}). ROOT is `ROOT.Experimental.ML.RDataLoader` with 250 batches in memory, about the rows that\n"
-            "`batches` holds by default; uproot and Parquet hand out what a few lines of NumPy make of their steps.\n\n"
+            "`batches` holds by default; uproot and Parquet hand out what a few lines of NumPy make of their steps, PyTorch\n"
+            "is a `DataLoader` over the same steps of Parquet. The server is on the same machine.\n\n"
             + "\n".join(pages)
         )
 
