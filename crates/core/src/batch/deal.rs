@@ -4,7 +4,7 @@
 //! after another: each bucket gets those of adjacent places of the order. It is small enough for the processor's
 //! cache, and taking rows in their exact order stays inside of one.
 
-use super::numbers::each;
+use super::threads::each;
 use crate::error::{Error, Result};
 use crate::session::Session;
 
@@ -14,6 +14,9 @@ const BUCKET_BYTES: usize = 1 << 20;
 const MAX_BUCKETS: usize = 64;
 /// Rows that one thread deals at a time.
 const TASK_ROWS: usize = 64 << 10;
+
+/// The first row of a task, the buckets of its rows, and the part of each bucket that it fills.
+type Task<'a> = (usize, &'a [u8], Vec<&'a mut [u8]>);
 
 /// The bucket of each row.
 #[derive(Debug)]
@@ -72,11 +75,7 @@ impl Deal {
 
     /// The rows of each task, and the parts of a memory that it fills: one for each bucket, of so many bytes as `size`
     /// says for a bucket and a number of its rows.
-    fn tasks<'a>(
-        &'a self,
-        mut memory: &'a mut [u8],
-        mut size: impl FnMut(usize) -> usize,
-    ) -> Vec<(usize, &'a [u8], Vec<&'a mut [u8]>)> {
+    fn tasks<'a>(&'a self, mut memory: &'a mut [u8], mut size: impl FnMut(usize) -> usize) -> Vec<Task<'a>> {
         let mut parts: Vec<Vec<&mut [u8]>> = self.counts.iter().map(|_| Vec::new()).collect();
         for bucket in 0..self.counts.first().map_or(0, Vec::len) {
             for (counts, parts) in self.counts.iter().zip(&mut parts) {

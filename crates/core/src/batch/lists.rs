@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use super::deal::{Deal, append};
 use super::field::{Input, Source};
 use super::lane::Lane;
-use super::numbers::{TOGETHER, each, fetch};
+use super::threads::{TOGETHER, each, fetch};
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::session::Session;

@@ -8,6 +8,7 @@ mod lists;
 mod numbers;
 mod rows;
 mod take;
+mod threads;
 
 pub use convert::NumberType;
 pub use field::{Field, Input};

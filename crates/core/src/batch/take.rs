@@ -5,8 +5,9 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 
 use super::lists::{Lists, Padding, visit};
-use super::numbers::{Numbers, TOGETHER, chunk_rows, each, fetch, fetch_all};
+use super::numbers::Numbers;
 use super::rows::{Part, Rows};
+use super::threads::{TOGETHER, chunk_rows, each, fetch, fetch_all};
 use crate::error::{Error, Result};
 use crate::session::Session;
 
