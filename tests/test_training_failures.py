@@ -96,7 +96,7 @@ def test_a_worker_of_pytorch_that_dies_is_an_error_and_its_state_goes_on(place: 
     data = sapwood.batches(
         place, ["event"], 64, shuffle=True, to="torch", buffer="30 kB", matrix=True
     ).torch()
-    # PyTorch says that the worker is gone, or fails to take over memory that it shared.
+    # PyTorch reports that the worker is gone, or fails to take over memory that it shared.
     with pytest.raises((RuntimeError, EOFError, OSError)):
         list(loaders.DataLoader(Dying(data, True), batch_size=None, num_workers=2))
     whole = loaders.DataLoader(Dying(data, False), batch_size=None, num_workers=2)

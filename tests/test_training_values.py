@@ -51,7 +51,7 @@ def dtype_of(name: str) -> Any:
 
 
 def same(found: Any, wanted: Any) -> None:
-    """All bits are the same, but those of numbers that are none."""
+    """All bits are the same, except for those of NaN."""
     assert found.dtype == wanted.dtype and found.shape == wanted.shape
     with np.errstate(invalid="ignore"):
         plain = [one.astype("f8") if one.dtype.kind in "fV" else one for one in (found, wanted)]
