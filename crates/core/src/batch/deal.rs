@@ -30,8 +30,8 @@ pub(super) struct Deal {
 }
 
 impl Deal {
-    /// Deals rows of so many bytes that come in an order; replaces the order by that of the rows as they are dealt.
-    /// None if all of them fit into a bucket.
+    /// Deals rows, of `row_bytes` each, that come in an order; replaces the order by that of the dealt rows. None if
+    /// all of them fit into a bucket.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Deal {
         Ok(Some(Self { buckets, step, counts }))
     }
 
-    /// The rows of each task, and the parts of a memory that it fills: one for each bucket, of so many bytes as `size`
-    /// says for a bucket and a number of its rows.
+    /// The rows of each task, and the parts of a memory that it fills, one for each bucket. `size` returns the bytes of
+    /// a number of rows.
     fn tasks<'a>(&'a self, mut memory: &'a mut [u8], mut size: impl FnMut(usize) -> usize) -> Vec<Task<'a>> {
         let mut parts: Vec<Vec<&mut [u8]>> = self.counts.iter().map(|_| Vec::new()).collect();
         for bucket in 0..self.counts.first().map_or(0, Vec::len) {

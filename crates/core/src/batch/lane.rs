@@ -16,6 +16,26 @@ pub(super) trait Lane: Copy + Send + Sync + 'static {
     fn lanes_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
 }
 
+/// A number as bits.
+pub(super) trait Bits: Lane {
+    /// This one if `is_kept`, else the other: without a branch, which the processor would often guess wrong.
+    fn or(self, other: Self, is_kept: bool) -> Self;
+}
+
+macro_rules! bits {
+    ($($type:ty),* $(,)?) => {$(
+        impl Bits for $type {
+            #[inline]
+            fn or(self, other: Self, is_kept: bool) -> Self {
+                let mask = <$type>::from(is_kept).wrapping_neg();
+                (self & mask) | (other & !mask)
+            }
+        }
+    )*};
+}
+
+bits!(u8, u16, u32, u64);
+
 /// A number of a column.
 pub(super) trait Stored: Lane {
     /// Whether scaling keeps the precision of `f32`, as NumPy does.

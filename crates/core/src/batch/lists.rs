@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::deal::{Deal, append};
 use super::field::{Input, Source};
-use super::lane::Lane;
+use super::lane::{Bits, Lane};
 use super::threads::{TOGETHER, each, fetch};
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -179,6 +179,16 @@ fn converted(session: &Session, source: &Source) -> Result<Bytes> {
     Ok(session.memory().lend(out))
 }
 
+/// Fills a row with the first `held` of some numbers. Those after the list are read as well and left out: so this loop
+/// has no branch, and takes several items at a time. Only in a separate function the compiler knows that the slices do
+/// not overlap.
+#[inline(never)]
+fn choose<L: Bits>(out: &mut [L::Bytes], values: &[L::Bytes], places: &[u32], held: u32, fill: L) {
+    for ((place, value), at) in out.iter_mut().zip(values).zip(places) {
+        *place = L::load(*value).or(fill, *at < held).store();
+    }
+}
+
 /// How lists are padded.
 #[derive(Debug)]
 pub(super) struct Padding {
@@ -220,7 +230,7 @@ impl Padding {
         }
     }
 
-    fn pad_lanes<'a, L: Lane>(
+    fn pad_lanes<'a, L: Bits>(
         &self,
         rows: impl Iterator<Item = (&'a Lists, usize)>,
         are_scattered: bool,
@@ -237,11 +247,7 @@ impl Padding {
             cut += u64::from(stop - start > width);
             let values = L::lanes(&lists.values);
             if let Some(values) = values.get(start..start + width) {
-                // The numbers after the list are read as well and left out: this loop has no branch, and takes
-                // several items at a time.
-                for ((place, value), at) in out.iter_mut().zip(values).zip(&self.places) {
-                    *place = (if *at < held as u32 { L::load(*value) } else { fill }).store();
-                }
+                choose::<L>(out, values, &self.places, held as u32, fill);
             } else {
                 let values = values.get(start..start + held).unwrap_or_default();
                 for (at, place) in out.iter_mut().enumerate() {
