@@ -262,7 +262,7 @@ mod tests {
         };
         let (plain, titled) = (with(""), with("p_{T} of muons"));
         assert_eq!(texts(&plain).iter().filter(|text| !text.is_empty()).count() + 1, texts(&titled).len() - 2);
-        // What differs lies where the title stands.
+        // They differ in the lines of the title.
         let rows = |page: &Page| {
             let png = page.png().unwrap();
             assert!(png.starts_with(b"\x89PNG") && png.ends_with(b"IEND\xaeB`\x82"));
@@ -274,7 +274,7 @@ mod tests {
         let (plain, titled) = (rows(&plain), rows(&titled));
         let differ: Vec<usize> = (0..960).filter(|row| plain[*row] != titled[*row]).collect();
         assert!(!differ.is_empty() && differ.iter().all(|row| (10..56).contains(row)), "{differ:?}");
-        // Numbers stand left of the axis.
+        // Numbers are left of the axis.
         let is_dark = |row: &Vec<u8>| row[1..1 + 3 * 130].iter().any(|part| *part < 100);
         assert!(plain[100..860].iter().any(is_dark));
     }
