@@ -66,7 +66,7 @@ impl File {
         Ok(Self(file, Network::new(None)?))
     }
 
-    /// What is worth a warning since the last time, of the cache of a remote file.
+    /// Warnings of the cache of a remote file since the last call.
     fn notices(&self) -> Vec<String> {
         self.1.notices.take()
     }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use sapwood::OnNotice;
 
-/// Those that nobody was warned of. They may come from any thread, and of all of them one returns to Python.
+/// Notices that wait. They may come from any thread; of these, one returns to Python.
 static WAITING: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Frames between the function that a user called and the engine.
 const STACK_LEVEL: usize = 3;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::File;
 use crate::statistics::SideFile;
 
-/// A side file that is longer than its file by so many bytes is not read.
-const MOST_MORE_BYTES: u64 = 64 << 20;
+/// Bytes by which a side file may be longer than its file.
+const MAX_MORE_BYTES: u64 = 64 << 20;
 
 impl File {
     /// The side file of statistics, in the folder of the options or next to a local file, unless
@@ -33,7 +33,7 @@ impl File {
             None => return None,
         };
         // Far more than a file of this length can need: a damaged one must not take all memory.
-        let most = self.identity().len.saturating_add(MOST_MORE_BYTES);
+        let most = self.identity().len.saturating_add(MAX_MORE_BYTES);
         self.0.beside.side(|| SideFile::read_within(path, most), self.on_notice())
     }
 

@@ -25,8 +25,8 @@ const TITLE_LINE: f64 = 19.0;
 /// More lines of a title are cut short.
 const TITLE_LINES: usize = 3;
 /// The most bins of an axis in a picture, and of each axis where there are two.
-const MOST_BINS: usize = 10_000;
-const MOST_CELLS: usize = 400;
+const MAX_BINS: usize = 10_000;
+const MAX_CELLS: usize = 400;
 
 const BLACK: Colour = [0; 3];
 const LINE: Colour = [0x1f, 0x4e, 0x8c];
@@ -34,7 +34,7 @@ const FILL: Colour = [0xcf, 0xe0, 0xf5];
 
 /// The page of a histogram with one or two axes.
 pub(super) fn page(histogram: &Histogram) -> Result<Page> {
-    let most = if histogram.axes().len() == 1 { MOST_BINS } else { MOST_CELLS };
+    let most = if histogram.axes().len() == 1 { MAX_BINS } else { MAX_CELLS };
     if let Some(axis) = histogram.axes().iter().find(|axis| axis.bins() > most) {
         let words = format!("a picture shows up to {most} bins of an axis, and {} were asked for", axis.bins());
         return Err(Error::mismatch(words));
@@ -60,7 +60,7 @@ pub(super) fn contents(histogram: &Histogram) -> Vec<f64> {
     (1..=bins).map(|bin| histogram.value(bin)).collect()
 }
 
-/// A number with as many digits as are looked at: six.
+/// A number with six digits.
 pub(super) fn short(value: f64) -> String {
     if value != 0.0 && !(1e-4..1e9).contains(&value.abs()) {
         return format!("{value:.5e}").replace("00000e", "e").replace(".e", "e");
@@ -87,7 +87,7 @@ fn bars(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, top: f64) {
     let base = up.at(0.0);
     let mut outline = vec![(along.at(x.min()), base)];
     for (place, value) in values.iter().enumerate() {
-        let (left, right) = (along.at(x.low_edge(place + 1)), along.at(x.low_edge(place + 2)));
+        let [left, right] = along.edges(x, place + 1);
         outline.extend([(left, up.at(*value)), (right, up.at(*value))]);
     }
     outline.push((along.at(x.max()), base));
@@ -101,7 +101,8 @@ fn points(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, top: f64) {
     let counts = histogram.bin_entries().unwrap_or_default();
     let of_bin = |bin: usize| {
         let is_filled = counts.get(bin).is_some_and(|count| *count != 0.0);
-        let (value, error) = (histogram.value(bin), histogram.error(bin));
+        let value = histogram.value(bin);
+        let error = histogram.error(bin);
         (is_filled && value.is_finite()).then_some((bin, value, if error.is_finite() { error } else { 0.0 }))
     };
     let found: Vec<(usize, f64, f64)> = (1..=x.bins()).filter_map(of_bin).collect();
@@ -112,8 +113,9 @@ fn points(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, top: f64) {
     let up = Scale::up(least - room, most + room, top);
     let along = Scale::along(x, RIGHT);
     for (bin, value, error) in found {
-        let (left, right) = (along.at(x.low_edge(bin)), along.at(x.low_edge(bin + 1)));
-        let (middle, y) = ((left + right) / 2.0, up.at(value));
+        let [left, right] = along.edges(x, bin);
+        let middle = (left + right) / 2.0;
+        let y = up.at(value);
         shapes.push(Shape::Line { points: vec![(left, y), (right, y)], colour: LINE });
         shapes.push(Shape::Line {
             points: vec![(middle, up.at(value - error)), (middle, up.at(value + error))],
@@ -126,7 +128,8 @@ fn points(shapes: &mut Vec<Shape>, histogram: &Histogram, x: &Axis, top: f64) {
 
 /// Cells whose colour is their value, and the scale of colours.
 fn cells(shapes: &mut Vec<Shape>, histogram: &Histogram, [x, y]: [&Axis; 2], top: f64) {
-    let (x, y) = (&x.with_finite_ends(), &y.with_finite_ends());
+    let x = &x.with_finite_ends();
+    let y = &y.with_finite_ends();
     let along = Scale::along(x, SCALE_RIGHT);
     let up = Scale::up(y.min(), y.max(), top);
     let counts = histogram.bin_entries();
@@ -147,8 +150,8 @@ fn cells(shapes: &mut Vec<Shape>, histogram: &Histogram, [x, y]: [&Axis; 2], top
     let most = filled.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
     let share = |value: f64| if most > least { (value - least) / (most - least) } else { 1.0 };
     for (bin_x, bin_y, value) in &filled {
-        let (left, right) = (along.at(x.low_edge(*bin_x)), along.at(x.low_edge(bin_x + 1)));
-        let (low, high) = (up.at(y.low_edge(*bin_y)), up.at(y.low_edge(bin_y + 1)));
+        let [left, right] = along.edges(x, *bin_x);
+        let [low, high] = up.edges(y, *bin_y);
         shapes.push(Shape::Cell { place: [left, high, right - left, low - high], colour: shade(share(*value)) });
     }
     axes(shapes, &along, &up, x.title(), y.title());
@@ -178,7 +181,8 @@ fn shade(share: f64) -> Colour {
     let light = 0.92 - 0.62 * share;
     let spread = 0.6 * light.min(1.0 - light);
     // Hue 213: blue is largest, red least.
-    let (least, most) = (light - spread, light + spread);
+    let least = light - spread;
+    let most = light + spread;
     [least, least + (most - least) * (27.0 / 60.0), most].map(|part| (part * 255.0).round() as u8)
 }
 
@@ -204,6 +208,11 @@ impl Scale {
         self.start + (value - self.from) / (self.to - self.from) * (self.end - self.start)
     }
 
+    /// Where a bin begins and ends.
+    fn edges(&self, axis: &Axis, bin: usize) -> [f64; 2] {
+        [bin, bin + 1].map(|bin| self.at(axis.low_edge(bin)))
+    }
+
     /// Round values along it, about six.
     fn ticks(&self) -> Vec<f64> {
         let rough = (self.to - self.from) / 6.0;
@@ -216,7 +225,8 @@ impl Scale {
 }
 
 fn axes(shapes: &mut Vec<Shape>, along: &Scale, up: &Scale, title_x: &str, title_y: &str) {
-    let (left, right, low, high) = (along.start, along.end, up.start, up.end);
+    let Scale { start: left, end: right, .. } = *along;
+    let Scale { start: low, end: high, .. } = *up;
     let mut line = |points: Vec<Point>| shapes.push(Shape::Line { points, colour: BLACK });
     line(vec![(left, high), (left, low), (right, low)]);
     along.ticks().iter().for_each(|tick| line(vec![(along.at(*tick), low), (along.at(*tick), low + 5.0)]));
@@ -260,7 +270,8 @@ mod tests {
             let spectrum = filled("TH1D", &[(2, 0.0, 1.0)], &[&[0.2]]).with_title(title);
             page(&spectrum).unwrap()
         };
-        let (plain, titled) = (with(""), with("p_{T} of muons"));
+        let plain = with("");
+        let titled = with("p_{T} of muons");
         assert_eq!(texts(&plain).iter().filter(|text| !text.is_empty()).count() + 1, texts(&titled).len() - 2);
         // They differ in the lines of the title.
         let rows = |page: &Page| {
@@ -271,7 +282,7 @@ mod tests {
             libdeflater::Decompressor::new().zlib_decompress(&png[data + 4..png.len() - 16], &mut rows).unwrap();
             rows.chunks(1 + 3 * 1440).map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
-        let (plain, titled) = (rows(&plain), rows(&titled));
+        let [plain, titled] = [plain, titled].map(|page| rows(&page));
         let differ: Vec<usize> = (0..960).filter(|row| plain[*row] != titled[*row]).collect();
         assert!(!differ.is_empty() && differ.iter().all(|row| (10..56).contains(row)), "{differ:?}");
         // Numbers are left of the axis.

@@ -1,4 +1,4 @@
-"""What a histogram is drawn of."""
+"""Drawings: expressions, cuts, weights and bins of histograms."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def drawings_of(given: Drawings, cut: str, weight: str | float, bins: Any) -> li
 
 
 def by_name(given: Drawings, found: list[T]) -> list[T] | dict[str, T]:
-    """What was found, under the names of the drawings if they have some."""
+    """The found histograms, under the names of the drawings if they have some."""
     return dict(zip(given, found, strict=True)) if isinstance(given, Mapping) else found
 
 

@@ -5,7 +5,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 use crate::error::{Error, Result};
 
-/// Latin, Greek and signs of mathematics of DejaVu Sans; its licence lies beside it.
+/// Latin, Greek and signs of mathematics of DejaVu Sans; its licence is next to it.
 const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 /// Stands for letters that the font lacks.
 const UNKNOWN: char = '\u{fffd}';
@@ -105,7 +105,9 @@ pub(in crate::inspect) fn wrapped(text: &str, room: f64, most: usize) -> Vec<Str
             lines.push(cut_short(rest, room));
             break;
         }
-        let (mut used, mut end, mut space) = (0.0, rest.len(), None);
+        let mut used = 0.0;
+        let mut end = rest.len();
+        let mut space = None;
         for (at, letter) in rest.char_indices() {
             used += width(letter.encode_utf8(&mut [0; 4]));
             if used > room && at > 0 {

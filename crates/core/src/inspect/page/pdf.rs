@@ -33,7 +33,8 @@ impl Page {
             let _ = writeln!(table, "{:010} 00000 n ", file.len());
             let _ = writeln!(file, "{} 0 obj\n{object}\nendobj", number + 1);
         }
-        let (start, size) = (file.len(), objects.len() + 1);
+        let start = file.len();
+        let size = objects.len() + 1;
         let _ =
             write!(file, "xref\n0 {size}\n{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n");
         file.into_bytes()
@@ -50,7 +51,8 @@ impl Page {
         };
         match shape {
             Shape::Cell { place: [x, y, width, height], colour } => {
-                let (low, width, height) = (up(y + height) - OVERLAP, width + OVERLAP, height + OVERLAP);
+                let low = up(y + height) - OVERLAP;
+                let [width, height] = [width, height].map(|length| length + OVERLAP);
                 writeln!(page, "{} rg {x:.2} {low:.2} {width:.2} {height:.2} re f", parts(*colour))
             }
             Shape::Area { outline, fill, line } => {

@@ -14,11 +14,11 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) if there is no memory for it.
+    /// [`Io`](ErrorKind::Io) for a picture that needs more memory than there is.
     pub(in crate::inspect) fn png(&self) -> Result<Vec<u8>> {
         let [width, height] = [self.width, self.height].map(|length| (length as f32 * SCALE).ceil() as u32);
         let paper = Pixmap::new(width, height);
-        let mut paper = paper.ok_or_else(|| Error::new(ErrorKind::Io, "there is no memory for a picture"))?;
+        let mut paper = paper.ok_or_else(|| Error::new(ErrorKind::Io, "not enough memory for a picture"))?;
         paper.fill(Color::WHITE);
         for shape in &self.shapes {
             draw(&mut paper, shape)?;
@@ -87,11 +87,11 @@ fn stroke(paper: &mut Pixmap, path: &Path, width: f32, colour: Colour) {
     paper.stroke_path(path, &paint(colour), &stroke, Transform::from_scale(SCALE, SCALE), None);
 }
 
-/// None of fewer than two points, or of such that are no numbers.
+/// None for fewer than two points, and for points without a place.
 fn path(points: &[Point]) -> Option<Path> {
     let mut path = PathBuilder::new();
     for (number, (x, y)) in points.iter().enumerate() {
-        let (x, y) = (*x as f32, *y as f32);
+        let [x, y] = [x, y].map(|at| *at as f32);
         if number == 0 { path.move_to(x, y) } else { path.line_to(x, y) }
     }
     path.finish()

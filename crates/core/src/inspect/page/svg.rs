@@ -8,7 +8,7 @@ use crate::inspect::svg::{escaped, hex};
 impl Page {
     /// The page as SVG.
     pub(in crate::inspect) fn svg(&self) -> String {
-        let (width, height) = (self.width, self.height);
+        let Self { width, height, .. } = self;
         let mut picture = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
