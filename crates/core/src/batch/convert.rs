@@ -135,6 +135,70 @@ impl Cells<'_> {
     }
 }
 
+/// Writes the numbers of several columns to the same rows. Four columns at a time if they are alike: memory arrives
+/// faster if several places of it are read at once.
+pub(super) fn write_all(cells: &[Cells<'_>], out: &mut [u8], row_bytes: usize) {
+    let mut rest = cells;
+    while let Some((first, others)) = rest.split_first() {
+        if let Some((four, more)) = rest.split_first_chunk()
+            && write_four(four, out, row_bytes)
+        {
+            rest = more;
+            continue;
+        }
+        first.write(out, row_bytes);
+        rest = others;
+    }
+}
+
+/// Writes four columns of one number a row, if they are alike and of a common type.
+fn write_four(cells: &[Cells<'_>; 4], out: &mut [u8], row_bytes: usize) -> bool {
+    let [first, ..] = cells;
+    let is_like = |one: &Cells<'_>| {
+        one.width == 1
+            && one.number == first.number
+            && one.conversion == first.conversion
+            && one.source.len() == first.source.len()
+    };
+    if first.conversion.scale.is_some() || !cells.iter().all(is_like) {
+        return false;
+    }
+    match (first.conversion.to, first.number) {
+        (NumberType::AsStored, Number::F32 | Number::I32 | Number::U32) => {
+            put_four::<u32, u32>(cells, out, row_bytes, |value| value)
+        }
+        (NumberType::AsStored, Number::F64 | Number::I64 | Number::U64) => {
+            put_four::<u64, u64>(cells, out, row_bytes, |value| value)
+        }
+        (NumberType::F32, Number::F64) => put_four::<f64, f32>(cells, out, row_bytes, f32::of),
+        (NumberType::F32, Number::I32) => put_four::<i32, f32>(cells, out, row_bytes, f32::of),
+        _ => false,
+    }
+}
+
+fn put_four<S: Lane, D: Lane>(
+    cells: &[Cells<'_>; 4],
+    out: &mut [u8],
+    row_bytes: usize,
+    convert: impl Fn(S) -> D,
+) -> bool {
+    let size = size_of::<D::Bytes>();
+    let [first, ..] = cells;
+    let are_adjacent = (0..).zip(cells).all(|(place, one)| one.at == first.at + place * size);
+    if !are_adjacent || !row_bytes.is_multiple_of(size) || !first.at.is_multiple_of(size) {
+        return false;
+    }
+    let at = first.at / size;
+    let [a, b, c, d] = cells.each_ref().map(|one| S::lanes(one.source));
+    let rows = D::lanes_mut(out).chunks_exact_mut(row_bytes / size);
+    for ((((row, a), b), c), d) in rows.zip(a).zip(b).zip(c).zip(d) {
+        if let Some(places) = row.get_mut(at..at + 4) {
+            places.copy_from_slice(&[a, b, c, d].map(|value| convert(S::load(*value)).store()));
+        }
+    }
+    true
+}
+
 /// How many numbers are infinite or none; 0 for whole numbers.
 pub(super) fn not_finite(number: Number, bytes: &[u8]) -> u64 {
     /// Numbers that are counted in 32 bits.
@@ -174,6 +238,31 @@ mod tests {
         Cells { ..one }.write(&mut out, 6);
         let found: Vec<f32> = out.chunks(6).flat_map(|row| f32::read(&row[2..])).collect();
         assert_eq!(found, [0.0, -1.5, 1.0, -2.5]);
+    }
+
+    #[test]
+    fn four_columns_at_a_time_are_the_same_as_one_by_one() {
+        let columns: Vec<Vec<u8>> = (0..7_u8).map(|first| (first..first + 48).collect()).collect();
+        for (number, to) in [
+            (Number::F32, NumberType::AsStored),
+            (Number::U64, NumberType::AsStored),
+            (Number::F64, NumberType::F32),
+            (Number::I32, NumberType::F32),
+            (Number::I16, NumberType::F64),
+        ] {
+            let size = to.bytes(number);
+            let cell = |(place, source)| {
+                let conversion = Conversion { to, scale: None };
+                Cells { source, number, width: 1, at: place * size, conversion }
+            };
+            let cells: Vec<_> = columns.iter().map(Vec::as_slice).enumerate().map(cell).collect();
+            let rows = 48 / number.bytes();
+            let mut one_by_one = vec![0; rows * 7 * size];
+            cells.iter().for_each(|one| one.write(&mut one_by_one, 7 * size));
+            let mut together = vec![0; rows * 7 * size];
+            write_all(&cells, &mut together, 7 * size);
+            assert_eq!(one_by_one, together, "{number} to {to:?}");
+        }
     }
 
     #[test]

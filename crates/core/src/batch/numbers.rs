@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::convert::not_finite;
+use super::convert::{not_finite, write_all};
 use super::deal::{Deal, append};
 use super::field::Source;
 use super::threads::{chunk_rows, each};
 use crate::error::{Error, Result};
 use crate::session::Session;
 
-/// Rows that are put side by side at a time: few enough for the processor's first cache.
-const TILE: usize = 256;
+/// Rows that are put side by side at a time: few enough for the processor's cache, and enough to read a page of memory
+/// of each column.
+const TILE: usize = 1024;
 
 /// Rows of numbers.
 #[derive(Debug)]
@@ -124,6 +125,7 @@ fn join(sources: &[Source], rows: Range<usize>, row_bytes: usize, out: &mut [u8]
         let start = rows.start + number * TILE;
         let stop = (start + TILE).min(rows.end);
         let mut at = 0;
+        let mut whole = Vec::with_capacity(sources.len());
         for (column, source) in sources.iter().enumerate() {
             // Pieces are few: one for each file of a group.
             let first = source.pieces.partition_point(|piece| piece.first + piece.rows <= start);
@@ -131,18 +133,21 @@ fn join(sources: &[Source], rows: Range<usize>, row_bytes: usize, out: &mut [u8]
                 let from = start.max(piece.first);
                 let to = stop.min(piece.first + piece.rows);
                 let wide = piece.row_bytes();
-                let inside = (from - piece.first) * wide..(to - piece.first) * wide;
-                let (Some(cells), Some(places)) =
-                    (piece.bytes.get(inside), tile.get_mut((from - start) * row_bytes..(to - start) * row_bytes))
-                else {
+                let Some(numbers) = piece.bytes.get((from - piece.first) * wide..(to - piece.first) * wide) else {
                     continue;
                 };
                 if let Some(count) = counts.as_mut().and_then(|counts| counts.get_mut(column)) {
-                    *count += not_finite(piece.number, cells);
+                    *count += not_finite(piece.number, numbers);
                 }
-                piece.cells(cells, at, source.conversion).write(places, row_bytes);
+                let cells = piece.cells(numbers, at, source.conversion);
+                if from == start && to == stop {
+                    whole.push(cells);
+                } else if let Some(places) = tile.get_mut((from - start) * row_bytes..(to - start) * row_bytes) {
+                    cells.write(places, row_bytes);
+                }
             }
             at += source.bytes;
         }
+        write_all(&whole, tile, row_bytes);
     }
 }
