@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import pickle
-import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import awkward as ak
 import numpy as np
@@ -14,35 +13,12 @@ import pytest
 import sapwood
 from sapwood.errors import ExpressionError, MismatchError, NotFoundError, SapwoodError
 
+from support import frames
+from support.frames import ENTRIES, small
 from support.rootrun import root
 
-ENTRIES = 3_000
-
-
-@pytest.fixture(scope="module")
-def arrays():
-    """Events with lists of several lengths, weights and flags."""
-    rng = np.random.default_rng(7)
-    counts = rng.integers(0, 6, ENTRIES)
-    return {
-        "met": rng.exponential(40, ENTRIES),
-        "run": np.repeat(np.arange(6), ENTRIES // 6).astype("int32"),
-        "w": rng.normal(1, 0.3, ENTRIES),
-        "jet_pt": ak.unflatten(rng.exponential(30, counts.sum()).astype("float32"), counts),
-        "jet_eta": ak.unflatten(rng.normal(0, 2, counts.sum()).astype("float32"), counts),
-    }
-
-
-@pytest.fixture(scope="module", params=["tree", "rntuple"])
-def path(request, arrays, tmp_path_factory):
-    """A file with them, in clusters of a few hundred entries."""
-    path = str(tmp_path_factory.mktemp("frame") / "events.root")
-    with sapwood.recreate(path) as file:
-        if request.param == "tree":
-            file.mktree("events", arrays)
-        else:
-            file.mkrntuple("events", arrays)
-    return f"{path}:events"
+arrays = frames.arrays
+path = frames.path
 
 
 def counts_of(values, bins, weights=None):
@@ -383,13 +359,6 @@ def test_a_frame_of_many_results_is_small_where_it_is_sent(path):
     assert len(pickle.dumps(selector)) < 100_000
 
 
-def small(tmp_path, name="small.root", **columns):
-    """A file of a few entries."""
-    with sapwood.recreate(tmp_path / name) as file:
-        file["t"] = columns
-    return f"{tmp_path / name}:t"
-
-
 def test_a_weight_of_a_function_has_no_value_above_its_filters(tmp_path):
     path = small(tmp_path, x=[1.0, -1, 1, -1], w=[5.0, 1, 1, 1])
     frame = sapwood.frame(path).filter("x > 0").define("ww", lambda w: w, inputs=["w"])
@@ -612,205 +581,3 @@ def test_cut_flows_are_tables(path):
     assert str(report).splitlines()[0].split() == ["filter", "met", "passed", "%"]
     assert "<table>" in report._repr_html_()
     assert pickle.loads(pickle.dumps(tuple(report))) == tuple(report)
-
-
-def selected(pt, met):
-    """A function of a module, which other processes find by its name."""
-    return ak.num(pt[pt > 20]) + 0 * met
-
-
-def counted(so_far, of):
-    """Another one."""
-    return so_far + len(of["met"])
-
-
-@pytest.mark.parametrize("how", ["threads", "processes"])
-def test_executors_find_what_one_process_finds(path, how):
-    from multiprocessing import get_context
-
-    def book():
-        frame = sapwood.frame({"a": {"files": [path, path], "k": 2.0}, "b": {"files": path, "k": 0.5}})
-        frame = frame.vary("jes", {"up": {"jet_pt": "jet_pt * 1.5"}}).define(
-            "n", selected, inputs=["jet_pt", "met"]
-        )
-        busy = frame.filter("Sum$(jet_pt) > 60", "busy")
-        return {
-            "hist": busy.hist("jet_pt", bins=(20, 0, 200), weight="k"),
-            "root": busy.hist("met", "n", bins=[(10, 0, 100), (7, 0, 7)], library="root"),
-            "profile": busy.profile("met", "n", bins=(5, 0, 100), library="root"),
-            "count": busy.count(),
-            "mean": busy.mean("n"),
-            "std": busy.std("met"),
-            "report": busy.report(weight="k"),
-            "take": busy.take("n", "Entry$"),
-            "fold": busy.aggregate(0, counted, ["met"], merge=operator.add),
-        }
-
-    alone, apart, coarse = book(), book(), book()
-    sapwood.run(*alone.values())
-    made = {
-        "threads": lambda: ThreadPoolExecutor(2),
-        "processes": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
-    }
-    with made[how]() as executor:
-        sapwood.run(*apart.values(), executor=executor, step_size=500)
-    with ThreadPoolExecutor(1) as executor:
-        sapwood.run(*coarse.values(), executor=executor, step_size=500)
-    for name, result in alone.items():
-        assert list(result.variations) == list(apart[name].variations), name
-        for variation, of in result.variations.items():
-            for sample, value in of.items():
-                other = apart[name].variations[variation][sample]
-                same = coarse[name].variations[variation][sample]
-                if name in ("hist", "root", "profile"):
-                    flow = {"flow": True}
-                    assert np.allclose(value.values(**flow), other.values(**flow), rtol=1e-12), name
-                    # All bits are equal, whatever the number of workers.
-                    assert other.values(**flow).tobytes() == same.values(**flow).tobytes()
-                elif name == "take":
-                    assert ak.array_equal(value["n"], other["n"])
-                    assert ak.array_equal(value["Entry$"], other["Entry$"])
-                elif name == "report":
-                    assert [cut[:3] for cut in value] == [cut[:3] for cut in other]
-                    assert value[0].weights == pytest.approx(other[0].weights)
-                else:
-                    assert value == pytest.approx(other, rel=1e-12), name
-
-
-def test_a_dask_client_is_an_executor(path):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        2, processes=False, dashboard_address="127.0.0.1:0", threads_per_worker=1
-    ) as cluster:
-        with distributed.Client(cluster) as client:
-            frame = sapwood.frame(path).define("n", lambda pt: ak.num(pt), inputs=["jet_pt"])
-            apart = frame.hist("n", bins=(6, 0, 6))
-            sapwood.run(apart, executor=client, step_size=1000)
-    alone = sapwood.frame(path).hist("Length$(jet_pt)", bins=(6, 0, 6))
-    assert np.array_equal(apart.value.values(flow=True), alone.value.values(flow=True))
-
-
-def test_what_workers_cannot_do_together_is_told(path, tmp_path):
-    frame = sapwood.frame(path)
-    made = [
-        (lambda: frame.hist("met"), "say bins="),
-        (lambda: frame.snapshot(tmp_path / "no.root", ["met"]), "written by one process"),
-        (lambda: frame.aggregate(0, lambda a, of: a, ["met"]), "merge="),
-    ]
-    with ThreadPoolExecutor(1) as executor:
-        for make, words in made:
-            frame = sapwood.frame(path)
-            with pytest.raises(MismatchError, match=words):
-                sapwood.run(make(), executor=executor)
-    assert not (tmp_path / "no.root").exists()
-
-
-def test_processors_of_coffea_run_unchanged(tmp_path):
-    processor = pytest.importorskip("coffea.processor")
-    rng = np.random.default_rng(1)
-    paths = {}
-    numbers = {"luminosityBlock": np.ones(1000, "i4"), "event": np.arange(1000)}
-    for name in ("ttbar", "wjets"):
-        counts = rng.integers(0, 5, 1000)
-        names = ("pt", "eta", "phi", "mass")
-        members = {name: rng.exponential(30, counts.sum()).astype("f4") for name in names}
-        jets = ak.unflatten(ak.zip(members), counts)
-        paths[name] = f"{tmp_path}/{name}.root"
-        with sapwood.recreate(paths[name]) as file:
-            file["Events"] = {"Jet": jets, "run": np.ones(1000, "i4"), **numbers}
-
-    class Count(processor.ProcessorABC):
-        def process(self, events):
-            known = events.metadata
-            assert known["entrystop"] - known["entrystart"] == len(events)
-            found = {"n": len(events), "pt": float(ak.sum(events.Jet.pt)), "files": {known["filename"]}}
-            return {known["dataset"]: found, "xsec": {known["xsec"]}}
-
-        def postprocess(self, accumulator):
-            accumulator["done"] = True
-
-    sets = {name: {"files": {path: "Events"}, "metadata": {"xsec": 2.0}} for name, path in paths.items()}
-    with warnings.catch_warnings():
-        # Of coffea: these events have few of the columns that it knows.
-        warnings.simplefilter("ignore")
-        found = sapwood.process(sets, Count(), step_size=300)
-        for given in (
-            {"friends": {"f": "f.root:t"}},
-            {"entries": [1]},
-            {"library": "np"},
-            {"fill": {"x": 0}},
-        ):
-            with pytest.raises(MismatchError, match=f"{next(iter(given))}= is for selectors"):
-                sapwood.process(sets, Count(), **given)
-    assert found["done"] and found["xsec"] == {2.0}
-    for name, path in paths.items():
-        jets = sapwood.open(f"{path}:Events")["Jet_pt"].array()
-        assert found[name]["n"] == 1000
-        assert found[name]["pt"] == pytest.approx(ak.sum(ak.values_astype(jets, "f8")), rel=1e-5)
-        assert found[name]["files"] == {path}
-
-
-def test_files_of_different_types_are_not_joined_in_silence(tmp_path):
-    numbers = small(tmp_path, "numbers.root", x=[1.0, 2.0])
-    lists = small(tmp_path, "lists.root", x=ak.Array([[1.0], [2.0, 3.0]]))
-    for library in ["ak", "np"]:
-        with pytest.raises(MismatchError, match="different types under one name"):
-            sapwood.frame([numbers, lists]).take("x", library=library).value
-
-
-def test_histograms_of_any_axes_are_filled(path):
-    hist = pytest.importorskip("hist")
-    empty = hist.Hist.new.IntCat([0, 1, 2]).Reg(10, 0, 100).Reg(4, -5, 5).Variable([0, 20, 200]).Weight()
-    frame = sapwood.frame(path, threads=2).filter("met > 5")
-    frame = frame.define("kind", "met > 30").vary("jes", {"up": {"jet_pt": "jet_pt * 1.1"}})
-    result = frame.fill(empty, "kind", "jet_pt", "jet_eta", "met", weight="2 * met")
-    assert empty.sum().value == 0, "the one that was given stays as it is"
-    with sapwood.open(path.rpartition(":")[0]) as file:
-        arrays = file[path.rpartition(":")[2]].arrays(["met", "jet_pt", "jet_eta"], "met > 5")
-    for name, scale in [("nominal", 1.0), ("jes:up", 1.1)]:
-        own = empty.copy()
-        met = ak.flatten(ak.broadcast_arrays(arrays.met, arrays.jet_pt)[0])
-        pt, eta = ak.flatten(arrays.jet_pt) * scale, ak.flatten(arrays.jet_eta)
-        own.fill(ak.values_astype(met > 30, int), pt, eta, met, weight=2 * met)
-        found = result.variations[name]
-        assert found.axes == own.axes
-        np.testing.assert_allclose(found.values(flow=True), own.values(flow=True), rtol=1e-6)
-        np.testing.assert_allclose(found.variances(flow=True), own.variances(flow=True), rtol=1e-6)
-
-
-def test_categories_of_texts_are_filled_by_sample_and_by_workers(tmp_path):
-    hist = pytest.importorskip("hist")
-    files = [
-        small(tmp_path, f"{name}.root", x=[1.0, 2.0, 2.5], word=words)
-        for name, words in [("a", ["u", "v", "u"]), ("b", ["w", "w", "u"])]
-    ]
-    empty = hist.Hist.new.StrCat([], growth=True).Reg(3, 0, 3).Int64()
-    whole = sapwood.frame(files).fill(empty, "word", "x").value
-    assert {word: whole[word, sum] for word in whole.axes[0]} == {"u": 3, "v": 1, "w": 2}
-    counts = sapwood.frame(files).fill(empty, "word", "x")
-    with ThreadPoolExecutor(2) as executor:
-        sapwood.run(counts, executor=executor)
-    assert counts.value.values().sum() == 6 and set(counts.value.axes[0]) == {"u", "v", "w"}
-    samples = {name: {"files": file, "kind": name} for name, file in zip("ab", files)}
-    by_sample = sapwood.frame(samples).fill(hist.Hist.new.StrCat(["a", "b"]).Int64(), "kind").value
-    assert {name: found.values().tolist() for name, found in by_sample.items()} == {"a": [3, 0], "b": [0, 3]}
-
-
-def test_missing_values_are_not_filled(tmp_path):
-    hist = pytest.importorskip("hist")
-    file = small(tmp_path, v=ak.Array([[1.0, 2.0], [], [0.5]]), w=[1.0, 2.0, 3.0])
-    found = sapwood.frame(file).fill(hist.Hist.new.Reg(4, 0, 4).Weight(), "first(v)", weight="w").value
-    assert found.values().tolist() == [3, 1, 0, 0]
-
-
-def test_what_cannot_be_filled_is_refused(path):
-    hist = pytest.importorskip("hist")
-    frame = sapwood.frame(path)
-    with pytest.raises(MismatchError, match="2 axes takes an expression for each, not 1"):
-        frame.fill(hist.Hist.new.Reg(2, 0, 1).Reg(2, 0, 1).Double(), "met")
-    with pytest.raises(MismatchError, match="hist or boost-histogram is filled"):
-        frame.fill([0, 1, 2], "met")
-    with pytest.raises(MismatchError, match="holds whole numbers"):
-        frame.fill(hist.Hist.new.Reg(2, 0, 1).Int64(), "met", weight="met")
-    with pytest.raises(MismatchError, match="broadcast"):
-        frame.fill(hist.Hist.new.Reg(2, 0, 1).Reg(2, 0, 1).Double(), "jet_pt", "jet_pt[jet_pt > 40]").value
