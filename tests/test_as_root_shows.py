@@ -307,6 +307,18 @@ def test_histograms_with_and_without_weights_are_added(tmp_path: Path) -> None:
     tree = sapwood.open(tmp_path / "a.root")["t"]
     counts, weighted = tree.draw_many(["x", ("x", "w")], bins=(2, 0, 2), library="root")
     assert weighted.weighted and not counts.weighted
-    for both in (counts + weighted, weighted + counts, counts + weighted.to_hist()):
+    for both in (counts + weighted, weighted + counts, counts + weighted.to_hist(), weighted + counts.to_hist()):
         assert both.values().tolist() == [7, 5]
         assert both.variances().tolist() == [2 + 4 + 9, 1 + 16]
+
+
+def test_means_that_were_read_are_added_as_means(tmp_path: Path) -> None:
+    pytest.importorskip("hist")
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = {"x": [0.5, 0.5, 1.5], "y": [2.0, 4.0, 5.0], "w": [1.0, 3.0, 2.0]}
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    for cut in ("", "w"):
+        one = tree.draw("y:x", cut, bins=(2, 0, 2), profile=True, library="root")
+        both = one + one
+        assert both.kind == "MEAN" and both.values().tolist() == one.values().tolist()
+        assert both.counts().tolist() == [2 * count for count in one.counts()]

@@ -134,13 +134,9 @@ class Hist(Model):
         Raises ``ModuleNotFoundError`` where boost-histogram is not installed.
         """
         bh = need("boost_histogram", "to_boost()", "boost-histogram")
-        return self._boost(bh, metadata, axis_metadata, self.weighted)
-
-    def _boost(self, bh: Any, metadata: Any, axis_metadata: Any, weighted: bool) -> Any:
-        """As :meth:`to_boost`, with variances where they are asked for."""
         axes = [axis.to_boost(axis_metadata) for axis in self.axes]
         values = self.values(flow=True)
-        variances = self.variances(flow=True) if weighted else None
+        variances = self.variances(flow=True) if self.weighted else None
         if variances is not None:
             storage = bh.storage.Weight()
         else:
@@ -168,17 +164,14 @@ class Hist(Model):
     def __add__(self, other: Any) -> Any:
         """The sum of two histograms with the same axes, as a histogram of hist. Without weights the variances are
         the values, as for :meth:`variances`, so that histograms with and without weights can be added."""
-        if isinstance(other, Hist):
-            bh = need("boost_histogram", "+", "boost-histogram")
-            one, two = (of._boost(bh, None, None, self.weighted or other.weighted) for of in (self, other))
-            return need("hist", "+").Hist(one + two)
         if isinstance(other, (int, float, np.number)):
             return self.to_hist() + other
-        if not hasattr(other, "axes"):
+        if isinstance(other, Hist):
+            other = other.to_hist()
+        elif not hasattr(other, "axes"):
             return NotImplemented
-        bh = need("boost_histogram", "+", "boost-histogram")
-        weighted = self.weighted or getattr(other, "storage_type", None) is bh.storage.Weight
-        return need("hist", "+").Hist(self._boost(bh, None, None, weighted)) + other
+        one = self.to_hist()
+        return _added_to(other, one) + _added_to(one, other)
 
     def _to_boost_histogram_(self) -> Any:
         return self.to_boost()
@@ -208,6 +201,21 @@ class Hist(Model):
     def _describe(self) -> str:
         bins = " x ".join(str(len(axis)) for axis in self.axes)
         return f"<{self.classname} {self.name!r} of {bins} bins>"
+
+
+def _added_to(other: Any, found: Any) -> Any:
+    """A histogram that can be added to another one: of counts, it has variances if the other one has some."""
+    storage = need("boost_histogram", "+", "boost-histogram").storage
+    counts = found.storage_type in (storage.Double, storage.Int64) if hasattr(found, "storage_type") else False
+    if not counts or getattr(other, "storage_type", None) is not storage.Weight:
+        return found
+    out = type(found)(*found.axes, storage=storage.Weight())
+    values = found.view(flow=True)
+    view = out.view(flow=True)
+    view.value, view.variance = values, np.abs(values)
+    for name in METADATA:
+        setattr(out, name, getattr(found, name, None))
+    return out
 
 
 def without_underflow(axes: list[Any]) -> tuple[slice, ...]:
