@@ -307,7 +307,8 @@ def test_histograms_with_and_without_weights_are_added(tmp_path: Path) -> None:
     tree = sapwood.open(tmp_path / "a.root")["t"]
     counts, weighted = tree.draw_many(["x", ("x", "w")], bins=(2, 0, 2), library="root")
     assert weighted.weighted and not counts.weighted
-    for both in (counts + weighted, weighted + counts, counts + weighted.to_hist(), weighted + counts.to_hist()):
+    sums = counts + weighted, weighted + counts, counts + weighted.to_hist(), weighted + counts.to_hist()
+    for both in sums:
         assert both.values().tolist() == [7, 5]
         assert both.variances().tolist() == [2 + 4 + 9, 1 + 16]
 

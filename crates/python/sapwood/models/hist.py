@@ -206,8 +206,8 @@ class Hist(Model):
 def _added_to(other: Any, found: Any) -> Any:
     """A histogram that can be added to another one: of counts, it has variances if the other one has some."""
     storage = need("boost_histogram", "+", "boost-histogram").storage
-    counts = found.storage_type in (storage.Double, storage.Int64) if hasattr(found, "storage_type") else False
-    if not counts or getattr(other, "storage_type", None) is not storage.Weight:
+    kinds: list[Any] = [getattr(one, "storage_type", None) for one in (found, other)]
+    if kinds[0] not in (storage.Double, storage.Int64) or kinds[1] is not storage.Weight:
         return found
     out = type(found)(*found.axes, storage=storage.Weight())
     values = found.view(flow=True)
