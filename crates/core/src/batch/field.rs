@@ -37,24 +37,13 @@ pub enum Field {
     },
 }
 
-impl Field {
-    /// Numbers of one column, as they are stored.
-    pub fn numbers(column: Column) -> Self {
-        Self::Numbers(vec![Input { pieces: vec![column], ..Input::default() }])
-    }
-
-    /// Lists of one column, as they are stored.
-    pub fn lists(column: Column) -> Self {
-        Self::Lists(Input { pieces: vec![column], ..Input::default() })
-    }
-}
-
 /// Rows of one piece of a column.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// Its first row, of all pieces.
     pub(super) first: usize,
     pub(super) rows: usize,
+    /// Numbers of all rows, and nothing else.
     pub(super) bytes: Bytes,
     pub(super) number: Number,
     /// Numbers of a row.
@@ -89,10 +78,9 @@ impl Source {
         for column in columns {
             let (number, width, buffer) = shape(&column.kind)?;
             let bytes = column.buffer(buffer);
-            let size = column.len.checked_mul(width * number.bytes());
-            if size.is_none_or(|size| size > bytes.len()) {
-                return Err(Error::mismatch("a column of batches has fewer numbers than rows"));
-            }
+            let size = column.len.checked_mul(width * number.bytes()).filter(|size| *size <= bytes.len());
+            let size = size.ok_or_else(|| Error::mismatch("a column of batches has fewer numbers than rows"))?;
+            let bytes = bytes.slice(..size);
             let first = pieces.last().map_or(0, |last| last.first + last.rows);
             pieces.push(Piece { first, rows: column.len, bytes, number, width });
         }
@@ -119,7 +107,7 @@ impl Source {
     /// Its memory, if that is a single one and stays as it is.
     pub(super) fn as_it_is(&self) -> Option<Bytes> {
         match &self.pieces[..] {
-            [piece] if self.conversion.is_none() => Some(piece.bytes.slice(..piece.rows * piece.row_bytes())),
+            [piece] if self.conversion.is_none() => Some(piece.bytes.clone()),
             _ => None,
         }
     }

@@ -226,7 +226,7 @@ impl Padding {
             2 => self.pad_lanes::<u16>(rows, are_scattered, out, mask),
             4 => self.pad_lanes::<u32>(rows, are_scattered, out, mask),
             8 => self.pad_lanes::<u64>(rows, are_scattered, out, mask),
-            _ => self.pad_bytes(rows, item_bytes, out, mask),
+            _ => self.pad_bytes(rows, are_scattered, item_bytes, out, mask),
         }
     }
 
@@ -239,12 +239,8 @@ impl Padding {
     ) -> u64 {
         let Some(fill) = L::lanes(&self.fill).first().map(|fill| L::load(*fill)) else { return 0 };
         let width = self.width;
-        let mut cut = 0;
-        let mut places = L::lanes_mut(out).chunks_exact_mut(width).zip(mask.chunks_exact_mut(width));
-        visit(rows, are_scattered, |lists, start, stop| {
-            let Some((out, mask)) = places.next() else { return };
-            let held = (stop - start).min(width);
-            cut += u64::from(stop - start > width);
+        self.pad_rows(rows, are_scattered, (out, size_of::<L::Bytes>()), mask, |out, lists, start, held| {
+            let out = L::lanes_mut(out);
             let values = L::lanes(&lists.values);
             if let Some(values) = values.get(start..start + width) {
                 choose::<L>(out, values, &self.places, held as u32, fill);
@@ -254,35 +250,46 @@ impl Padding {
                     *place = values.get(at).copied().unwrap_or_else(|| fill.store());
                 }
             }
-            if let Some(ones) = self.masks.get(width - held..2 * width - held) {
-                mask.copy_from_slice(ones);
-            }
-        });
-        cut
+        })
     }
 
     /// For items of several numbers, or of numbers that are longer than any of Rust's.
     fn pad_bytes<'a>(
         &self,
         rows: impl Iterator<Item = (&'a Lists, usize)>,
+        are_scattered: bool,
         item_bytes: usize,
         out: &mut [u8],
         mask: &mut [u8],
     ) -> u64 {
-        let width = self.width;
-        let mut cut = 0;
-        let places = out.chunks_exact_mut((width * item_bytes).max(1)).zip(mask.chunks_exact_mut(width));
-        for ((lists, row), (out, mask)) in rows.zip(places) {
-            let (start, stop) = lists.ends(row);
-            let held = (stop - start).min(width);
-            cut += u64::from(stop - start > width);
+        self.pad_rows(rows, are_scattered, (out, item_bytes), mask, |out, lists, start, held| {
             let (items, others) = out.split_at_mut(held * item_bytes);
             items.copy_from_slice(lists.items(start, start + held));
-            others.chunks_exact_mut(item_bytes).for_each(|place| place.copy_from_slice(&self.fill));
-            let (ones, zeros) = mask.split_at_mut(held);
-            ones.fill(1);
-            zeros.fill(0);
-        }
+            others.chunks_exact_mut(item_bytes.max(1)).for_each(|place| place.copy_from_slice(&self.fill));
+        })
+    }
+
+    /// Fills masks, and lets `put` fill rows: from the first item of a list, and how many of its items they hold.
+    fn pad_rows<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a Lists, usize)>,
+        are_scattered: bool,
+        (out, item_bytes): (&mut [u8], usize),
+        mask: &mut [u8],
+        mut put: impl FnMut(&mut [u8], &'a Lists, usize, usize),
+    ) -> u64 {
+        let width = self.width;
+        let mut cut = 0;
+        let mut places = out.chunks_exact_mut((width * item_bytes).max(1)).zip(mask.chunks_exact_mut(width));
+        visit(rows, are_scattered, |lists, start, stop| {
+            let Some((out, mask)) = places.next() else { return };
+            let held = (stop - start).min(width);
+            cut += u64::from(stop - start > width);
+            put(out, lists, start, held);
+            if let Some(ones) = self.masks.get(width - held..2 * width - held) {
+                mask.copy_from_slice(ones);
+            }
+        });
         cut
     }
 }
