@@ -37,8 +37,8 @@ pub(super) struct OwnCertificate {
 #[derive(Debug)]
 struct Loaded {
     key: Arc<CertifiedKey>,
-    /// When all certificates are valid, since 1970.
-    time: Range<Duration>,
+    /// When all certificates are valid, since 1970; none if they are shown at any time.
+    time: Option<Range<Duration>>,
 }
 
 impl OwnCertificate {
@@ -90,7 +90,10 @@ impl OwnCertificate {
         if chain.is_empty() {
             return Err(at(&self.certificate, Error::mismatch("it contains no client certificate")));
         }
-        let time = valid_time(&chain).map_err(|error| at(&self.certificate, error))?;
+        // Servers that would do without a certificate refuse one that has expired. The user's own choice is shown all
+        // the same: their refusal names the reason.
+        let time = self.if_usable.then(|| valid_time(&chain)).transpose();
+        let time = time.map_err(|error| at(&self.certificate, error))?;
         let key = PrivateKeyDer::from_pem_slice(&secret).map_err(|error| {
             let error = Error::mismatch("the key of the client certificate cannot be read").because(error.to_string());
             at(&self.key, error)
@@ -117,9 +120,8 @@ impl ResolvesClientCert for OwnCertificate {
             let before = last.1.take();
             *last = (stamp, self.load().ok().or(before));
         }
-        // Servers that would do without a certificate refuse one that has expired. The user's own choice is shown all
-        // the same: their refusal names the reason.
-        let found = last.1.as_ref().filter(|found| !self.if_usable || found.time.contains(&now()));
+        let is_valid = |time: &Range<Duration>| time.contains(&now());
+        let found = last.1.as_ref().filter(|found| found.time.as_ref().is_none_or(is_valid));
         found.map(|found| Arc::clone(&found.key))
     }
 
