@@ -79,7 +79,7 @@ pub(crate) fn check_output(path: impl AsRef<Path>) -> Outcome<()> {
     Ok(sapwood_store::check_output(&path.as_ref().to_string_lossy())?)
 }
 
-/// A file, near or far, that gets its name once it is complete. `force` allows to replace an older one.
+/// A file, near or far, that gets its name once it is complete. With `force` it replaces an older one.
 pub(crate) fn staged(place: &Path, force: bool, remote: &Remote) -> Outcome<AtomicFile> {
     let target = remote.target(place, force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {

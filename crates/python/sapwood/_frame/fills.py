@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -22,13 +23,9 @@ class Fill:
         # Fewer axes of lists than of entries: one value of an entry counts for each item.
         parts = ak.broadcast_arrays(*whole) if any(part.ndim > 1 for part in whole) else whole
         flat = [_flat(ak, part) for part in parts]
-        is_there = [~ak.is_none(part) for part in flat]
-        if not all(ak.all(part) for part in is_there):
-            chosen = is_there[0]
-            for part in is_there[1:]:
-                chosen = chosen & part
-            flat = [part[chosen] for part in flat]
-        values = [part.to_list() if _is_text(part) else ak.to_numpy(ak.drop_none(part)) for part in flat]
+        is_there = functools.reduce(operator.and_, (~ak.is_none(part) for part in flat))
+        there = [ak.drop_none(part[is_there]) for part in flat]
+        values = [part.to_list() if _is_text(part) else ak.to_numpy(part) for part in there]
         weight = values[self._axes] if len(values) > self._axes else None
         histogram.fill(*values[: self._axes], weight=weight)
         return histogram

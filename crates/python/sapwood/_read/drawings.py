@@ -55,7 +55,7 @@ class Drawing:
     @property
     def selection(self) -> str:
         """The cut and the weight as one expression, the value of which is the weight of what passes."""
-        return self.cut if self.weight == "" else _both(self.cut, str(self.weight))
+        return self.cut if self.weight == "" else _product(self.cut, str(self.weight))
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -78,7 +78,7 @@ def drawings_of(given: Drawings, cut: str, weight: str | float, bins: Any) -> li
         weights = [str(part) for part in (weight, drawing.weight) if part != ""]
         return replace(
             drawing,
-            cut=_both(cut, drawing.cut),
+            cut=_product(cut, drawing.cut),
             weight=" * ".join(f"({part})" for part in weights) if len(weights) > 1 else "".join(weights),
             bins=drawing.bins if has_bins else bins,
         )
@@ -91,7 +91,7 @@ def by_name(given: Drawings, found: list[T]) -> list[T] | dict[str, T]:
     return dict(zip(given, found, strict=True)) if isinstance(given, Mapping) else found
 
 
-def _both(*parts: str) -> str:
+def _product(*parts: str) -> str:
     """The product of expressions, each of which counts only where those before it are not 0: a weight may have no
     value where the cut does not pass."""
     written = [part for part in parts if part.strip()]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Page, Point, Shape};
 use crate::inspect::png::Colour;
 
-/// Cells reach so far below their neighbours to the right and below: without it some readers show seams.
+/// Points by which a cell extends under the cells to its right and below it: some readers show seams otherwise.
 const OVERLAP: f64 = 0.4;
 
 impl Page {
