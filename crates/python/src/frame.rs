@@ -10,6 +10,7 @@ use sapwood::frame::{self, Outcome, StepColumns, Variation, Varied};
 use sapwood::query::Compute;
 
 use crate::column::Column;
+use crate::diagram::Diagram;
 use crate::errors::{raise, run, with_function};
 use crate::hist::{Axis, Histogram};
 use crate::ntuple_writer::kind_of;
@@ -200,6 +201,11 @@ impl FrameRun {
             }),
         };
         run(py, || self.held(|held| held.read(&plan.0, entries.selection()?, watched(None), take)))
+    }
+
+    /// The steps, with what each has met and cost so far.
+    fn diagram(&self, py: Python<'_>) -> PyResult<Diagram> {
+        run(py, || self.held(|held| Ok(Diagram::new(held.diagram().clone()))))
     }
 
     /// The results, each with its variations.

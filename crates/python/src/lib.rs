@@ -8,6 +8,7 @@ mod branches;
 mod buffer;
 mod column;
 mod column_stream;
+mod diagram;
 mod draft;
 mod drop_in_thread;
 mod errors;
@@ -55,6 +56,8 @@ mod _core {
     use super::column_stream::columns_stream;
     #[pymodule_export]
     use super::draft::Draft;
+    use super::diagram::Diagram;
+    #[pymodule_export]
     #[pymodule_export]
     use super::errors::SapwoodError;
     #[pymodule_export]

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sapwood::chain::Chain;
-use sapwood::frame::{Cut, Outcome as Value, Run, Varied};
+use sapwood::frame::{Cut, Diagram, Outcome as Value, Run, Varied, Wanted};
+use sapwood::inspect::draw_frame;
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Session};
 
@@ -21,6 +22,7 @@ use crate::targets::targets;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sapwood frame analysis.toml --out histograms.root
+  sapwood frame analysis.toml --out histograms.root --graph steps.svg
   sapwood frame analysis.toml --out histograms.root --friend new=weights.root:tree")]
 pub(crate) struct Arguments {
     /// The description of the analysis, `.toml` or `.json`.
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     /// Threads; 0 for all cores.
     #[arg(short = 'j', long, default_value_t = 0)]
     threads: usize,
+    /// Draw the steps of the analysis into this SVG file, with entries and seconds of each.
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
     #[command(flatten)]
     friends: Friends,
     #[command(flatten)]
@@ -48,8 +53,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let staged = output::staged(&arguments.out, arguments.force, &arguments.remote)?;
     let session = Session::with_threads(arguments.threads);
     let mut found = Vec::with_capacity(analysis.samples.len());
+    let mut diagram: Option<Diagram> = None;
     for sample in &analysis.samples {
-        found.push(computed(arguments, &session, &analysis, sample)?);
+        let run = computed(arguments, &session, &analysis, sample)?;
+        match &mut diagram {
+            None => diagram = Some(run.diagram().clone()),
+            Some(diagram) => diagram.add(run.diagram())?,
+        }
+        found.push(run.finish()?);
+    }
+    note_unused(arguments, &analysis, &found);
+    if let (Some(path), Some(diagram)) = (&arguments.graph, &diagram) {
+        let cannot = |error| Error::from(error).in_words(format!("{} cannot be written", path.display()));
+        std::fs::write(path, draw_frame(diagram)).map_err(cannot)?;
     }
     let mut file = FileWriter::staged(&staged, WriteOptions::default())?;
     let mut count = 0;
@@ -85,8 +101,22 @@ fn named(variations: Vec<(String, Value)>) -> impl Iterator<Item = (Option<Strin
     variations.into_iter().map(|(name, value)| (Some(name), value))
 }
 
+/// Gives notice of variations that change no histogram and no report: their names may be wrong.
+fn note_unused(arguments: &Arguments, analysis: &Analysis, found: &[Vec<Varied>]) {
+    let wanted = analysis.histograms.iter().chain(&analysis.reports).map(|(_, wanted)| wanted);
+    let mut unused: Vec<&str> = wanted.flat_map(Wanted::variations).collect();
+    unused.sort_unstable();
+    unused.dedup();
+    let used = |name: &str| found.iter().flatten().any(|result| result.variations.iter().any(|(of, _)| of == name));
+    unused.retain(|name| !used(name));
+    if !unused.is_empty() {
+        let words = format!("no result depends on the variation {}: all have nominal values alone", unused.join(", "));
+        arguments.remote.notices.add(words);
+    }
+}
+
 /// Computes the histograms and then the reports of a sample.
-fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sample: &Sample) -> Outcome<Vec<Varied>> {
+fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sample: &Sample) -> Outcome<Run> {
     let mut places = Vec::new();
     for target in &sample.files {
         places.extend(targets(target, session, &arguments.remote)?.places);
@@ -105,7 +135,7 @@ fn computed(arguments: &Arguments, session: &Session, analysis: &Analysis, sampl
         let plan = member.with_friends(|source| run.plan(source, aliases()))?;
         run.read(&plan, entries, |_| Ok(()), |_| Ok(()))?;
     }
-    Ok(run.finish()?)
+    Ok(run)
 }
 
 /// The table of the filters of a frame.

@@ -6,7 +6,7 @@ use super::accumulator::{Accumulator, Role, Varied};
 use super::node::{Frame, Node, Variation, What};
 use super::wanted::{Axes, HistogramOf, Kind, Wanted};
 use crate::error::Result;
-use crate::query::{Bins, Builder, Filling, Scope, Target, ValueId, Want};
+use crate::query::{Bins, Builder, Filling, Scope, Spot, Target, ValueId, Want};
 
 /// The variation that something is computed for: the node that has it, and its number there. None for what is as it is.
 type Chosen = Option<(usize, usize)>;
@@ -23,14 +23,21 @@ pub(super) struct Compiler<'b, 's> {
     builder: &'b mut Builder<'s>,
     /// Frames by the address of their node, and the variation.
     known: HashMap<(usize, Chosen), Compiled>,
+    pub(super) spots: Spots,
 }
 
 /// Outputs of the graph that a result needs, each with its role.
 pub(super) type Outputs = Vec<(usize, Role)>;
 
-fn address(node: &Node) -> usize {
-    std::ptr::from_ref(node).addr()
+/// What is measured of a node: as it is, and in variations that reach it.
+#[derive(Debug, Default)]
+pub(super) struct NodeSpots {
+    pub(super) nominal: Option<Spot>,
+    pub(super) variations: Vec<((usize, usize), Spot)>,
 }
+
+/// By the address of a node.
+pub(super) type Spots = HashMap<usize, NodeSpots>;
 
 /// The variations of a frame by name, the first ones first.
 fn variations(frame: &Frame) -> Vec<(&str, Chosen)> {
@@ -38,7 +45,7 @@ fn variations(frame: &Frame) -> Vec<(&str, Chosen)> {
     nodes.reverse();
     let of_node = |node: &'_ Node| {
         let all = node.variations().unwrap_or_default().len();
-        (0..all).map(|number| Some((address(node), number))).collect::<Vec<_>>()
+        (0..all).map(|number| Some((node.address(), number))).collect::<Vec<_>>()
     };
     let chosen = nodes.into_iter().flat_map(of_node);
     frame.variations().into_iter().zip(chosen).collect()
@@ -46,7 +53,7 @@ fn variations(frame: &Frame) -> Vec<(&str, Chosen)> {
 
 impl<'b, 's> Compiler<'b, 's> {
     pub(super) fn new(builder: &'b mut Builder<'s>) -> Self {
-        Self { builder, known: HashMap::new() }
+        Self { builder, known: HashMap::new(), spots: Spots::new() }
     }
 
     /// The outputs of a result as it is, and of each variation that changes it.
@@ -150,13 +157,13 @@ impl<'b, 's> Compiler<'b, 's> {
     /// A frame with one of its variations.
     fn frame(&mut self, frame: &Frame, chosen: Chosen) -> Result<Compiled> {
         // Frames above a variation are the same for all of them.
-        let has_chosen = |node: &Node| chosen.is_some_and(|(of, _)| of == address(node));
+        let has_chosen = |node: &Node| chosen.is_some_and(|(of, _)| of == node.address());
         let nodes: Vec<&Node> = frame.nodes().collect();
         let begins = nodes.iter().position(|node| has_chosen(node));
         let mut compiled = Compiled { scope: Scope::default(), place: 0 };
         for (place, node) in nodes.iter().enumerate().rev() {
             let chosen = chosen.filter(|_| begins.is_some_and(|begins| place <= begins));
-            let key = (address(node), chosen);
+            let key = (node.address(), chosen);
             compiled = match self.known.get(&key) {
                 Some(known) => known.clone(),
                 None => self.on_top(compiled, node, chosen)?,
@@ -166,29 +173,41 @@ impl<'b, 's> Compiler<'b, 's> {
         Ok(compiled)
     }
 
+    /// Notes what is measured of a node.
+    fn note(&mut self, node: &Node, chosen: Chosen, spot: Option<Spot>) {
+        let of_node = self.spots.entry(node.address()).or_default();
+        match chosen {
+            None => of_node.nominal = spot,
+            Some(chosen) => of_node.variations.extend(spot.map(|spot| (chosen, spot))),
+        }
+    }
+
     fn on_top(&mut self, below: Compiled, node: &Node, chosen: Chosen) -> Result<Compiled> {
         let Compiled { scope, place } = below;
         Ok(match &node.what {
             What::Define { name, text, is_again } => {
                 self.builder.check_name(&scope, name, *is_again)?;
                 let scope = scope.with(name, text);
-                self.builder.bind_definition(&scope, name)?;
+                let spot = self.builder.bind_definition(&scope, name)?;
+                self.note(node, chosen, spot);
                 Compiled { scope, place }
             }
             What::Compute { name, inputs, function, is_again } => {
                 self.builder.check_name(&scope, name, *is_again)?;
                 let number = self.builder.computed(place, &scope, name, inputs, function)?;
+                self.note(node, chosen, Some(Spot::Function(number)));
                 Compiled { scope: scope.with_computed(name, number), place }
             }
             What::Filter { text, .. } => {
                 let place = self.builder.filter(place, &scope, text)?;
+                self.note(node, chosen, Some(Spot::Place(place)));
                 Compiled { scope, place }
             }
             What::Vary(variations) => {
                 for Variation { of, .. } in variations {
                     of.iter().try_for_each(|(name, _)| self.builder.check_name(&scope, name, true))?;
                 }
-                let varied = chosen.filter(|(of, _)| *of == address(node));
+                let varied = chosen.filter(|(of, _)| *of == node.address());
                 let of = varied.and_then(|(_, number)| variations.get(number)).map(|variation| &variation.of);
                 // Each sees the columns as they are.
                 let above = |above: Scope, (name, text): &(String, String)| above.with_seeing(name, text, &scope);

@@ -7,12 +7,14 @@
 
 mod accumulator;
 mod compile;
+mod diagram;
 mod node;
 mod run;
 mod statistics;
 mod wanted;
 
 pub use accumulator::{Cut, Outcome, Varied};
+pub use diagram::{Diagram, DiagramStep, StepKind};
 pub use node::{Frame, Variation};
 pub use run::{Plan, Run, StepColumns};
 pub use statistics::Statistics;

@@ -246,6 +246,11 @@ impl Frame {
 }
 
 impl Node {
+    /// Tells it from all others, as long as it is held.
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     pub(super) fn variations(&self) -> Option<&[Variation]> {
         match &self.what {
             What::Vary(variations) => Some(variations),

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::accumulator::{Accumulator, Role, Varied};
 use super::compile::{Compiler, Outputs};
+use super::diagram::{Diagram, StepMeasures, Tracing};
 use super::wanted::Wanted;
 use crate::error::{Error, Result};
 use crate::query::{Builder, Explained, Graph, Lengths, Piece, Source};
@@ -33,6 +35,7 @@ pub struct Run {
     wanted: Arc<[Wanted]>,
     /// Of each that is wanted; none before the first file.
     states: Option<Vec<State>>,
+    tracing: Tracing,
 }
 
 /// How a run computes its results from one table: all names are looked up, and nothing is read yet.
@@ -42,6 +45,8 @@ pub struct Plan {
     graph: Graph,
     /// Of each that is wanted.
     outputs: Vec<Varied<Outputs>>,
+    /// Of each step of the diagram.
+    measures: Vec<StepMeasures>,
     /// Results that have taken nothing, for the first table of a run.
     empty: Option<Vec<Accumulator>>,
 }
@@ -95,7 +100,9 @@ impl State {
 impl Run {
     /// A run that has seen no file.
     pub fn new(wanted: impl IntoIterator<Item = Wanted>) -> Self {
-        Self { wanted: wanted.into_iter().collect(), states: None }
+        let wanted: Arc<[Wanted]> = wanted.into_iter().collect();
+        let tracing = Tracing::new(&wanted);
+        Self { wanted, states: None, tracing }
     }
 
     /// Adds some entries of a table: [`plan`](Self::plan) and [`read`](Self::read) in one.
@@ -138,10 +145,11 @@ impl Run {
         let aliases = aliases.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let mut builder = Builder::new(&source, &aliases);
         let mut compiler = Compiler::new(&mut builder);
-        let outputs = self.wanted.iter().map(|wanted| compiler.wanted(wanted)).collect::<Result<_>>()?;
+        let outputs: Vec<_> = self.wanted.iter().map(|wanted| compiler.wanted(wanted)).collect::<Result<_>>()?;
         let empty = || self.wanted.iter().map(|wanted| compiler.accumulator(wanted)).collect::<Result<_>>();
         let empty = self.states.is_none().then(empty).transpose()?;
-        Ok(Plan { wanted: Arc::clone(&self.wanted), graph: builder.finish(Lengths::Same), outputs, empty })
+        let measures = self.tracing.measures(&compiler.spots, &outputs);
+        Ok(Plan { wanted: Arc::clone(&self.wanted), graph: builder.finish(Lengths::Same), outputs, measures, empty })
     }
 
     /// Adds some entries of the table of a plan. `progress` is called with the state of each read, and `take` with the
@@ -182,6 +190,7 @@ impl Run {
         let entries = entries.try_into().map_err(Into::into)?;
         let routes = self.routes(plan);
         let states = self.states.as_mut().ok_or_else(|| Error::internal("a run has no results"))?;
+        let mut filling = vec![Duration::ZERO; self.wanted.len()];
         plan.graph.run(&entries, &mut progress, &mut |output, piece| {
             let Some(routes) = routes.get(&output) else { return Ok(()) };
             if let Piece::Columns(columns, entries) = piece {
@@ -193,13 +202,19 @@ impl Run {
             }
             let mut piece = Some(piece);
             for (place, (wanted, variation, role)) in routes.iter().enumerate() {
+                let began = Instant::now();
                 let piece = if place + 1 == routes.len() { piece.take() } else { piece.clone() };
                 if let (Some(state), Some(piece)) = (states.get_mut(*wanted), piece) {
                     state.of(*variation).map_or(Ok(()), |of| of.take(*role, piece))?;
                 }
+                if let Some(time) = filling.get_mut(*wanted) {
+                    *time += began.elapsed();
+                }
             }
             Ok(())
-        })
+        })?;
+        self.tracing.add(&plan.measures, &plan.graph.take_measures(), &filling);
+        Ok(())
     }
 
     /// Variations of columns that begin with a plan, after other tables were read: numbers of what is wanted, and
@@ -257,6 +272,12 @@ impl Run {
             }
         }
         routes
+    }
+
+    /// The steps of the frames, with the entries that reached them and the time that they took so far.
+    #[must_use]
+    pub fn diagram(&self) -> &Diagram {
+        &self.tracing.diagram
     }
 
     /// The results, in the order in which they are wanted.

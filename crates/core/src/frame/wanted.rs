@@ -101,6 +101,21 @@ pub(super) enum Axes {
 }
 
 impl Wanted {
+    /// The names of the variations of its frame, the first ones first. Those that change nothing of this result are
+    /// not in its [`Varied`](super::Varied).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::{Frame, Variation};
+    /// let up = Variation { name: "jes:up".into(), of: vec![("Jet_pt".into(), "Jet_pt * 2".into())] };
+    /// assert_eq!(Frame::new().vary([up])?.count().variations(), ["jes:up"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn variations(&self) -> Vec<&str> {
+        self.frame.variations()
+    }
+
     pub(super) fn histogram(frame: Frame, of: Vec<String>) -> Result<Self> {
         if of.is_empty() || of.len() > 3 {
             return Err(Error::mismatch(format!("a histogram has one to three axes, not {}", of.len())));
@@ -134,6 +149,18 @@ impl Wanted {
     pub(super) fn report(frame: Frame, weight: Option<&str>) -> Result<Self> {
         weight.map_or(Ok(()), check_expression)?;
         Ok(Self { frame, kind: Kind::Report(weight.map(str::to_owned)) })
+    }
+
+    /// Its name, if it has one, and what it is of.
+    pub(super) fn words(&self) -> (String, String) {
+        let (what, of) = match &self.kind {
+            Kind::Histogram(of) => (if of.is_profile { "profile" } else { "histogram" }, of.of.join(", ")),
+            Kind::Count => ("count", String::new()),
+            Kind::Statistics(text) => ("statistics", text.clone()),
+            Kind::Columns(texts) => ("columns", texts.join(", ")),
+            Kind::Report(_) => ("report", String::new()),
+        };
+        (what.to_owned(), of)
     }
 
     /// The histogram that it is.

@@ -6,6 +6,7 @@
 pub mod compression;
 mod counters;
 pub mod doctor;
+mod frame_picture;
 pub mod histogram;
 pub mod index;
 pub mod io_cost;
@@ -25,4 +26,5 @@ mod svg;
 pub mod verify;
 
 pub use crate::file::walk;
+pub use frame_picture::draw_frame;
 pub use issue::{Issue, IssueKind};

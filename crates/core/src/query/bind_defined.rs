@@ -37,14 +37,14 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// Binds the last definition of a name.
-    pub(super) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
+    /// Binds the last definition of a name. A collection has no value.
+    pub(super) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<Option<Bound>> {
         (self.scope, self.height, self.values) = (scope.clone(), 0, 0);
         self.collections = Known::default();
-        let Some(definition) = scope.find(name).cloned() else { return Ok(()) };
+        let Some(definition) = scope.find(name).cloned() else { return Ok(None) };
         match self.definition_objects(&definition)? {
-            Some(_) => Ok(()),
-            None => self.definition(name, &definition, 0).map(drop),
+            Some(_) => Ok(None),
+            None => self.definition(name, &definition, 0).map(Some),
         }
     }
 

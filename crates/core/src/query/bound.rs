@@ -143,6 +143,14 @@ impl Bound {
         Self { op: Op::Shared(Arc::new(shared)), at, depth, of, in_loop }
     }
 
+    /// The value that it holds once for all that are computed from it, if it does.
+    pub(super) fn held(&self) -> Option<&Self> {
+        match &self.op {
+            Op::Shared(shared) => Some(&shared.bound),
+            _ => None,
+        }
+    }
+
     /// How many values are computed for it, each as often as it is needed.
     pub(super) fn size(&self) -> u64 {
         match &self.op {

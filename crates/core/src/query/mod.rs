@@ -96,7 +96,7 @@ pub(crate) use defined::Scope;
 pub use draw::{Draw, draw_many, draw_with};
 pub(crate) use filling::{Bins, Filling, Target};
 pub use formula::{Formula, Function, FunctionAxis, Parameter};
-pub(crate) use graph::{Builder, Graph, Piece, ValueId, Want};
+pub(crate) use graph::{Builder, Graph, Measures, Piece, Spot, ValueId, Want};
 pub use graph::{Compute, Explained};
 pub use item_table::ItemTable;
 pub use items::{Item, ItemLines};

@@ -28,12 +28,14 @@ pub(super) struct Step<'s> {
     source: &'s Source,
     pub(super) entries: Selection,
     columns: HashMap<usize, Loaded>,
+    /// Whether its filters were computed before, to see what else is needed.
+    pub(super) is_looked_at: bool,
 }
 
 impl<'s> Step<'s> {
     /// Nothing has been read yet.
     pub(super) fn new(source: &'s Source, entries: Selection) -> Self {
-        Self { source, entries, columns: HashMap::new() }
+        Self { source, entries, columns: HashMap::new(), is_looked_at: false }
     }
 
     /// Reads columns that are not there yet.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::source::Source;
 use super::step::{STEP_BYTES, Step};
@@ -40,6 +40,9 @@ pub(super) trait Reads: Sync {
 
     /// The entries for which anything may be needed, by statistics.
     fn may_pass(&self, entries: &Selection) -> Result<Selection>;
+
+    /// Notes how long a read took.
+    fn has_read(&self, _time: Duration) {}
 
     /// For each row whether it is needed.
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>>;
@@ -136,7 +139,7 @@ impl<'q> Steps<'q> {
     fn begin(&self, entries: Selection, progress: OnProgress<'_>) -> Result<(Step<'q>, bool)> {
         let has_look = self.looks.at_next();
         let mut step = Step::new(self.reads.source(), entries);
-        step.read(if has_look { &self.of_cuts } else { &self.all }, progress)?;
+        self.read(&mut step, if has_look { &self.of_cuts } else { &self.all }, progress)?;
         Ok((step, has_look))
     }
 
@@ -144,13 +147,21 @@ impl<'q> Steps<'q> {
     fn complete(&self, step: &mut Step<'q>, has_look: bool, progress: OnProgress<'_>) -> Result<()> {
         if has_look {
             let passing = step.passing(&self.reads.passing(step)?)?;
+            step.is_looked_at = true;
             let has_spared = passing.ranges().len() as u64 * SPARSE < step.entries.len();
             self.looks.note(has_spared);
             if has_spared {
                 step.narrow(passing)?;
             }
         }
-        step.read(&self.all, progress)
+        self.read(step, &self.all, progress)
+    }
+
+    fn read(&self, step: &mut Step<'q>, ids: &[usize], progress: OnProgress<'_>) -> Result<()> {
+        let began = Instant::now();
+        let read = step.read(ids, progress);
+        self.reads.has_read(began.elapsed());
+        read
     }
 
     /// Where the caller's thread is not the only one, the next step is read while one is worked on.

@@ -10,6 +10,7 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._frame.functions import is_running
+from sapwood._frame.graph import FrameGraph, Measures
 from sapwood._frame.results import Result
 from sapwood._frame.samples import Sample, lacking, samples_of
 from sapwood._frame.sinks import Sinks, Snapshots
@@ -49,6 +50,8 @@ class Analysis:
         #: Variations without effect that were noted.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
+        #: The steps of the last pass, with entries and seconds of each.
+        self._diagram: _core.Diagram | None = None
 
     @property
     def waiting(self) -> list[Result]:
@@ -79,14 +82,18 @@ class Analysis:
                         if isinstance(one.booking.collects, Snapshots):
                             written.enter_context(one.booking.collects)
                     found = []
+                    diagram = self._described(waiting)
                     for sample in self.samples:
                         if executor is None:
-                            found.append(self._run(sample, waiting, show))
+                            of_sample, measures = self._run(sample, waiting, show)
                         else:
-                            found.append(self._run_on(executor, sample, waiting, show, step_size))
+                            of_sample, measures = self._run_on(executor, sample, waiting, show, step_size)
+                        found.append(of_sample)
+                        diagram.add(measures)
             except (ExpressionError, MismatchError, NotFoundError):
                 self._drop_faulty(waiting)
                 raise
+            self._diagram = diagram
             with self._booking:
                 self._waiting = [one for one in self._waiting if one() not in waiting]
             self._note_unused(waiting, found)
@@ -124,10 +131,28 @@ class Analysis:
             words = ", ".join(repr(name) for name in unused)
             warn(f"no result depends on the variation {words}: all have nominal values alone", stacklevel=5)
 
+    @staticmethod
+    def _described(waiting: list[Result]) -> _core.Diagram:
+        """The steps of a pass."""
+        diagram = _core.FrameRun([result.wanted for result in waiting]).diagram()
+        diagram.name([result.what for result in waiting])
+        return diagram
+
+    def graph(self) -> FrameGraph:
+        """The steps of the next pass if results wait, else those of the last one."""
+        waiting = self.waiting
+        if not waiting and self._diagram is not None:
+            return FrameGraph(self._diagram, True)
+        if not waiting:
+            raise MismatchError(
+                "nothing was asked of this frame yet: draw its graph after its results are named"
+            )
+        return FrameGraph(self._described(waiting), False)
+
     def _chain(self, sample: Sample) -> Chain:
         return Chain("frame", sample.files, self.options, **self.reads)
 
-    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> Any:
+    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> tuple[Any, Measures]:
         """In this process, with the engine's threads."""
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])
@@ -143,7 +168,8 @@ class Analysis:
             with chain.naming(member):
                 for start, stop in member.ranges:
                     sinks.read(run, plan, member.select(start, stop))
-        return sinks.partial(run.finish())
+        measures = run.diagram().measures()
+        return sinks.partial(run.finish()), measures
 
     def _names(self, chain: Chain, member: Member, sample: Sample) -> dict[str, str]:
         """Names of expressions for a file of a sample."""
@@ -164,7 +190,7 @@ class Analysis:
 
     def _run_on(
         self, executor: Any, sample: Sample, waiting: list[Result], show: bool | None, step_size: int | str
-    ) -> Any:
+    ) -> tuple[Any, Measures]:
         """On an executor: workers open the files."""
         bookings = [result.booking for result in waiting]
         for booking in bookings:
@@ -175,7 +201,7 @@ class Analysis:
             sample.files, selector, executor, step_size=step_size, progress=show, **self.reads, **options
         )
         # Files without entries have no units of work.
-        return self._run(sample, waiting, False) if done is None else done.found
+        return self._run(sample, waiting, False) if done is None else (done.found, done.measures)
 
     def explain(self, waiting: list[Result]) -> Any:
         """Describes a pass over the first file."""

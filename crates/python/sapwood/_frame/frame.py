@@ -11,6 +11,7 @@ from sapwood._frame import results
 from sapwood._frame.analysis import WORKER_STEP, Analysis
 from sapwood._frame.booking import Booking, Description, applied, short
 from sapwood._frame.fills import filling
+from sapwood._frame.graph import FrameGraph
 from sapwood._frame.results import Explained, Result
 from sapwood._frame.sinks import Folding, Snapshots, Taking
 from sapwood._read import drawing
@@ -275,6 +276,22 @@ class Frame:
         if not waiting:
             raise MismatchError("nothing was asked of this frame yet: explain it after its results are named")
         return Explained(*self._analysis.explain(waiting))
+
+    def graph(self) -> FrameGraph:
+        """The steps of the next pass if results wait for one, else those of the last pass: with the entries
+        that reached each step, and its seconds. Notebooks show a picture, which ``save`` writes as SVG.
+        Entries that statistics ruled out are not counted.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "y": [3.0, 4.0, 5.0]}
+        >>> f = sapwood.frame(f"{path}:t")
+        >>> total = f.filter("x > 1", "high").sum("y").value
+        >>> [(step.kind, step.entries, step.passed) for step in f.graph().steps]
+        [('filter', 3, 2), ('result', 2, 2)]
+        """
+        return self._analysis.graph()
 
     def count(self) -> Result:
         """The number of entries that pass.

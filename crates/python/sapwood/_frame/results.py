@@ -75,7 +75,9 @@ class Result:
         finish: Callable[[Any], Any],
         what: str,
     ) -> None:
-        self._analysis, self._finish, self._what = analysis, finish, what
+        self._analysis, self._finish = analysis, finish
+        #: A description of it, in words.
+        self.what = what
         #: The wish for this result, and the engine's form of it.
         self.booking, self.wanted = booking, wanted
         #: By sample (``None`` without samples), and by variation.
@@ -125,7 +127,7 @@ class Result:
         has_samples = isinstance(first, dict)
         one = next(iter(first.values())) if has_samples else first
         if not isinstance(one, hist.Hist):
-            raise MismatchError(f"{self._what} is not a histogram of hist: only these are stacked")
+            raise MismatchError(f"{self.what} is not a histogram of hist: only these are stacked")
         axes = [hist.axis.StrCategory(list(first), name=sample)] if has_samples else []
         if len(variations) > 1:
             axes.append(hist.axis.StrCategory(list(variations), name=variation))
@@ -135,7 +137,7 @@ class Result:
             for number, histogram in enumerate(of.values() if has_samples else [of]):
                 if any(list(a.edges) != list(b.edges) for a, b in zip(histogram.axes, one.axes, strict=True)):
                     raise MismatchError(
-                        f"the bins of {self._what} lie around the values of each: say bins= to stack them"
+                        f"the bins of {self.what} lie around the values of each: say bins= to stack them"
                     )
                 at = ([number] if has_samples else []) + ([place] if len(variations) > 1 else [])
                 view[tuple(at)] = histogram.view(flow=True)
@@ -147,7 +149,7 @@ class Result:
         if self._found is None:
             self._analysis.run()
         if self._found is None:  # pragma: no cover
-            raise MismatchError(f"{self._what} has no value")
+            raise MismatchError(f"{self.what} has no value")
         return self._found
 
     def _take(self, sample: str | None, nominal: Any, variations: list[tuple[str, Any]]) -> None:
@@ -162,7 +164,7 @@ class Result:
 
     def __repr__(self) -> str:
         state = "not run yet" if self._found is None else repr(self.value)
-        return f"<Result {self._what}: {state}>"
+        return f"<Result {self.what}: {state}>"
 
     def _repr_html_(self) -> str | None:
         if self._found is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._frame.booking import Booking, Known
+from sapwood._frame.graph import Measures, summed
 from sapwood._frame.sinks import Sinks
 from sapwood._read.selection import Selection
 from sapwood._tools.selector import Selector
@@ -20,8 +21,8 @@ Found = tuple[Any, list[tuple[str, Any]]]
 class Partial:
     """The results of some entries, in the engine's form. Histograms travel as a file of ROOT."""
 
-    def __init__(self, found: list[Found]) -> None:
-        self.found = found
+    def __init__(self, found: list[Found], measures: Measures) -> None:
+        self.found, self.measures = found, measures
 
     def __reduce__(self) -> Any:
         histograms: list[_core.Histogram] = []
@@ -35,7 +36,7 @@ class Partial:
         found = [
             (packed(nominal), [(name, packed(one)) for name, one in varied]) for nominal, varied in self.found
         ]
-        return _unpacked, (found, _as_file(histograms))
+        return _unpacked, (found, _as_file(histograms), self.measures)
 
 
 class Place:
@@ -57,7 +58,7 @@ def _as_file(histograms: list[_core.Histogram]) -> bytes:
     return memory.getvalue()
 
 
-def _unpacked(found: list[Found], data: bytes) -> Partial:
+def _unpacked(found: list[Found], data: bytes, measures: Measures) -> Partial:
     histograms: dict[int, _core.Histogram] = {}
     if data:
         import sapwood
@@ -70,7 +71,8 @@ def _unpacked(found: list[Found], data: bytes) -> Partial:
         return histograms[value.number] if isinstance(value, Place) else value
 
     return Partial(
-        [(opened(nominal), [(name, opened(one)) for name, one in varied]) for nominal, varied in found]
+        [(opened(nominal), [(name, opened(one)) for name, one in varied]) for nominal, varied in found],
+        measures,
     )
 
 
@@ -103,7 +105,8 @@ class FrameSelector(Selector):
         named = list(aliases.items())
         plan = tree._with_friends(lambda of: run.plan(tree._core, named, of), friends)
         sinks.read(run, plan, selection)
-        return Partial(sinks.partial(run.finish()))
+        measures = run.diagram().measures()
+        return Partial(sinks.partial(run.finish()), measures)
 
     def merge(self, one: Partial, other: Partial) -> Partial:
         """Both as one."""
@@ -118,7 +121,7 @@ class FrameSelector(Selector):
                 for name in names
             ]
             merged.append((booking.plus(nominal, more), both))
-        return Partial(merged)
+        return Partial(merged, summed([one.measures, other.measures]))
 
     def _reader(
         self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::computed::{Compute, Computed, named, without_rows};
 use super::expression::Expression;
 use super::intern::{Interner, address};
+use super::meter::{Meter, Spot};
 use super::plan::{Graph, Home, Output, Place, Want};
 use super::rowsets::RowSets;
 use crate::error::{Error, ErrorKind, Result};
@@ -87,8 +88,17 @@ impl<'s> Builder<'s> {
     }
 
     /// Binds the last definition of a name, whether anything uses it or not: those that see it find it bound.
-    pub(crate) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<()> {
-        self.binder.bind_definition(scope, name)
+    /// Returns what its measure is of; a collection or a column has none.
+    pub(crate) fn bind_definition(&mut self, scope: &Scope, name: &str) -> Result<Option<Spot>> {
+        let Some(bound) = self.binder.bind_definition(scope, name)? else { return Ok(None) };
+        // The address of a definition's expression stays, wherever the definition is used.
+        let Some(shared) = bound.held() else { return Ok(None) };
+        let number = self.interner.number(shared);
+        self.kept.push(Arc::new(bound));
+        Ok(self.interner.nodes.get_mut(number).map(|node| {
+            node.is_named = true;
+            Spot::Value(number)
+        }))
     }
 
     /// Refuses a new name that has a meaning already, and one to be changed that has none.
@@ -203,6 +213,8 @@ impl<'s> Builder<'s> {
             }
             columns.into_iter().collect::<Vec<_>>()
         };
+        let named = interner.nodes.iter().enumerate().filter(|(_, node)| node.is_named);
+        let named = named.map(|(number, _)| number).collect();
         let shared = interner.by_address.iter().filter_map(|(address, number)| {
             let home = homes.of_shared.get(*number).cloned().flatten()?;
             Some((*address, (*number, home)))
@@ -219,6 +231,9 @@ impl<'s> Builder<'s> {
             sets,
             wanted,
             shared: shared.collect(),
+            shared_by_several: homes.shared_by_several,
+            named,
+            meter: Meter::default(),
             kept,
         }
     }
@@ -250,6 +265,8 @@ struct Homes {
     uses: Vec<Uses>,
     /// By number: the rows of a value that is computed once for several.
     of_shared: Vec<Option<Home>>,
+    /// How many values several others need.
+    shared_by_several: usize,
 }
 
 impl Homes {
@@ -278,6 +295,7 @@ impl Homes {
             all.for_each(|value| note(&value.bound, output.place, false));
         }
         let mut of_shared = vec![None; interner.nodes.len()];
+        let mut shared_by_several = 0;
         // From what is wanted down to columns: those that need a value have larger numbers.
         for number in (0..interner.nodes.len()).rev() {
             let node = &interner.nodes[number];
@@ -285,9 +303,10 @@ impl Homes {
             if own.places.is_empty() {
                 continue;
             }
-            let is_shared = own.count > 1 && !node.is_own;
+            let is_shared = (own.count > 1 || node.is_named) && !node.is_own;
             let mut places = own.places;
             if is_shared {
+                shared_by_several += usize::from(own.count > 1);
                 // A value of a filter must not wait for filters of other branches, which might wait for this one.
                 let home = if own.is_in_filter {
                     Home::Places(sets.outermost(&places))
@@ -321,6 +340,6 @@ impl Homes {
                 uses.is_in_filter |= own.is_in_filter;
             }
         }
-        Self { uses, of_shared }
+        Self { uses, of_shared, shared_by_several }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Interned {
     /// Whether a look at it costs next to nothing, or its value depends on the loop that it is in: each that needs it
     /// computes it.
     pub(super) is_own: bool,
+    /// Whether it has a name: its time is counted.
+    pub(super) is_named: bool,
     /// The place of its column, and whether pointers are followed.
     pub(super) column: Option<(usize, bool)>,
 }
@@ -61,7 +63,7 @@ impl Interner {
             _ => None,
         };
         let is_cheap = matches!(of.op, Op::Constant(_) | Op::Entries);
-        self.nodes.push(Interned { parts: key.1.clone(), is_own: is_cheap || of.in_loop, column });
+        self.nodes.push(Interned { parts: key.1.clone(), is_own: is_cheap || of.in_loop, is_named: false, column });
         self.numbers.insert(key, number);
         number
     }

@@ -2,13 +2,14 @@
 //!
 //! Equal expressions are one: what several values, filters or variations have in common is computed once (`intern`), of
 //! the rows that any of them needs (`rowsets`). `build` binds what is asked for, `part` computes it for some thousand
-//! rows, and `run` reads the source step by step.
+//! rows, and `run` reads the source step by step. `meter` counts rows and seconds.
 
 mod build;
 mod computed;
 mod expression;
 mod in_step;
 mod intern;
+mod meter;
 mod part;
 mod plan;
 mod rowsets;
@@ -16,6 +17,7 @@ mod run;
 
 pub(crate) use build::{Builder, ValueId};
 pub use computed::Compute;
+pub(crate) use meter::{Measures, Spot};
 pub use plan::Explained;
 pub(crate) use plan::{Graph, Want};
 pub(crate) use run::Piece;

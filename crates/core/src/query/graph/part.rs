@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::build::ONE_ANSWER;
 use super::expression::Expression;
 use super::intern::address;
+use super::meter::{Clock, Spot};
 use super::plan::{Graph, Output, Want};
 use crate::error::{Error, Result};
 use crate::query::align::all_present;
@@ -25,6 +26,25 @@ type Picked = Option<Arc<[usize]>>;
 /// Positions of rows of one set among those of another.
 type Positions = Arc<[usize]>;
 
+/// The filters whose rows a part counts. A step may be computed more than once, and each row counts once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    None,
+    All,
+    /// Filters that a look at their columns has not counted.
+    Rest,
+}
+
+impl Counted {
+    fn has(self, graph: &Graph, place: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Rest => !graph.is_decided_first(place),
+        }
+    }
+}
+
 /// Some rows of a step, and what was computed of them.
 pub(super) struct Part<'p> {
     graph: &'p Graph,
@@ -33,6 +53,8 @@ pub(super) struct Part<'p> {
     values: RefCell<HashMap<(usize, usize), Value>>,
     /// By set of rows.
     picked: RefCell<HashMap<usize, Picked>>,
+    clock: Clock<'p>,
+    counted: Counted,
     /// Positions of the rows of one set in another.
     positions: RefCell<HashMap<(usize, usize), Positions>>,
 }
@@ -45,8 +67,16 @@ impl SharedValues for Part<'_> {
 }
 
 impl<'p> Part<'p> {
-    pub(super) fn new(graph: &'p Graph, all: &'p Rows<'p>) -> Self {
-        Self { graph, all, values: RefCell::default(), picked: RefCell::default(), positions: RefCell::default() }
+    pub(super) fn new(graph: &'p Graph, all: &'p Rows<'p>, counted: Counted) -> Self {
+        Self {
+            graph,
+            all,
+            values: RefCell::default(),
+            picked: RefCell::default(),
+            clock: Clock::new(&graph.meter),
+            counted,
+            positions: RefCell::default(),
+        }
     }
 
     fn shared(&self, of: &Bound, number: usize, home: usize, set: usize) -> Result<Value> {
@@ -54,7 +84,12 @@ impl<'p> Part<'p> {
             return Ok(known.clone());
         }
         let value = if home == set {
-            self.rows(home)?.computed(of)?
+            let compute = || self.rows(home)?.computed(of);
+            if self.graph.named.contains(&number) {
+                self.clock.within(Spot::Value(number), compute)?
+            } else {
+                compute()?
+            }
         } else {
             self.narrowed(self.shared(of, number, home, home)?, home, set)?
         };
@@ -137,7 +172,9 @@ impl<'p> Part<'p> {
         let Some(filter) = &found.filter else { return Ok(None) };
         let above = self.picked(found.parent)?;
         let named = |error| self.graph.named(&filter.text, error);
-        let value = self.rows(found.parent)?.alone(&filter.bound).and_then(Value::spread).map_err(named)?;
+        let spot = Spot::Place(place);
+        let compute = || self.rows(found.parent)?.alone(&filter.bound).and_then(Value::spread);
+        let value = self.clock.within(spot, compute).map_err(named)?;
         if value.depth() > 0 {
             // A loop that only its turns show, as that of Iteration$.
             return Err(self.graph.named(&filter.text, Error::mismatch(ONE_ANSWER)));
@@ -146,6 +183,9 @@ impl<'p> Part<'p> {
         let is_true = numbers.as_bool()?;
         let passes = |row: &usize| is_true[*row] && value.is_there(*row);
         let count = (0..is_true.len()).filter(passes).count();
+        if self.counted.has(self.graph, place) {
+            self.clock.rows(spot, is_true.len(), count);
+        }
         if count == is_true.len() {
             return Ok(above);
         }
@@ -186,6 +226,12 @@ impl<'p> Part<'p> {
             }
         };
         found().map_err(|error| self.graph.named(output.text(), error))
+    }
+
+    /// Computes something of an output, in its time.
+    pub(super) fn for_output<T>(&self, number: usize, rows: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.clock.rows(Spot::Output(number), rows, rows);
+        self.clock.within(Spot::Output(number), work)
     }
 
     /// The values of some expressions at a place.

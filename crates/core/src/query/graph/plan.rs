@@ -1,10 +1,11 @@
 //! Places and outputs of a graph.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::computed::Computed;
 use super::expression::Expression;
+use super::meter::{Measures, Meter};
 use super::rowsets::RowSets;
 use crate::error::{Error, ErrorKind, Place as ErrorPlace, Result};
 use crate::query::align::Lengths;
@@ -83,6 +84,11 @@ pub(crate) struct Graph {
     /// Values that are computed once, by the address of the expression: its number, and the set of rows that it is
     /// computed for.
     pub(super) shared: HashMap<usize, (usize, Home)>,
+    /// How many of them several others need; the rest have names.
+    pub(super) shared_by_several: usize,
+    /// Numbers of values that have names.
+    pub(super) named: HashSet<usize>,
+    pub(super) meter: Meter,
     /// Expressions whose addresses count: none of them may go.
     #[expect(dead_code, reason = "keeps addresses")]
     pub(super) kept: Vec<Arc<Bound>>,
@@ -134,7 +140,6 @@ impl Graph {
     pub(crate) fn explained(&self) -> Explained {
         let names = |ids: Vec<usize>| ids.into_iter().filter_map(|id| self.source.name_of(id).ok()).collect();
         let filter = |place: &Place| Some((place.parent, place.filter.as_ref()?.text.clone()));
-        let shared: std::collections::BTreeSet<usize> = self.shared.values().map(|(number, _)| *number).collect();
         Explained {
             columns: names(self.ids(&self.columns)),
             first: names(self.of_cuts().unwrap_or_default()),
@@ -146,7 +151,7 @@ impl Graph {
                 .map(|computed| computed.name.clone())
                 .collect(),
             outputs: self.outputs.len(),
-            shared: shared.len(),
+            shared: self.shared_by_several,
         }
     }
 
@@ -154,6 +159,17 @@ impl Graph {
     /// with.
     pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
         (self.wanted > 0 && !self.computed.iter().any(|computed| computed.is_used)).then(|| self.ids(&self.of_filters))
+    }
+
+    /// Rows and seconds of its parts since the last call.
+    pub(crate) fn take_measures(&self) -> Measures {
+        self.meter.take()
+    }
+
+    /// Whether a look at the columns of filters decides on the rows of a place: it is not below others that do.
+    pub(super) fn is_decided_first(&self, place: usize) -> bool {
+        let wanted = self.sets.sets.get(self.wanted).map_or(&[][..], Vec::as_slice);
+        wanted.iter().any(|one| self.sets.is_below(*one, place))
     }
 
     /// The entries that may pass the filters of any output, by statistics.

@@ -1,7 +1,10 @@
 //! A graph over the entries of its source.
 
+use std::time::{Duration, Instant};
+
 use super::in_step::{InStep, OfPart, mask};
-use super::part::Part;
+use super::meter::{Measure, Spot};
+use super::part::{Counted, Part};
 use super::plan::{Graph, Output, Want};
 use crate::error::Result;
 use crate::query::defined::FIRST_COMPUTED;
@@ -46,7 +49,9 @@ impl Graph {
     ) -> Result<()> {
         let compute = |step: &Step<'_>, take: &mut dyn FnMut(Pieces) -> Result<()>| self.of_step(step, take);
         let mut take_all = |pieces: Pieces| pieces.0.into_iter().try_for_each(|(output, piece)| take(output, piece));
+        let asked = entries.len();
         let entries = &self.may_pass(entries)?;
+        self.meter.entries(asked, entries.len());
         if entries.is_empty() {
             // Columns without rows have types, too.
             let mut step = Step::new(&self.source, entries.clone());
@@ -62,7 +67,7 @@ impl Graph {
         for (number, computed) in self.computed.iter().enumerate().filter(|(_, computed)| computed.is_used) {
             let mut inputs = InStep::default();
             let compute = |rows: &Rows<'_>| {
-                let part = Part::new(self, rows);
+                let part = Part::new(self, rows, Counted::None);
                 let values = part.values(computed.place, &computed.inputs)?;
                 Ok(OfPart { values, picked: part.picked(computed.place)?, rows: rows.rows.len() })
             };
@@ -73,8 +78,11 @@ impl Graph {
             step.each_part_of(&self.needed, self.lengths, self.columns.iter().copied(), compute, take)?;
             let rows = inputs.is_in.iter().filter(|is_in| **is_in).count();
             let columns = inputs.columns(&computed.inputs)?;
+            let began = Instant::now();
             let found = computed.call(columns, rows)?;
             step.insert(FIRST_COMPUTED + number, computed.spread(&found, &inputs.is_in)?);
+            let (met, time) = (rows as u64, began.elapsed());
+            self.meter.add(Spot::Function(number), Measure { met, kept: met, time });
         }
         Ok(step)
     }
@@ -84,19 +92,22 @@ impl Graph {
         let of_columns = || self.outputs.iter().enumerate().filter(|(_, output)| output.want == Want::Columns);
         let mut columns: Vec<InStep> = of_columns().map(|_| InStep::default()).collect();
         let compute = |rows: &Rows<'_>| {
-            let part = Part::new(self, rows);
+            let part = Part::new(self, rows, if step.is_looked_at { Counted::Rest } else { Counted::All });
             let mut pieces = Vec::with_capacity(self.outputs.len());
             for (number, output) in self.outputs.iter().enumerate() {
-                match output.want {
-                    Want::Count => pieces.push((number, Piece::Count(part.count(output)? as u64))),
-                    // Nothing is computed if nothing passes.
-                    Want::Points | Want::Passing if part.count(output)? == 0 => {}
-                    Want::Points | Want::Passing => pieces.push((number, Piece::Points(part.points(output)?))),
-                    Want::Columns => {}
+                if output.want == Want::Columns {
+                    continue;
+                }
+                let count = part.count(output)?;
+                if output.want == Want::Count {
+                    pieces.push((number, part.for_output(number, count, || Ok(Piece::Count(count as u64)))?));
+                } else if count > 0 {
+                    pieces.push((number, part.for_output(number, count, || Ok(Piece::Points(part.points(output)?)))?));
                 }
             }
-            let of_part = |(_, output): (usize, &Output)| {
-                let values = part.values(output.place, &output.values)?;
+            let of_part = |(number, output): (usize, &Output)| {
+                let count = part.count(output)?;
+                let values = part.for_output(number, count, || part.values(output.place, &output.values))?;
                 Ok(OfPart { values, picked: part.picked(output.place)?, rows: rows.rows.len() })
             };
             Ok((Pieces(pieces), of_columns().map(of_part).collect::<Result<Vec<_>>>()?))
@@ -132,10 +143,14 @@ impl Reads for Graph {
         self.may_pass(entries)
     }
 
+    fn has_read(&self, time: Duration) {
+        self.meter.reading(time);
+    }
+
     fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>> {
         let mut all = Vec::with_capacity(step.entries.len() as usize);
         let compute = |rows: &Rows<'_>| {
-            let picked = Part::new(self, rows).picked(self.wanted)?;
+            let picked = Part::new(self, rows, Counted::All).picked(self.wanted)?;
             Ok(mask(picked.as_deref(), rows.rows.len()))
         };
         let take = |mask: Vec<bool>| {
