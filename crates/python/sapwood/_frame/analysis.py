@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sapwood import _core
+from sapwood._frame.booking import Booking
 from sapwood._frame.functions import is_running
 from sapwood._frame.graph import FrameGraph, Measures
 from sapwood._frame.results import Result
@@ -200,8 +201,12 @@ class Analysis:
         done = processing.process(
             sample.files, selector, executor, step_size=step_size, progress=show, **self.reads, **options
         )
-        # Files without entries have no units of work.
-        return self._run(sample, waiting, False) if done is None else (done.found, done.measures)
+        if done is None:
+            # Files without entries have no units of work.
+            return self._run(sample, waiting, False)
+        name = sample.name if self.has_samples else None
+        found = [_assembled(booking, name, of) for booking, of in zip(bookings, done.found, strict=True)]
+        return found, done.measures
 
     def explain(self, waiting: list[Result]) -> Any:
         """Describes a pass over the first file."""
@@ -218,3 +223,15 @@ class Analysis:
             if lacking(known, self.samples) == sample.name and known in str(error):
                 return ExpressionError(f"the sample {sample.name!r} has no {known!r}, and others do: {error}")
         return error
+
+
+def _assembled(booking: Booking, sample: str | None, of: Any) -> Any:
+    """The result of workers; a new file is written from its parts."""
+    collects = booking.collects
+    if not isinstance(collects, Snapshots):
+        return of
+    nominal, varied = of
+    return (
+        collects.assembled(sample, None, nominal),
+        [(name, collects.assembled(sample, name, parts)) for name, parts in varied],
+    )

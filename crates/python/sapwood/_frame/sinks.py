@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import io
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sapwood import _core, writing
+from sapwood._file.file import open as sapwood_open
 from sapwood._frame.arrays import array, joined
 from sapwood._frame.functions import running
 from sapwood._read import layout
@@ -30,6 +34,10 @@ class Taking:
 
     def check_workers(self) -> None:
         """Workers send what they have."""
+
+    def in_worker(self) -> Taking:
+        """The collector of a worker."""
+        return self
 
     def plus(self, one: Any, other: Any) -> Any:
         """The parts of both."""
@@ -82,6 +90,10 @@ class Folding:
                 "several workers need a function that joins two results: aggregate(..., merge=)"
             )
 
+    def in_worker(self) -> Folding:
+        """The collector of a worker."""
+        return self
+
     def plus(self, one: Any, other: Any) -> Any:
         """Two results as one."""
         self.check_workers()
@@ -123,6 +135,9 @@ class Snapshots:
         #: The file that is being written; none between passes.
         self.file: Any = None
         self._trees: set[str] = set()
+        #: A folder for parts of workers.
+        self._folder: str | None = None
+        self._count = 0
         #: Closes the file at the end of a pass.
         self._held = contextlib.ExitStack()
 
@@ -140,12 +155,41 @@ class Snapshots:
         return Snapshot(self, tree)
 
     def check_workers(self) -> None:
-        """One process writes a file."""
-        raise MismatchError(f"{self.path} is written by one process: run its frame without an executor")
+        """Workers send parts of the file."""
+
+    def in_worker(self) -> Parts:
+        """The collector of a worker."""
+        return Parts(self.name, self.names, self.kind)
+
+    def __reduce__(self) -> Any:
+        # Workers write parts: the file is written here.
+        return Parts, (self.name, self.names, self.kind)
 
     def plus(self, one: Any, other: Any) -> Any:
-        """One process writes a file."""
-        raise MismatchError(f"{self.path} is written by one process")
+        """The parts of both."""
+        return [*map(self._kept, one), *map(self._kept, other)]
+
+    def _kept(self, part: Any) -> Any:
+        """A part on disk: together they may be larger than memory."""
+        if not isinstance(part, bytes):
+            return part
+        if self._folder is None:
+            self._folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="sapwood-frame-"))
+        self._count += 1
+        path = os.path.join(self._folder, f"{self._count}.root")
+        with open(path, "wb") as file:
+            file.write(part)
+        return path
+
+    def assembled(self, sample: str | None, variation: str | None, parts: Any) -> str:
+        """Writes the parts of workers, in their order; the path with the name of the tree."""
+        sink = self.sink(sample, variation)
+        for part in parts:
+            with sapwood_open(io.BytesIO(part) if isinstance(part, bytes) else part) as file:
+                tree = file[self.name]
+                # Those of a part are few.
+                sink.write(dict(tree.arrays(list(self.names), how=dict)))
+        return sink.found
 
     def finished(self, found: Any) -> Any:
         """The path with the name of the tree."""
@@ -162,7 +206,7 @@ class Snapshots:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        held, self.file = self._held.pop_all(), None
+        held, self.file, self._folder = self._held.pop_all(), None, None
         held.__exit__(*error)
 
 
@@ -176,9 +220,12 @@ class Snapshot:
 
     def take(self, columns: list[Any]) -> None:
         """Writes the values of a step."""
-        arrays = {
-            name: layout.to_awkward(column) for name, column in zip(self._of.names, columns, strict=True)
-        }
+        self.write(
+            {name: layout.to_awkward(column) for name, column in zip(self._of.names, columns, strict=True)}
+        )
+
+    def write(self, arrays: dict[str, Any]) -> None:
+        """Writes values by their names."""
         if self._tree is not None:
             self._tree.extend(arrays)
         elif self._of.kind == "rntuple":
@@ -193,6 +240,46 @@ class Snapshot:
             f"{self._name} of {self._of.path} begins with a later file: the variation changes nothing in the "
             "files before, whose rows are not kept"
         )
+
+
+class Parts:
+    """Parts of a new file, which workers write in memory."""
+
+    def __init__(self, name: str, names: Sequence[str], kind: str) -> None:
+        self.name, self.names, self.kind = name, tuple(names), kind
+
+    def in_worker(self) -> Parts:
+        """The collector of a worker."""
+        return self
+
+    def sink(self, sample: str | None, variation: str | None) -> Part:
+        """The sink of a variation."""
+        return Part(self)
+
+
+class Part:
+    """The entries of one unit of work, in a file in memory."""
+
+    def __init__(self, of: Parts) -> None:
+        self._memory = io.BytesIO()
+        # It is read once.
+        snapshots = Snapshots(self._memory, of.name, of.names, of.kind, {"compression": "lz4:1"})
+        self._snapshots = snapshots
+        self._sink = snapshots.sink(None, None)
+
+    def take(self, columns: list[Any]) -> None:
+        """Writes the values of a step."""
+        self._sink.take(columns)
+
+    def copied(self, sink: Any) -> None:
+        """One file has the same variations from its first entry on."""
+        raise MismatchError("a variation begins within a file")
+
+    @functools.cached_property
+    def found(self) -> list[bytes]:
+        """The file, which is closed with this."""
+        self._snapshots.__exit__(None, None, None)
+        return [self._memory.getvalue()]
 
 
 class Sinks:

@@ -101,7 +101,8 @@ class FrameSelector(Selector):
                 raise MismatchError(f"the sample has {name!r}, which is a column of its files, too")
         known: Known = {}
         run = _core.FrameRun([booking.core(known) for booking in self._bookings])
-        sinks = Sinks([booking.collects for booking in self._bookings], None)
+        collects = [booking.collects and booking.collects.in_worker() for booking in self._bookings]
+        sinks = Sinks(collects, None)
         named = list(aliases.items())
         plan = tree._with_friends(lambda of: run.plan(tree._core, named, of), friends)
         sinks.read(run, plan, selection)
