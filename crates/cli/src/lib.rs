@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
     browse, cache, checksum, completions, compression, cp, doctor, draw, dump, frame, index, layout, ls, makeproject,
-    man, map, merge, mkdir, optimize, pack, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    man, map, merge, mkdir, optimize, pack, perf, pick, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -50,6 +50,7 @@ enum Command {
     Layout(layout::Arguments),
     Perf(perf::Arguments),
     Doctor(doctor::Arguments),
+    Pick(pick::Arguments),
     Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
@@ -99,6 +100,7 @@ impl Command {
             Self::Layout(arguments) => &arguments.remote,
             Self::Perf(arguments) => &arguments.remote,
             Self::Doctor(arguments) => &arguments.remote,
+            Self::Pick(arguments) => &arguments.remote,
             Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
@@ -166,6 +168,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Pick(arguments) => pick::run(arguments, out),
         Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),

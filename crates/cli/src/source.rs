@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sapwood::chain::{Chain, Matching, Place};
-use sapwood::query::{LumiMask, Source};
+use sapwood::query::{EventList, LumiMask, Source};
 use sapwood::table::Table;
 use sapwood::tree::FriendElement;
 use sapwood::{Error, ErrorKind, File, Session};
@@ -95,6 +95,55 @@ impl LumiMaskOption {
         let number = |run: &str| run.trim().parse::<i64>().map_err(|_| wrong(&format!("{run:?} is no run")));
         let runs = runs.into_iter().map(|(run, ranges)| Ok((number(&run)?, ranges)));
         Ok(Some(LumiMask::new(runs.collect::<sapwood::Result<Vec<_>>>()?)?))
+    }
+}
+
+/// Events by run and number, for commands that read entries.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct EventOptions {
+    /// Only this event; may be given several times. A stored index or statistics find it, if there are any.
+    #[arg(long, value_name = "RUN:[LUMI:]EVENT")]
+    event: Vec<String>,
+    /// Only the events of this file: a line for each, RUN:EVENT or RUN:LUMI:EVENT.
+    #[arg(long, value_name = "FILE", conflicts_with = "event")]
+    events: Option<PathBuf>,
+    /// Columns of run, luminosity section (if events have it) and number, separated by commas. By default they are
+    /// looked for by their usual names, such as run, luminosityBlock and event.
+    #[arg(long, value_name = "RUN,[LUMI,]EVENT")]
+    event_columns: Option<String>,
+}
+
+impl EventOptions {
+    /// The events, if any are named.
+    pub(crate) fn events(&self) -> Outcome<Option<EventList>> {
+        let events = match &self.events {
+            Some(path) => self.read(path)?,
+            None if self.event.is_empty() => return Ok(None),
+            None => EventList::parse(&self.event.join("\n"))?,
+        };
+        self.with_columns(events).map(Some)
+    }
+
+    /// The events of a file.
+    pub(crate) fn read(&self, path: &Path) -> Outcome<EventList> {
+        let named = |error: Error| error.in_file(path.to_string_lossy());
+        let text = std::fs::read_to_string(path).map_err(|error| named(error.into()))?;
+        Ok(EventList::parse(&text).map_err(named)?)
+    }
+
+    pub(crate) fn with_columns(&self, events: EventList) -> Outcome<EventList> {
+        Ok(match &self.event_columns {
+            Some(columns) => events.with_columns(columns.split(',').map(str::trim))?,
+            None => events,
+        })
+    }
+
+    /// A chain, of which only these events are left.
+    pub(crate) fn of(&self, chain: Chain) -> Outcome<Chain> {
+        Ok(match self.events()? {
+            Some(events) => chain.with_events(events),
+            None => chain,
+        })
     }
 }
 

@@ -56,6 +56,8 @@ _PLACES = {
     "open": "_file.file",
     "Opening": "_remote.network",
     "pack": "_tools.packing",
+    "pick": "_tools.picking",
+    "Picked": "_tools.picking",
     "Packed": "_tools.packing",
     "ParallelNTuple": "_write.writable_ntuple",
     "ParallelTree": "_write.parallel_tree",

@@ -54,6 +54,8 @@ from sapwood._tools.merging import merge as merge
 from sapwood._tools.packing import Packed as Packed
 from sapwood._tools.packing import pack as pack
 from sapwood._tools.packing import unpack as unpack
+from sapwood._tools.picking import Picked as Picked
+from sapwood._tools.picking import pick as pick
 from sapwood._tools.processing import Selector as Selector
 from sapwood._tools.processing import process as process
 from sapwood._tools.project import makeproject as makeproject

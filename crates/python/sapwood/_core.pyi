@@ -384,6 +384,22 @@ class FramePlan:
     def explained(self) -> tuple[list[str], list[str], list[tuple[int, str]], list[str], int, int]: ...
 
 class FrameRun:
+def find(table: Table, columns: list[str], numbers: list[int]) -> Any: ...
+
+class Pick:
+    """Copies chosen events of many files into one."""
+
+    def __init__(
+        self,
+        events: str | list[list[int]],
+        columns: list[str] | None,
+        output: str | PathLike[str],
+        replaces: bool,
+        threads: int,
+    ) -> None: ...
+    def add(self, file: File, path: str) -> int: ...
+    def finish(self) -> tuple[list[str], list[str]]: ...
+
     """Computes what is wanted of frames over one file after another."""
 
     def __init__(self, wanted: list[Wanted]) -> None: ...

@@ -29,6 +29,7 @@ mod object;
 mod owner;
 mod packed;
 mod parallel;
+mod pick;
 mod query;
 mod reader;
 mod reading;
@@ -91,6 +92,8 @@ mod _core {
     use super::packed::{beside, check_output, member_end, pack, packed_name, unpack, unpacked_name};
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
+    #[pymodule_export]
+    use super::pick::{Pick, find};
     #[pymodule_export]
     use super::query::{Draws, Friend, Query, formula, in_lumi_mask};
     #[pymodule_export]

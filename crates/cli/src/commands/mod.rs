@@ -21,6 +21,7 @@ pub(crate) mod mkdir;
 pub(crate) mod optimize;
 pub(crate) mod pack;
 pub(crate) mod perf;
+pub(crate) mod pick;
 pub(crate) mod proxy;
 pub(crate) mod recover;
 pub(crate) mod rewrite;

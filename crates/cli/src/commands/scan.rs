@@ -16,7 +16,7 @@ use sapwood::{Error, ErrorKind, Session};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
-use crate::source::{Friends, LumiMaskOption, take_part};
+use crate::source::{EventOptions, Friends, LumiMaskOption, take_part};
 use crate::targets::targets;
 
 /// Print rows of a tree or RNTuple as a table.
@@ -62,6 +62,8 @@ pub(crate) struct Arguments {
     friends: Friends,
     #[command(flatten)]
     mask: LumiMaskOption,
+    #[command(flatten)]
+    events: EventOptions,
     #[command(flatten)]
     pub(crate) remote: Remote,
 }
@@ -240,6 +242,7 @@ fn each_file(arguments: &Arguments, mut visit: impl FnMut(&Shown, &mut Left) -> 
     let mut files = targets(&arguments.target, &session, &arguments.remote)?;
     let part = take_part(&mut files.places, &session, &arguments.remote)?;
     let chain = arguments.mask.of(arguments.friends.chain(files.places, &session, &arguments.remote)?)?;
+    let chain = arguments.events.of(chain)?;
     let texts: Vec<&str> = arguments.branches.iter().map(String::as_str).chain(arguments.cut.as_deref()).collect();
     let mut before = 0;
     let mut first = None;

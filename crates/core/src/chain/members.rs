@@ -1,7 +1,7 @@
 //! The tables of a chain, one after another, the next one opened ahead.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,8 @@ pub struct Member {
     pub before: u64,
     chain: Arc<Shared>,
     friends: Vec<Friend>,
+    /// Entries of the events that are kept, ascending, after they were found.
+    of_events: OnceLock<Vec<u64>>,
 }
 
 impl Members {
@@ -71,7 +73,7 @@ impl Members {
         let over =
             chain.friends.iter().zip(open).map(|(friend, open)| friend.over(open, before..self.before, &*chain.open));
         let friends = over.collect::<Result<Vec<_>>>()?;
-        Ok(Member { place, table, before, friends, chain })
+        Ok(Member { place, table, before, friends, chain, of_events: OnceLock::new() })
     }
 
     /// Opens a file in a thread, which ends by itself. None if there can be no thread.
@@ -178,7 +180,7 @@ impl Member {
         Ok(names::names(self.before, total))
     }
 
-    /// Whether a luminosity mask leaves entries out.
+    /// Whether a luminosity mask or a list of events leaves entries out.
     ///
     /// # Example
     ///
@@ -194,23 +196,24 @@ impl Member {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn has_mask(&self) -> bool {
-        self.chain.mask.is_some()
+        self.chain.mask.is_some() || self.chain.events.is_some()
     }
 
-    /// All entries of the table, without those that the luminosity mask leaves out.
+    /// All entries of the table, without those that the luminosity mask or the list of events leaves out.
     ///
     /// # Errors
     ///
-    /// Errors of [`LumiMask::passing`](crate::query::LumiMask::passing).
+    /// As [`select`](Self::select).
     pub fn all(&self) -> Result<Selection> {
         self.select(0..self.table.entries())
     }
 
-    /// Leaves out the entries of a selection that the luminosity mask does not hold.
+    /// Leaves out the entries of a selection that the luminosity mask or the list of events does not hold.
     ///
     /// # Errors
     ///
-    /// Errors of [`LumiMask::passing`](crate::query::LumiMask::passing).
+    /// Errors of [`LumiMask::passing`](crate::query::LumiMask::passing) and of
+    /// [`EventList::find`](crate::query::EventList::find).
     ///
     /// # Example
     ///
@@ -226,11 +229,23 @@ impl Member {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn select(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Selection> {
-        match &self.chain.mask {
+        let selected = match &self.chain.mask {
             Some((mask, [run, section])) => {
                 mask.passing(&Source::from(&self.table), entries, [run.as_str(), section.as_str()])
             }
             None => entries.try_into().map_err(Into::into),
-        }
+        }?;
+        let Some(events) = &self.chain.events else { return Ok(selected) };
+        let found = match self.of_events.get() {
+            Some(known) => known,
+            None => {
+                let found = events.find(&self.table, 0..self.table.entries())?;
+                let mut found: Vec<u64> = found.iter().map(|found| found.entry).collect();
+                // An event that is listed twice.
+                found.dedup();
+                self.of_events.get_or_init(|| found)
+            }
+        };
+        Selection::of_entries(found.iter().copied().filter(|entry| selected.row(*entry).is_some()))
     }
 }

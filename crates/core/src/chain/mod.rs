@@ -21,7 +21,7 @@ use shared::Shared;
 pub use stored::StoredChain;
 
 use crate::error::Result;
-use crate::query::{LumiMask, Source};
+use crate::query::{EventList, LumiMask, Source};
 use crate::table::Table;
 use crate::tree::{FriendElement, Tree};
 
@@ -64,6 +64,7 @@ impl Chain {
             open_stored: None,
             friends: Vec::new(),
             mask: None,
+            events: None,
             total: OnceLock::new(),
         }))
     }
@@ -145,6 +146,28 @@ impl Chain {
     #[must_use]
     pub fn with_lumi_mask(self, mask: LumiMask, columns: [&str; 2]) -> Self {
         self.with(|shared| shared.mask = Some((mask, columns.map(str::to_owned))))
+    }
+
+    /// Keeps the entries of some events alone.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// # use sapwood::File;
+    /// # use sapwood::chain::{Chain, Place};
+    /// use sapwood::query::EventList;
+    /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
+    /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
+    /// let chain = chain.with_events(EventList::parse("1:3")?.with_columns(["1", "Entry$"])?);
+    /// for member in chain.members() {
+    ///     assert_eq!(member?.all()?.ranges().collect::<Vec<_>>(), [3..4]);
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_events(self, events: EventList) -> Self {
+        self.with(|shared| shared.events = Some(events))
     }
 
     /// The files, and what of them.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::friends::ChainFriend;
 use super::place::{Open, Place};
 use crate::error::Result;
-use crate::query::{LumiMask, Source};
+use crate::query::{EventList, LumiMask, Source};
 use crate::tree::{FriendElement, Tree};
 
 /// Opens the tree of a friend that a tree brings along.
@@ -19,6 +19,8 @@ pub(super) struct Shared {
     pub(super) open_stored: Option<Arc<OpenStored>>,
     pub(super) friends: Vec<ChainFriend>,
     pub(super) mask: Option<(LumiMask, [String; 2])>,
+    /// The events whose entries are kept; none for all.
+    pub(super) events: Option<EventList>,
     /// Entries of all files, after they were counted.
     pub(super) total: OnceLock<u64>,
 }

@@ -9,6 +9,7 @@ mod listed;
 mod ntuples;
 mod objects;
 mod output;
+mod pick;
 mod prefetch_inputs;
 mod report;
 mod sum;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 pub use list::{inputs_of, names_of};
 pub use listed::Listed;
 pub use report::{Level, Merged, MergedTree};
+pub use pick::Pick;
 pub use sum::{Sum, can_add};
 
 use crate::codec::Compression;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::bound::{Bound, Op};
 use super::estimate::Known;
-use super::interval::Decision;
+use super::interval::{Decision, Interval};
 use super::path::Path;
 use super::source::Source;
 use crate::column::Number;
@@ -62,33 +62,45 @@ type Columns = HashMap<usize, Vec<(Path, Arc<ColumnStatistics>)>>;
 
 /// Decides on entries by the statistics of the columns of a cut; none without statistics.
 pub(super) fn decide(source: &Source, cut: &Bound, needed: &[usize], entries: &Selection) -> Result<Option<Decided>> {
-    if cut.in_loop || entries.is_empty() {
+    let of_cut = |intervals: &[Interval]| intervals.first().map_or(Decision::Look, Interval::decide);
+    decide_by(source, &[cut], needed, entries, &of_cut)
+}
+
+/// Decides on entries by intervals that hold all values of some expressions; none without statistics.
+pub(super) fn decide_by(
+    source: &Source,
+    of: &[&Bound],
+    needed: &[usize],
+    entries: &Selection,
+    decide: &dyn Fn(&[Interval]) -> Decision,
+) -> Result<Option<Decided>> {
+    if of.iter().any(|of| of.in_loop) || entries.is_empty() {
         return Ok(None);
     }
     let mut columns = Columns::new();
-    gather(source, cut, needed, &mut HashSet::new(), &mut columns);
+    let mut met = HashSet::new();
+    of.iter().for_each(|of| gather(source, of, needed, &mut met, &mut columns));
     if columns.is_empty() {
         return Ok(None);
     }
     let starts = borders(&columns, entries.span());
-    let decide = |range: Range<u64>| {
+    let of_range = |range: Range<u64>| {
         let column = |place: usize, path: &Path| of_column(&columns, place, path, range.clone());
         let entries = (range.start, range.end.saturating_sub(1));
-        Known { column: &column, entries, total: source.entries(), remembered: RefCell::default() }
-            .interval(cut)
-            .decide()
+        let known = Known { column: &column, entries, total: source.entries(), remembered: RefCell::default() };
+        decide(&of.iter().map(|of| known.interval(of)).collect::<Vec<_>>())
     };
     let mut found = Found { starts: &starts, entries, parts: Vec::new() };
     let runs = starts.len().saturating_sub(1);
     for large in (0..runs).step_by(GROUP * GROUP) {
         let end = (large + GROUP * GROUP).min(runs);
-        if found.note(large..end, &decide) {
+        if found.note(large..end, &of_range) {
             continue;
         }
         for small in (large..end).step_by(GROUP) {
             let end = (small + GROUP).min(end);
-            if !found.note(small..end, &decide) {
-                (small..end).for_each(|run| found.add(run..run + 1, decide(found.range(run..run + 1))));
+            if !found.note(small..end, &of_range) {
+                (small..end).for_each(|run| found.add(run..run + 1, of_range(found.range(run..run + 1))));
             }
         }
     }

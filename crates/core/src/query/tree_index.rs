@@ -111,6 +111,29 @@ impl TreeIndex {
         self.rows.get(at).filter(|row| (row.0, row.1) == (major, minor)).map(|row| row.2)
     }
 
+    /// All entries with two values, in their order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Source, TreeIndex};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let index = TreeIndex::build(&[Source::from(&tree)], "Entry$ % 4", "0")?;
+    /// assert_eq!(index.entries(1, 0).collect::<Vec<_>>(), [1, 5, 9]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn entries(&self, major: i64, minor: i64) -> impl Iterator<Item = u64> {
+        let at = self.rows.partition_point(|row| (row.0, row.1) < (major, minor));
+        let rows = self.rows.get(at..).unwrap_or_default().iter();
+        rows.take_while(move |row| (row.0, row.1) == (major, minor)).map(|row| row.2)
+    }
+
+    /// How many entries it names.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Both values and the entry of each row.
     pub(super) fn into_rows(self) -> Vec<(i64, i64, u64)> {
         self.rows

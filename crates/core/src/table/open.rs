@@ -70,13 +70,30 @@ impl File {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn only_table(&self) -> Result<Table> {
+        self.table(&self.only_table_path()?)
+    }
+
+    /// The path of the only tree or RNTuple of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`only_table`](Self::only_table).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// assert!(sapwood::File::open(path)?.only_table_path().is_err(), "there are two");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn only_table_path(&self) -> Result<String> {
         let keys = self.keys(true)?;
         let mut found: Vec<_> = keys.iter().filter(|found| found.key.has_entries()).collect();
         found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
         found.dedup_by(|a, b| a.path == b.path);
         let named = |error: Error| error.in_file(Arc::clone(&self.identity().name));
         match &found[..] {
-            [one] => self.table_at(&one.key),
+            [one] => Ok(one.path.clone()),
             [] => Err(named(Error::not_found("the file has no tree and no RNTuple"))),
             many => {
                 let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();

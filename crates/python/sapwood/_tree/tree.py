@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -420,6 +421,20 @@ class Tree(HasBranches):
         ([1], [0, 1])
         """
         return reading.passing(self, cut, aliases).numbers()
+
+    def find(self, **columns: int) -> Any:
+        """Numbers of the entries whose columns have these whole numbers, as a NumPy array: one event by its
+        run and number. A stored index of two of the columns (``BuildIndex``) has them, or the statistics of
+        :func:`sapwood.index` rule out most entries. Otherwise the first column is read, and the others only
+        if it fits.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"run": [1, 1, 2], "event": [5, 6, 5]}
+        >>> sapwood.open(memory)["t"].find(run=2, event=5).tolist()
+        [2]
+        """
+        return _core.find(self._core, list(columns), [operator.index(number) for number in columns.values()])
 
     def decided(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
         """How many entries cannot pass a cut (``none``), all pass (``all``) or have to be read (``look``) by the
