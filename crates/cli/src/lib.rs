@@ -12,6 +12,7 @@ mod printable;
 mod remote;
 pub mod reports;
 mod source;
+mod statistics;
 mod targets;
 mod terminal;
 
@@ -49,8 +50,8 @@ enum Command {
     Makeproject(makeproject::Arguments),
     Layout(layout::Arguments),
     Perf(perf::Arguments),
-    Doctor(doctor::Arguments),
     Pick(pick::Arguments),
+    Doctor(doctor::Arguments),
     Optimize(optimize::Arguments),
     Compression(compression::Arguments),
     Verify(verify::Arguments),
@@ -99,8 +100,8 @@ impl Command {
             Self::Makeproject(arguments) => &arguments.remote,
             Self::Layout(arguments) => &arguments.remote,
             Self::Perf(arguments) => &arguments.remote,
-            Self::Doctor(arguments) => &arguments.remote,
             Self::Pick(arguments) => &arguments.remote,
+            Self::Doctor(arguments) => &arguments.remote,
             Self::Optimize(arguments) => &arguments.remote,
             Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
@@ -167,8 +168,8 @@ where
         Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
-        Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Pick(arguments) => pick::run(arguments, out),
+        Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Optimize(arguments) => optimize::run(arguments, out),
         Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),

@@ -6,7 +6,7 @@ import inspect
 import io
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, errors
@@ -58,6 +58,7 @@ def recreate(
     sync: bool = False,
     format: str = "ttree",
     random_access: Any = None,
+    statistics: bool | str | Sequence[str] = False,
     progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> WritableFile:
@@ -74,7 +75,9 @@ def recreate(
     dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
     bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
     ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one; in
-    a mapping, names and globs need not be in each tree. ``progress`` shows a line while the file is sent to a
+    a mapping, names and globs need not be in each tree. ``statistics`` makes those of :func:`sapwood.index`
+    once the file is complete: ``True``, or names or patterns of columns. ``progress`` shows a line while the
+    file is sent to a
     URL, by default only for large files, if standard error is a terminal.
 
     >>> import io, sapwood
@@ -88,7 +91,7 @@ def recreate(
     """
     return _begin(
         "recreate", file_path, compression=compression, threads=threads, reproducible=reproducible, sync=sync,
-        format=format, random_access=random_access, progress=progress, **others,
+        format=format, random_access=random_access, statistics=statistics, progress=progress, **others,
     )  # fmt: skip
 
 
@@ -102,6 +105,7 @@ def _begin(
     sync: bool = False,
     format: str = "ttree",
     random_access: Any = None,
+    statistics: bool | str | Sequence[str] = False,
     progress: bool | None = None,
     **others: Any,
 ) -> WritableFile:
@@ -109,12 +113,22 @@ def _begin(
     over = take_options(others)
     ignore(others, mode, stacklevel=4)
     tables = _format(format)  # before the file that is there goes
+    if statistics:
+        _check_indexed(file_path)
     options = (threads, reproducible, sync, over, random_access)
     made = WritableFile(mode, file_path, compression, *options)
     made._format = tables
     made._show = progress
+    made._statistics = statistics
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
+
+
+def _check_indexed(path: Any) -> None:
+    """Refuses statistics of what is not a local file."""
+    place = _place(path)
+    if place is None or urls.is_url(place):
+        raise ValueError("statistics are stored next to a file on this machine: sapwood.index makes others")
 
 
 def _format(format: str) -> str:
@@ -212,6 +226,8 @@ class WritableFile(WritableDirectory):
     """
 
     _closed = True
+    #: Whether statistics are made in the end, or the columns that have them.
+    _statistics: bool | str | Sequence[str] = False
 
     def __init__(
         self,
@@ -523,6 +539,10 @@ class WritableFile(WritableDirectory):
         if self._upload is not None:
             self._upload.send(self._show)
         errors.throw(failures)
+        if self._statistics:
+            from sapwood._tools.indexing import index
+
+            index(self._place, columns=None if self._statistics is True else self._statistics)
 
     def _failures(
         self, action: Callable[[WritableTree | ParallelTree | WritableNTuple | ParallelNTuple], None]

@@ -56,9 +56,9 @@ mod _core {
     #[pymodule_export]
     use super::column_stream::columns_stream;
     #[pymodule_export]
-    use super::draft::Draft;
     use super::diagram::Diagram;
     #[pymodule_export]
+    use super::draft::Draft;
     #[pymodule_export]
     use super::errors::SapwoodError;
     #[pymodule_export]
@@ -79,7 +79,7 @@ mod _core {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::merge::merge;
+    use super::merge::{join_statistics, merge};
     #[pymodule_export]
     use super::model::Columns;
     #[pymodule_export]

@@ -92,3 +92,9 @@ pub(crate) fn merge(
         (Err(error), None) => Err(error),
     }
 }
+
+/// Joins the statistics of local files for a file that has their entries; returns whether all have any.
+#[pyfunction]
+pub(crate) fn join_statistics(py: Python<'_>, output: PathBuf, inputs: Vec<String>) -> PyResult<bool> {
+    run(py, || sapwood::merge::join_statistics(&output, &inputs_of(&inputs)?))
+}

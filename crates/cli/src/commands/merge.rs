@@ -15,6 +15,7 @@ use crate::clusters::clusters;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 use crate::reports::merged::Report;
+use crate::statistics;
 
 /// Merge files: trees become one tree, directories one directory.
 ///
@@ -38,6 +39,10 @@ pub(crate) struct Arguments {
     /// Files that are read, paths or URLs; @LIST for those that a text file names, one a line.
     #[arg(required = true)]
     inputs: Vec<String>,
+    /// Make statistics of the output, as `sapwood index` does. Without this, those of the inputs are joined if all have
+    /// some.
+    #[arg(long, conflicts_with = "append")]
+    statistics: bool,
     /// Replace an existing output.
     #[arg(short, long)]
     force: bool,
@@ -295,6 +300,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         _ => error,
     })?;
+    if !arguments.append {
+        statistics::keep(&arguments.output, &inputs, arguments.statistics, &arguments.remote)?;
+    }
     let output = output::shown(&arguments.output);
     let report = Report { output: Path::new(&*output), merged: &merged, adler32 };
     if arguments.json {

@@ -20,6 +20,7 @@ use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::reports::rewritten::Rewritten;
 use crate::source::LumiMaskOption;
+use crate::statistics;
 
 /// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
 /// branches or entries; all else as it is.
@@ -92,6 +93,10 @@ pub(crate) struct Arguments {
     /// Branches or fields that the other format cannot hold: `refuse` is an error, `drop` leaves them out.
     #[arg(long, default_value = "refuse", requires = "to")]
     unsupported: Unsupported,
+    /// Make statistics of the new file, as `sapwood index` does. Without this, statistics of the old one are kept if no
+    /// entry is left out.
+    #[arg(long)]
+    statistics: bool,
     /// Replace an existing file.
     #[arg(short, long)]
     force: bool,
@@ -282,5 +287,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
     let report = report.named(output::shown(&arguments.output));
     bar::shown("upload", || staged.publish())?;
+    statistics::keep(&arguments.output, &[arguments.input.clone()], arguments.statistics, &arguments.remote)?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

@@ -170,7 +170,10 @@ fn parts_for(table: &Table, kind: &crate::column::Kind) -> Vec<Part> {
 fn statistics_of(table: &Table, id: usize) -> Result<Vec<(Part, ColumnStatistics)>> {
     let parts = parts_for(table, &table.stored_kind(id)?);
     let (first, runs) = match table {
-        Table::Tree(tree) => of_branch(table, tree, id, &parts)?,
+        Table::Tree(tree) => {
+            let starts = Table::basket_starts(tree, id);
+            (starts.first().copied().unwrap_or(0), of_runs(table, id, &parts, &starts)?)
+        }
         Table::NTuple(ntuple) => (0, of_field(table, ntuple, id, &parts)?),
     };
     let made = parts.into_iter().zip(runs).map(|(part, runs)| {
@@ -180,24 +183,23 @@ fn statistics_of(table: &Table, id: usize) -> Result<Vec<(Part, ColumnStatistics
     made.collect()
 }
 
-/// The first entry of a branch, and the summaries of its baskets for each part.
-fn of_branch(table: &Table, tree: &Arc<Tree>, id: usize, parts: &[Part]) -> Result<(u64, Vec<Vec<Summary>>)> {
-    let starts = Table::basket_starts(tree, id);
-    let most = (WINDOW_BYTES / table.entry_bytes(&[id]).max(1)).max(1);
+/// The summaries of runs of entries for each part. Runs begin at the entries of a list, which ends where the last does.
+fn of_runs(table: &Table, id: usize, parts: &[Part], starts: &[u64]) -> Result<Vec<Vec<Summary>>> {
+    let window = (WINDOW_BYTES / table.entry_bytes(&[id]).max(1)).max(1);
     let mut runs = vec![Vec::new(); parts.len()];
     let mut at = 0;
     while let Some(&first) = starts.get(at).filter(|_| at + 1 < starts.len()) {
-        // As many baskets as fit, and one at least.
-        let end = starts.partition_point(|start| *start <= first.saturating_add(most)).max(at + 2).min(starts.len());
-        let window = starts.get(at..end).unwrap_or_default();
-        let column = one(table.read(&[id], first..window.last().copied().unwrap_or(first))?)?;
-        let borders: Vec<usize> = window.iter().map(|start| (start - first) as usize).collect();
+        // As many runs as fit, and one at least.
+        let end = starts.partition_point(|start| *start <= first.saturating_add(window)).max(at + 2).min(starts.len());
+        let own = starts.get(at..end).unwrap_or_default();
+        let column = one(table.read(&[id], first..own.last().copied().unwrap_or(first))?)?;
+        let borders: Vec<usize> = own.iter().map(|start| (start - first) as usize).collect();
         for (part, runs) in parts.iter().zip(&mut runs) {
             runs.extend(summaries(&column, part, &borders, None)?);
         }
         at = end - 1;
     }
-    Ok((starts.first().copied().unwrap_or(0), runs))
+    Ok(runs)
 }
 
 /// The summaries of the pages of a field for each part.
@@ -331,12 +333,24 @@ pub fn check(file: &File, side: &SideFile) -> Result<Checked> {
             checked.stale.push(name);
             continue;
         };
-        let made = statistics_of(table, id)?;
-        let own = made.iter().find(|(part, _)| part.members == stored.members).map(|(_, statistics)| statistics);
-        match stored.statistics() {
-            Ok(stored) if own == Some(&*stored) => checked.right += 1,
-            _ => checked.wrong.push(name),
-        }
+        let is_right = match stored.statistics() {
+            Ok(statistics) => is_right(table, id, &stored.members, &statistics)?,
+            Err(_) => false,
+        };
+        if is_right { checked.right += 1 } else { checked.wrong.push(name) }
     }
     Ok(checked)
+}
+
+/// Whether statistics are those of the values in their runs. Runs need not be baskets: those of merged files are the
+/// runs of their inputs.
+fn is_right(table: &Table, id: usize, members: &[Arc<str>], stored: &ColumnStatistics) -> Result<bool> {
+    let parts = parts_for(table, &table.stored_kind(id)?);
+    let is_same = |part: &&Part| part.members == members && (part.number, part.depth) == (stored.number, stored.depth);
+    let Some(part) = parts.iter().find(is_same) else { return Ok(false) };
+    if stored.range().end > table.entries() {
+        return Ok(false);
+    }
+    let runs = of_runs(table, id, std::slice::from_ref(part), stored.starts())?;
+    Ok(runs.first().is_some_and(|runs| runs == stored.summaries()))
 }

@@ -12,6 +12,7 @@ mod output;
 mod pick;
 mod prefetch_inputs;
 mod report;
+mod statistics;
 mod sum;
 
 use std::collections::HashMap;
@@ -19,8 +20,9 @@ use std::path::{Path, PathBuf};
 
 pub use list::{inputs_of, names_of};
 pub use listed::Listed;
-pub use report::{Level, Merged, MergedTree};
 pub use pick::Pick;
+pub use report::{Level, Merged, MergedTree};
+pub use statistics::{join_statistics, joined_statistics};
 pub use sum::{Sum, can_add};
 
 use crate::codec::Compression;

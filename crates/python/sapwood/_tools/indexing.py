@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood import _core
+from sapwood import _core, errors
 from sapwood._file.file import check_options, open_file
+from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._remote import paths, urls
 
@@ -92,3 +93,21 @@ def index(
         rows = [IndexedColumn(**row) for row in document.pop("columns")]
         made.append(Indexed(**document, columns=rows))
     return made
+
+
+def carried(target: Any, sources: Sequence[Any], statistics: bool | str | Iterable[str]) -> None:
+    """Gives a file statistics: new ones if these are asked for, or those of the files that its entries are from."""
+    target = urls.local_path(os.fspath(target))
+    if statistics:
+        index(target, columns=None if statistics is True else statistics)
+        return
+    if urls.is_url(target) or not all(isinstance(source, str | os.PathLike) for source in sources):
+        return
+    inputs = [urls.local_path(os.fspath(source)) for source in sources]
+    if any(urls.is_url(source) for source in inputs):
+        return
+    try:
+        _core.join_statistics(target, inputs)
+    except errors.SapwoodError as error:
+        # The file itself is complete.
+        warn(f"it has no statistics: {error}", stacklevel=4)

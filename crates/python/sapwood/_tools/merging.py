@@ -14,6 +14,7 @@ from sapwood._file.sizes import as_bytes, every
 from sapwood._notices import warn
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import network, paths, urls
+from sapwood._tools import indexing
 from sapwood._write.staged import sent
 from sapwood.compression import as_compression, as_random_access
 
@@ -97,6 +98,7 @@ def merge(
     threads: int = 0,
     adler32: bool = False,
     verify: bool = False,
+    statistics: bool | str | Iterable[str] = False,
     progress: Callable[[int, int, int], object] | None = None,
     **others: Unpack[Opening],
 ) -> Merged:
@@ -125,7 +127,8 @@ def merge(
 
     ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their
     paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to what the output
-    has. The output has its name only once it is whole; a file that has it is replaced then, unless
+    has. If all inputs have statistics (:func:`sapwood.index`), the output gets theirs, joined; ``statistics``
+    makes new ones. The output has its name only once it is whole; a file that has it is replaced then, unless
     ``replace=False`` or another writer has it. It may be a URL that :func:`recreate` takes: it is sent there
     when it is whole. ``progress`` is called after each input with their number, the
     number of all, and the bytes so far. What remote inputs take is what :func:`open` takes.
@@ -182,6 +185,8 @@ def merge(
         raise
     for words in notices:
         warn(words, RuntimeWarning, stacklevel=2)
+    if not append:
+        indexing.carried(target, files, statistics)
     found = json.loads(document)
     if is_remote:
         found["output"] = urls.shown(target)

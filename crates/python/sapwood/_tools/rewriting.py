@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from sapwood._read.compat_kwargs import ignore
 from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.filters import as_match
 from sapwood._remote import network, urls
+from sapwood._tools import indexing
 from sapwood._write.staged import sent
 from sapwood.compression import as_compression, as_random_access
 
@@ -59,6 +60,7 @@ def rewrite(
     to: str | None = None,
     unsupported: str = "refuse",
     random_access: Any = None,
+    statistics: bool | str | Iterable[str] = False,
     progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> dict[str, tuple[Figures, Figures]]:
@@ -93,6 +95,9 @@ def rewrite(
     line that says how far it is, by default only for long work, if standard error is a terminal.
 
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
+
+    If the source has statistics (:func:`sapwood.index`) and no entry is left out, the target gets them, too;
+    ``statistics`` makes new ones: ``True``, or names or patterns of columns.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -204,6 +209,7 @@ def rewrite(
                 f"{path!r}: nothing is left of what held values, so its {lost} entries are gone, too",
                 stacklevel=2,
             )
+    indexing.carried(target, [source], statistics)
     return {
         path: (Figures(*before), replace(Figures(*after), unread=unread))
         for path, before, after, _, unread, *_ in made
