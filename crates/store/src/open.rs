@@ -5,8 +5,9 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
+use crate::metalink::{Metalink, is_metalink};
 use crate::secrets::redact;
-use crate::url::{file_path, scheme};
+use crate::url::{file_path, host, is_url, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache, unpacked};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain
@@ -14,7 +15,7 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache, unpa
 /// server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// A file in a packed one is read [in place](crate::unpacked): `x.root.zst`, `image.sqfs:path/x.root`,
-/// `archive.zip:path/x.root`.
+/// `archive.zip:path/x.root`. A [metalink](crate::Metalink), `x.root.meta4`, is the file that it lists.
 ///
 /// # Errors
 ///
@@ -52,6 +53,38 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open_stored(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    if is_metalink(url) {
+        return open_metalink(url, options, |_, options| Ok(options));
+    }
+    open_place(url, options)
+}
+
+/// Opens the file that a metalink lists, at the places that it lists. `complete` adds to the options for each place.
+///
+/// A list from a server may name any host: tokens and headers are for its own host then. A certificate shows no secret.
+pub(crate) fn open_metalink(
+    place: &str,
+    options: &NetOptions,
+    complete: impl Fn(&str, NetOptions) -> Result<NetOptions> + Send + Sync + 'static,
+) -> Result<Arc<dyn Store>> {
+    let each = plain(options);
+    let own = if is_url(place) { complete(place, each.clone())? } else { each.clone() };
+    let list = Metalink::read(&*open_place(place, &own)?)?;
+    let named_by = is_url(place).then(|| host(place));
+    let open = move |url: &str| {
+        let found = complete(url, each.clone())?;
+        let is_trusted = named_by.as_ref().is_none_or(|list| *list == host(url));
+        open_place(url, &if is_trusted { found } else { found.without_tokens() })
+    };
+    let mut store = Replicas::new(&list.urls, open)?;
+    if let Some(bytes) = list.bytes {
+        store = store.of_length(bytes);
+    }
+    let name = store.cache_name();
+    Ok(cache::in_front_of(store, &name, options))
+}
+
+fn open_place(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     if let Some(path) = file_path(url) {
         return Ok(Arc::new(LocalFile::find(path)?));
     }

@@ -39,6 +39,8 @@ pub struct Replicas {
     /// The place that is asked first; the others follow in the order in which they were named.
     first: AtomicUsize,
     known: OnceLock<Known>,
+    /// The length that a catalogue has for the file.
+    length: Option<u64>,
 }
 
 type Open = dyn Fn(&str) -> Result<Arc<dyn Store>> + Send + Sync;
@@ -90,7 +92,28 @@ impl Replicas {
             Ok(Place { url: url.as_ref().to_owned(), store, shown: OnceLock::new() })
         };
         let places = urls.iter().map(place).collect::<Result<_>>()?;
-        Ok(Self { places, open: Box::new(open), first: AtomicUsize::new(0), known: OnceLock::new() })
+        Ok(Self { places, open: Box::new(open), first: AtomicUsize::new(0), known: OnceLock::new(), length: None })
+    }
+
+    /// Says how long the file is: a place with another length fails, and the next one is read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::io::{MemoryStore, Store};
+    /// use sapwood_store::Replicas;
+    /// let open = |url: &str| {
+    ///     let bytes = if url == "m://old" { "old" } else { "newer" };
+    ///     Ok(Arc::new(MemoryStore::new(url, bytes)) as Arc<dyn Store>)
+    /// };
+    /// let store = Replicas::new(&["m://old", "m://new"], open)?.of_length(5);
+    /// assert_eq!(store.ends(0, 0)?.identity.len, 5);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of_length(self, bytes: u64) -> Self {
+        Self { length: Some(bytes), ..self }
     }
 
     /// The name by which a cache knows the file: the first of its URLs in the alphabet, marked, so that their order
@@ -173,6 +196,10 @@ impl Replicas {
         }
         let found = store.ends(head.max(PROOF_HEAD), tail.max(PROOF_TAIL))?;
         let (shown, shown_by) = (found.identity.clone(), Arc::clone(&found.identity.name));
+        if let Some(length) = self.length.filter(|length| *length != shown.len) {
+            let error = Error::new(ErrorKind::Io, "the file has another length than its list of replicas says");
+            return Err(error.wanted(length, shown.len).in_file(shown_by));
+        }
         // No server knows the marks of another.
         let ends = Ends { identity: Identity { validator: None, ..found.identity }, ..found };
         let state = State::of("", &ends);

@@ -60,6 +60,11 @@ pub(crate) fn is_https(url: &str) -> bool {
     scheme(url).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
+/// The host of a URL in lower case, without login and port.
+pub(crate) fn host(url: &str) -> Option<String> {
+    Url::parse(url).ok()?.host_str().map(str::to_ascii_lowercase)
+}
+
 /// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not
 /// meant for this server alone. `root://` shows tokens over TLS only.
 pub(crate) fn is_private(url: &str) -> bool {

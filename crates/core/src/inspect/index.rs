@@ -10,7 +10,6 @@ use crate::progress;
 use crate::read::Column;
 use crate::statistics::{ColumnStatistics, Part, SideFile, Summary, parts_of, summaries};
 use crate::table::Table;
-use crate::tree::Tree;
 
 /// Columns up to which statistics of all of them are kept.
 const FEW_COLUMNS: usize = 32;

@@ -14,8 +14,9 @@ use sapwood::{Error, Result};
 
 pub use statistics::statistics;
 
+use crate::open::open_metalink;
 use crate::url::{is_private, is_root};
-use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url, unpacked};
+use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_metalink, is_url, unpacked};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names;
@@ -62,9 +63,10 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open_stored(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
-    match place.as_ref().to_str().filter(|text| is_url(text)) {
-        Some(url) => crate::open_stored(url, &network(url, options)?),
-        None => Ok(Arc::new(LocalFile::find(place)?)),
+    match place.as_ref().to_str() {
+        Some(text) if is_metalink(text) => open_metalink(text, &options, network),
+        Some(url) if is_url(url) => crate::open_stored(url, &network(url, options)?),
+        _ => Ok(Arc::new(LocalFile::find(place)?)),
     }
 }
 
