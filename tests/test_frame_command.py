@@ -157,3 +157,27 @@ def test_a_file_that_exists_is_kept(events: Path, tmp_path: Path) -> None:
     assert (tmp_path / "h.root").read_text() == "mine"
     assert command(tmp_path / "analysis.toml", "--out", tmp_path / "h.root", "--force").returncode == 0
     assert sorted(one.suffix for one in tmp_path.iterdir()) == [".root", ".toml", ".toml"]
+
+
+def test_steps_are_drawn_once_the_histograms_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10.0)}
+    text = f'files = "{path}:t"\n[frames.busy]\nfilter = {{ big = "x > 3" }}\n'
+    text += '[frames.busy.vary.jes]\nup = { x = "x" }\n'
+    text += '[histograms.x]\nframe = "busy"\nof = "x"\nbins = [10, 0, 10]\n'
+    (tmp_path / "a.toml").write_text(text)
+    done = command(tmp_path / "a.toml", "--out", tmp_path / "h.root", "--graph", tmp_path / "steps.svg")
+    assert done.returncode == 0, done.stderr
+    assert "6 of 10 (60.0 %)" in (tmp_path / "steps.svg").read_text()
+    assert "no result depends on the variation jes:up" in done.stderr
+    lost = command(
+        tmp_path / "a.toml", "--out", tmp_path / "h.root", "--force", "--graph", tmp_path / "no/steps.svg"
+    )
+    assert lost.returncode != 0 and "cannot be written" in lost.stderr
+    assert sapwood.open(tmp_path / "h.root")["x"].values().sum() == 6
+    for other in ("a.toml", "h.root"):
+        refused = command(
+            tmp_path / "a.toml", "--out", tmp_path / "h.root", "--force", "--graph", tmp_path / other
+        )
+        assert refused.returncode != 0 and "name another one" in refused.stderr

@@ -74,7 +74,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def metalink(*urls: str, size: int | None = None) -> str:
     length = "" if size is None else f"<size>{size}</size>"
     places = "".join(f'<url priority="{n}">{url}</url>' for n, url in enumerate(urls, 1))
-    return f'<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a">{length}{places}</file></metalink>'
+    head = '<metalink xmlns="urn:ietf:params:xml:ns:metalink">'
+    return f'{head}<file name="a">{length}{places}</file></metalink>'
 
 
 def read(place: object, **options: object) -> list[int]:

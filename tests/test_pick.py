@@ -104,7 +104,7 @@ def test_the_command_takes_a_list(files: list[Path], tmp_path: Path) -> None:
     done = command("pick", pattern, tmp_path / "list.txt", "--out", out)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("6 entries for 7 events, from 3 of 4 files, in ")
-    assert "1 events were not found: 9:9:9" in done.stderr
+    assert "1 event was not found: 9:9:9" in done.stderr
     check(out)
     again = command("pick", pattern, tmp_path / "list.txt", "--out", out)
     assert again.returncode != 0 and "exists" in again.stderr
@@ -179,6 +179,9 @@ def test_bad_input_is_refused_and_writes_nothing(files: list[Path], tmp_path: Pa
         ([(1, 2), (1, 2, 3)], "all events are RUN:EVENT"),
         (["1:2:x"], "line 1"),
         ([5], "events are"),
+        ([(1, 3.9)], "events are"),
+        (["1:3", (1, 4)], "events are"),
+        (files[0], "ROOT file"),
         ([(8, 8, 8)], "none of the 1 events"),
     ]:
         with pytest.raises((MismatchError, NotFoundError), match=words):
@@ -194,6 +197,47 @@ def test_bad_input_is_refused_and_writes_nothing(files: list[Path], tmp_path: Pa
     with pytest.raises(TypeError):
         tree.find(run=1.5)
     assert command("pick", files[0], "--out", out).returncode != 0
+
+
+def test_parts_that_wait_for_long_are_kept(files: list[Path], tmp_path: Path, monkeypatch: Any) -> None:
+    """Files of others that look abandoned are removed, and parts that are older than these must not be."""
+    import os
+
+    opened = sapwood.open
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        for folder in tmp_path.iterdir():
+            for one in [folder, *folder.iterdir()] if folder.is_dir() else [folder]:
+                os.utime(one, (one.stat().st_mtime - 100, one.stat().st_mtime - 100))
+        return opened(*arguments, **options)
+
+    from sapwood._file import file as module
+
+    monkeypatch.setattr(module, "open", slow)
+    found = sapwood.pick([f"{path}:Events" for path in files], wanted(), tmp_path / "few.root")
+    assert found.entries == 6
+    check(tmp_path / "few.root")
+
+
+def test_columns_that_differ_are_told(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.root", tmp_path / "other.root"
+    with sapwood.recreate(one) as file:
+        file["t"] = {"run": [1, 1], "event": [1, 2]}
+    with sapwood.recreate(other) as file:
+        file["t"] = {"run": [2, 2], "event": [1, 2], "hlt": [True, False]}
+    with pytest.warns(UserWarning, match="hlt"):
+        picked = sapwood.pick([one, other], ["1:1", "2:2"], tmp_path / "few.root")
+    assert picked.entries == 2
+    with pytest.raises(MismatchError, match="hlt") as caught:
+        sapwood.pick([other, one], ["1:1", "2:2"], tmp_path / "few.root")
+    assert "one.root" in str(caught.value)
+    assert sapwood.open(tmp_path / "few.root")["t"]["run"].array().tolist() == [1, 2]
+
+
+def test_only_chosen_entries_are_looked_at(files: list[Path], tmp_path: Path) -> None:
+    some = {str(files[0]): {"object_path": "Events", "steps": [[0, 100], [700, 701]]}}
+    found = sapwood.pick(some, wanted()[:3], tmp_path / "few.root")
+    assert found.entries == 2 and len(found.missing) == 1
 
 
 @pytest.mark.parametrize("is_whole", [True, False])

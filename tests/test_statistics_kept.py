@@ -158,6 +158,32 @@ def test_fewer_entries_have_none_and_fewer_columns_some(inputs: list[Path], tmp_
         assert tree.decided("x > 0.5").all == tree.num_entries
 
 
+def test_a_file_that_is_rewritten_in_place_keeps_them(inputs: list[Path]) -> None:
+    path = inputs[0]
+    sapwood.rewrite(path, path, compression="zlib:1")
+    check_run(path)
+    command("rewrite", path, path, "--force", "--compression", "lz4:1")
+    check_run(path)
+    with sapwood.open(path) as file:
+        sapwood.rewrite(file, path.parent / "other.root")
+    check_run(path.parent / "other.root")
+
+
+def check_run(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with sapwood.open(path) as file:
+            assert file["events"].decided("run > 1000").none == ENTRIES
+
+
+def test_statistics_that_have_no_place_are_refused_first(inputs: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="next to a file"):
+        sapwood.rewrite(inputs[0], "http://127.0.0.1:9/new.root", statistics=True)
+    with pytest.raises(ValueError, match="appended"):
+        sapwood.merge(inputs[0], [inputs[1]], append=True, statistics=True)
+    assert sapwood.open(inputs[0])["events"].num_entries == ENTRIES
+
+
 def test_a_wider_type_has_none(tmp_path: Path) -> None:
     """Merging widens the numbers of the first input."""
     paths = [tmp_path / "narrow.root", tmp_path / "wide.root"]

@@ -117,18 +117,11 @@ impl EventOptions {
     /// The events, if any are named.
     pub(crate) fn events(&self) -> Outcome<Option<EventList>> {
         let events = match &self.events {
-            Some(path) => self.read(path)?,
+            Some(path) => EventList::open(path)?,
             None if self.event.is_empty() => return Ok(None),
             None => EventList::parse(&self.event.join("\n"))?,
         };
         self.with_columns(events).map(Some)
-    }
-
-    /// The events of a file.
-    pub(crate) fn read(&self, path: &Path) -> Outcome<EventList> {
-        let named = |error: Error| error.in_file(path.to_string_lossy());
-        let text = std::fs::read_to_string(path).map_err(|error| named(error.into()))?;
-        Ok(EventList::parse(&text).map_err(named)?)
     }
 
     pub(crate) fn with_columns(&self, events: EventList) -> Outcome<EventList> {
@@ -140,10 +133,13 @@ impl EventOptions {
 
     /// A chain, of which only these events are left.
     pub(crate) fn of(&self, chain: Chain) -> Outcome<Chain> {
-        Ok(match self.events()? {
-            Some(events) => chain.with_events(events),
-            None => chain,
-        })
+        match self.events()? {
+            Some(events) => Ok(chain.with_events(events)),
+            None if self.event_columns.is_some() => {
+                Err(Error::mismatch("--event-columns names columns for --event or --events").into())
+            }
+            None => Ok(chain),
+        }
     }
 }
 

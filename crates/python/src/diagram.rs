@@ -4,14 +4,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use sapwood::Error;
 use sapwood::frame::{self, StepKind};
 use sapwood::inspect::draw_frame;
+
+use crate::errors::raise;
 
 /// Entries, those that were read, nanoseconds of reads, and of each step: entries that reached it, those that passed,
 /// nanoseconds, variations.
 type Measures = (u64, u64, u64, Vec<(u64, u64, u64, usize)>);
 
-/// A step: the number of the one that it is on top of, kind, name, text, entries that reached it, those that passed,
+/// A step: the number of the one before it, kind, name, text, entries that reached it, those that passed,
 /// seconds, variations.
 type Step = (Option<usize>, &'static str, String, String, u64, u64, f64, usize);
 
@@ -43,9 +46,12 @@ impl Diagram {
     }
 
     /// Adds the measures of the same steps elsewhere.
-    fn add(&self, measures: Measures) {
+    fn add(&self, measures: Measures) -> PyResult<()> {
         let (entries, read, reading, steps) = measures;
         let mut held = self.held();
+        if held.steps.len() != steps.len() {
+            return Err(raise(Error::internal("the steps of a frame differ between processes")));
+        }
         held.entries += entries;
         held.read += read;
         held.reading += Duration::from_nanos(reading);
@@ -55,6 +61,7 @@ impl Diagram {
             step.time += Duration::from_nanos(time);
             step.varied = step.varied.max(varied);
         }
+        Ok(())
     }
 
     /// Gives results other names, in their order.
@@ -78,7 +85,7 @@ impl Diagram {
                 StepKind::Result => "result",
             };
             let words = (step.name.clone(), step.text.clone());
-            (step.above, kind, words.0, words.1, step.met, step.passed, step.time.as_secs_f64(), step.varied)
+            (step.parent, kind, words.0, words.1, step.met, step.passed, step.time.as_secs_f64(), step.varied)
         };
         (held.entries, held.read, held.reading.as_secs_f64(), held.steps.iter().map(one).collect())
     }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, inputs_of};
+use sapwood::statistics::SideFile;
 use sapwood::write::{Every, TreeOptions};
 use sapwood::{File, OpenOptions};
 use sapwood_cli::reports::merged::Report;
@@ -93,8 +94,23 @@ pub(crate) fn merge(
     }
 }
 
-/// Joins the statistics of local files for a file that has their entries; returns whether all have any.
+/// Joins the statistics of files for a file that has their entries; returns whether all have any. Inputs are local
+/// paths, or one file as it was opened.
 #[pyfunction]
-pub(crate) fn join_statistics(py: Python<'_>, output: PathBuf, inputs: Vec<String>) -> PyResult<bool> {
-    run(py, || sapwood::merge::join_statistics(&output, &inputs_of(&inputs)?))
+pub(crate) fn join_statistics(
+    py: Python<'_>,
+    output: PathBuf,
+    inputs: Vec<String>,
+    opened: Option<Py<crate::file::File>>,
+) -> PyResult<bool> {
+    run(py, || {
+        if let Some(opened) = &opened {
+            return sapwood::merge::join_statistics(&output, [Ok(opened.get().0.clone())]);
+        }
+        let inputs = inputs_of(&inputs)?;
+        if inputs.iter().any(|input| !SideFile::path_of(input).exists()) {
+            return Ok(false);
+        }
+        sapwood::merge::join_statistics(&output, inputs.iter().map(File::open))
+    })
 }

@@ -9,6 +9,7 @@ use sapwood::column::Number;
 use sapwood::io::AtomicFile;
 use sapwood::merge;
 use sapwood::query::{EventList, Lookup, Source};
+use sapwood::read::Selection;
 
 use crate::buffer::array_of_object;
 use crate::errors::{raise, run};
@@ -42,16 +43,18 @@ impl Pick {
 
 #[pymethods]
 impl Pick {
-    /// `events` are the lines of a list, or the numbers of each event.
+    /// `events` are the lines of a list, the path of a file with them, or the numbers of each event.
     #[new]
     fn new(
         events: &Bound<'_, PyAny>,
+        is_path: bool,
         columns: Option<Vec<String>>,
         output: PathBuf,
         replaces: bool,
         threads: usize,
     ) -> PyResult<Self> {
         let list = match events.extract::<String>() {
+            Ok(path) if is_path => EventList::open(path),
             Ok(text) => EventList::parse(&text),
             Err(_) => EventList::new(events.extract::<Vec<Vec<i128>>>()?),
         };
@@ -65,20 +68,26 @@ impl Pick {
         made().map(|pick| Self(Mutex::new(Some(pick)))).map_err(raise)
     }
 
-    /// Takes the events of a tree or RNTuple; returns how many entries these are.
-    fn add(&self, py: Python<'_>, file: &File, path: &str) -> PyResult<usize> {
+    /// Takes the events of some ranges of entries of a tree or RNTuple; returns how many entries these are.
+    fn add(&self, py: Python<'_>, file: &File, path: &str, ranges: Vec<(u64, u64)>) -> PyResult<usize> {
         let file = &file.0;
-        run(py, || self.held(|pick| pick.add(file, path)))
+        let entries = || Selection::of_ranges(ranges.iter().map(|(start, stop)| *start..*stop));
+        run(py, || self.held(|pick| pick.add(file, path, Some(entries()?))))
     }
 
-    /// Writes the output. Returns the events that were not found, and those that were found more than once.
-    fn finish(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+    /// Gives up: nothing stays of it.
+    fn discard(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Writes the output. Returns the events that were not found, those that were found more than once, and notices
+    /// about columns.
+    fn finish(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         run(py, || {
             let pick = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
             let pick = pick.ok_or_else(|| Error::mismatch("the events have been written"))?;
-            let found = (pick.missing(), pick.repeated());
-            pick.finish()?;
-            Ok(found)
+            let (missing, repeated) = (pick.missing(), pick.repeated());
+            Ok((missing, repeated, pick.finish()?.notices))
         })
     }
 }

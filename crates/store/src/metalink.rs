@@ -175,7 +175,7 @@ impl Places {
         let text = text.trim();
         let above = self.open.last().map_or("", String::as_str);
         match (name.as_str(), above) {
-            // A list must not make a program read files of its own machine.
+            // A list must not make a program read files of the machine that it runs on.
             ("url", "file" | "resources") if is_url(text) && file_path(text).is_none() => {
                 self.urls.push((self.priority, text.to_owned()));
             }

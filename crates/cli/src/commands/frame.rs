@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let analysis = read(&arguments.analysis)?;
     output::check_output(&arguments.out)?;
+    if let Some(path) = arguments.graph.as_ref().filter(|path| [&arguments.analysis, &arguments.out].contains(path)) {
+        let words = format!("--graph {} is the file of something else: name another one", path.display());
+        return Err(Error::mismatch(words).into());
+    }
     let staged = output::staged(&arguments.out, arguments.force, &arguments.remote)?;
     let session = Session::with_threads(arguments.threads);
     let mut found = Vec::with_capacity(analysis.samples.len());
@@ -63,10 +67,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         found.push(run.finish()?);
     }
     note_unused(arguments, &analysis, &found);
-    if let (Some(path), Some(diagram)) = (&arguments.graph, &diagram) {
-        let cannot = |error| Error::from(error).in_words(format!("{} cannot be written", path.display()));
-        std::fs::write(path, draw_frame(diagram)).map_err(cannot)?;
-    }
     let mut file = FileWriter::staged(&staged, WriteOptions::default())?;
     let mut count = 0;
     for (sample, results) in analysis.samples.iter().zip(found) {
@@ -93,6 +93,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     file.close()?;
     staged.publish()?;
+    if let (Some(path), Some(diagram)) = (&arguments.graph, &diagram) {
+        let cannot = |error| Error::from(error).in_words(format!("{} cannot be written", path.display()));
+        std::fs::write(path, draw_frame(diagram)).map_err(cannot)?;
+    }
     writeln!(out, "{count} histograms in {}", output::shown(&arguments.out))?;
     Ok(())
 }

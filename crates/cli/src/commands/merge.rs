@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use sapwood::codec::{Compression, RandomAccess};
 use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, Progress, inputs_of, names_of};
+use sapwood::statistics::SideFile;
 use sapwood::write::TreeOptions;
-use sapwood::{Error, ErrorKind, OpenOptions, Session};
+use sapwood::{Error, ErrorKind, File, OpenOptions, Session};
 
 use crate::bar;
 use crate::clusters::clusters;
@@ -259,6 +260,7 @@ fn setting(number: &str) -> sapwood::Result<Compression> {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     output::check_output(&arguments.output)?;
+    statistics::check(&arguments.output, arguments.statistics)?;
     let session = Session::with_threads(arguments.threads);
     let how = arguments.how(session.clone())?;
     let inputs = inputs_of(&arguments.inputs)?;
@@ -300,8 +302,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         _ => error,
     })?;
-    if !arguments.append {
-        statistics::keep(&arguments.output, &inputs, arguments.statistics, &arguments.remote)?;
+    if arguments.statistics {
+        statistics::index(&arguments.output, &how.session)?;
+    } else if !arguments.append && inputs.iter().all(|input| SideFile::path_of(input).exists()) {
+        statistics::join(&arguments.output, inputs.iter().map(File::open), &arguments.remote);
     }
     let output = output::shown(&arguments.output);
     let report = Report { output: Path::new(&*output), merged: &merged, adler32 };

@@ -1,7 +1,7 @@
 //! `sapwood pick`: a file of chosen events.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sapwood::merge::Pick;
 use sapwood::query::EventList;
@@ -55,7 +55,7 @@ impl Arguments {
         let (list, files) = self.files.split_last().filter(|(_, files)| !files.is_empty()).ok_or_else(|| {
             Error::mismatch("which events? Name a list after the files, or say --event RUN:LUMI:EVENT")
         })?;
-        Ok((self.events.with_columns(self.events.read(Path::new(list))?)?, files))
+        Ok((self.events.with_columns(EventList::open(list)?)?, files))
     }
 }
 
@@ -70,16 +70,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     let staged = output::staged(&arguments.out, arguments.force, &arguments.remote)?;
     let mut pick = Pick::new(events, staged, session.clone());
-    let (mut found, mut with_some) = (0, 0);
+    let mut found = 0;
+    let mut with_some = 0;
     for place in &places {
         let file = output::open_in(&place.file, session.clone(), &arguments.remote)?;
-        let picked = pick.add(&file, &path_of(&file, place.table.as_deref())?)?;
+        let picked = pick.add(&file, &path_of(&file, place.table.as_deref())?, None)?;
         found += picked;
         with_some += usize::from(picked > 0);
     }
     note(arguments, "not found", &pick.missing());
     note(arguments, "found more than once", &pick.repeated());
-    pick.finish()?;
+    pick.finish()?.notices.into_iter().for_each(|words| arguments.remote.notices.add(words));
     writeln!(
         out,
         "{found} entries for {wanted} events, from {with_some} of {} files, in {}",
@@ -108,5 +109,6 @@ fn note(arguments: &Arguments, what: &str, events: &[String]) {
     let named: Vec<&str> = events.iter().take(MAX_NAMED).map(String::as_str).collect();
     let rest = events.len().saturating_sub(MAX_NAMED);
     let more = if rest > 0 { format!(" and {rest} others") } else { String::new() };
-    arguments.remote.notices.add(format!("{} events were {what}: {}{more}", events.len(), named.join(", ")));
+    let were = if events.len() == 1 { "1 event was".to_owned() } else { format!("{} events were", events.len()) };
+    arguments.remote.notices.add(format!("{were} {what}: {}{more}", named.join(", ")));
 }

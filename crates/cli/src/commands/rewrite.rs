@@ -242,6 +242,7 @@ fn contents(from: &File, found: &KeyPath) -> Outcome<(Vec<Arc<str>>, u64)> {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     output::check_output(&arguments.output)?;
+    statistics::check(&arguments.output, arguments.statistics)?;
     let session = Session::with_threads(arguments.threads);
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;
@@ -275,7 +276,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     how.compress(&from, &compression)?;
     let staged = output::staged(&arguments.output, arguments.force, &arguments.remote)?;
     let options = WriteOptions {
-        session,
+        session: session.clone(),
         compression: compression.general(),
         verify: arguments.verify,
         ..WriteOptions::default()
@@ -287,6 +288,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
     let report = report.named(output::shown(&arguments.output));
     bar::shown("upload", || staged.publish())?;
-    statistics::keep(&arguments.output, &[arguments.input.clone()], arguments.statistics, &arguments.remote)?;
+    if arguments.statistics {
+        statistics::index(&arguments.output, &session)?;
+    } else {
+        // As it was opened: its place may be that of the output.
+        statistics::join(&arguments.output, [Ok(from)], &arguments.remote);
+    }
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

@@ -154,7 +154,7 @@ impl Shown {
         let mut start = left.start.saturating_sub(self.member.before).min(all);
         while left.rows > 0 && start < all {
             // A cut may leave few rows of many entries.
-            let is_thinned = self.query.cut_depth().is_some() || self.member.has_mask();
+            let is_thinned = self.query.cut_depth().is_some() || self.member.is_thinned();
             let step = if is_thinned { STEP } else { left.rows.min(STEP) };
             let end = start.saturating_add(step).min(all);
             let (entries, columns) = self.read(start..end)?;

@@ -191,11 +191,11 @@ impl Member {
     /// let places = vec![Place::new(path.to_str().unwrap_or_default(), Some("Events")); 2];
     /// let chain = Chain::new(places, |place| File::open(&place.file)?.table("Events"));
     /// for member in chain.members() {
-    ///     assert!(!member?.has_mask());
+    ///     assert!(!member?.is_thinned());
     /// }
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn has_mask(&self) -> bool {
+    pub fn is_thinned(&self) -> bool {
         self.chain.mask.is_some() || self.chain.events.is_some()
     }
 

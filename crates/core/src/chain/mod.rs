@@ -140,7 +140,7 @@ impl Chain {
     /// let mask = LumiMask::new([(1, vec![(0, 2)])])?;
     /// let chain = chain.with_lumi_mask(mask, ["1", "nJet"]);
     /// let member = chain.members().next().transpose()?;
-    /// assert!(member.is_some_and(|member| member.has_mask()));
+    /// assert!(member.is_some_and(|member| member.is_thinned()));
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     #[must_use]

@@ -27,8 +27,8 @@ pub enum StepKind {
 /// A step of an analysis: a definition, a filter, variations, or a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagramStep {
-    /// The number of the step that it is on top of; none for all entries.
-    pub above: Option<usize>,
+    /// The number of the step before it; none for all entries.
+    pub parent: Option<usize>,
     /// Its kind.
     pub kind: StepKind,
     /// Its name, if it has one.
@@ -58,7 +58,7 @@ pub struct DiagramStep {
 /// run.add(&tree, 0..tree.entries)?;
 /// let diagram = run.diagram();
 /// let [define, filter, histogram, count] = &diagram.steps[..] else { panic!() };
-/// assert_eq!((filter.above, histogram.above, count.above), (Some(0), Some(1), Some(1)));
+/// assert_eq!((filter.parent, histogram.parent, count.parent), (Some(0), Some(1), Some(1)));
 /// assert_eq!((filter.met, filter.passed), (tree.entries, count.met));
 /// assert_eq!(define.text, "Sum$(Jet_pt)");
 /// # Ok::<(), sapwood::Error>(())
@@ -69,9 +69,9 @@ pub struct Diagram {
     pub entries: u64,
     /// Entries that statistics did not rule out.
     pub read: u64,
-    /// The time of reads, decompression included.
+    /// The time of reads, decompression included, of all threads together.
     pub reading: Duration,
-    /// The steps, each after the one that it is on top of.
+    /// The steps, each after its parent.
     pub steps: Vec<DiagramStep>,
 }
 
@@ -94,7 +94,7 @@ impl Diagram {
     /// ```
     pub fn add(&mut self, other: &Self) -> crate::error::Result<()> {
         let is_same = |(one, other): (&DiagramStep, &DiagramStep)| {
-            (one.above, one.kind, &one.name, &one.text) == (other.above, other.kind, &other.name, &other.text)
+            (one.parent, one.kind, &one.name, &one.text) == (other.parent, other.kind, &other.name, &other.text)
         };
         if self.steps.len() != other.steps.len() || !self.steps.iter().zip(&other.steps).all(is_same) {
             return Err(crate::error::Error::mismatch("the diagrams are of different frames"));
@@ -143,9 +143,9 @@ impl Tracing {
         let mut tracing = Self { diagram: Diagram::default(), keys: Vec::new() };
         let mut known = HashMap::new();
         for (number, wanted) in wanted.iter().enumerate() {
-            let above = tracing.frame(&wanted.frame, &mut known);
+            let parent = tracing.frame(&wanted.frame, &mut known);
             let (name, text) = wanted.words();
-            tracing.push(above, StepKind::Result, name, text, Key::Wanted(number));
+            tracing.push(parent, StepKind::Result, name, text, Key::Wanted(number));
         }
         tracing
     }
@@ -153,26 +153,26 @@ impl Tracing {
     /// Adds the steps of a frame that are new, and returns the number of its last one.
     fn frame(&mut self, frame: &Frame, known: &mut HashMap<usize, usize>) -> Option<usize> {
         let mut new = Vec::new();
-        let mut above = None;
+        let mut parent = None;
         for node in frame.nodes() {
             if let Some(number) = known.get(&node.address()) {
-                above = Some(*number);
+                parent = Some(*number);
                 break;
             }
             new.push(node);
         }
         for node in new.into_iter().rev() {
             let (kind, name, text) = words(node);
-            let number = self.push(above, kind, name, text, Key::Node(node.address()));
+            let number = self.push(parent, kind, name, text, Key::Node(node.address()));
             known.insert(node.address(), number);
-            above = Some(number);
+            parent = Some(number);
         }
-        above
+        parent
     }
 
-    fn push(&mut self, above: Option<usize>, kind: StepKind, name: String, text: String, key: Key) -> usize {
+    fn push(&mut self, parent: Option<usize>, kind: StepKind, name: String, text: String, key: Key) -> usize {
         let (met, passed, time, varied) = (0, 0, Duration::ZERO, 0);
-        self.diagram.steps.push(DiagramStep { above, kind, name, text, met, passed, time, varied });
+        self.diagram.steps.push(DiagramStep { parent, kind, name, text, met, passed, time, varied });
         self.keys.push(key);
         self.keys.len() - 1
     }
@@ -182,7 +182,8 @@ impl Tracing {
         let mut claimed = HashSet::new();
         let mut of_step = |nominal: Vec<Spot>, varied: Vec<Vec<Spot>>| {
             let others = varied.iter().filter(|spots| !spots.iter().all(|spot| nominal.contains(spot))).count();
-            let rows = nominal.first().copied();
+            // The last output of a report is that of its last filter.
+            let rows = nominal.last().copied();
             let all = nominal.into_iter().chain(varied.into_iter().flatten());
             StepMeasures { rows, times: all.filter(|spot| claimed.insert(*spot)).collect(), varied: others }
         };

@@ -195,9 +195,15 @@ impl Run {
             let Some(routes) = routes.get(&output) else { return Ok(()) };
             if let Piece::Columns(columns, entries) = piece {
                 return routes.iter().try_for_each(|(wanted, variation, _)| {
+                    let began = Instant::now();
                     let of = states.get(*wanted).and_then(|state| state.variations.get(variation.checked_sub(1)?));
                     let variation = of.map(|(name, _)| name.as_str());
-                    take(StepColumns { wanted: *wanted, variation, columns: columns.clone(), entries: entries.clone() })
+                    let columns = columns.clone();
+                    take(StepColumns { wanted: *wanted, variation, columns, entries: entries.clone() })?;
+                    if let Some(time) = filling.get_mut(*wanted) {
+                        *time += began.elapsed();
+                    }
+                    Ok(())
                 });
             }
             let mut piece = Some(piece);

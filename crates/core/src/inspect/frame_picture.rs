@@ -15,7 +15,7 @@ const PADDING: u32 = 6;
 const TOP: u32 = 44;
 const LEFT: u32 = 16;
 
-/// Steps that are drawn in one box: a filter, a result, or definitions in a row.
+/// Steps that are drawn in one box: a result, or definitions and filters in a row.
 struct Block {
     above: Option<usize>,
     steps: Vec<usize>,
@@ -62,30 +62,30 @@ pub fn draw_frame(diagram: &Diagram) -> String {
             let (first, second) = lines(step);
             let base = top + PADDING + LINE - 4;
             svg.text(x + 6, base, Anchor::Start, shortened(&first, (BOX - 12) / CHARACTER));
-            svg.coloured(x + 6, base + LINE, Anchor::Start, "#444", second);
+            svg.coloured(x + 6, base + LINE, Anchor::Start, "#444", shortened(&second, (BOX - 12) / CHARACTER));
         }
         svg.frame([x, block.y, BOX, block.height]);
     }
     svg.end()
 }
 
-/// Definitions in a row are one block, if nothing else is on top of those below the last.
+/// Definitions and filters in a row are one block, if nothing else follows one of them but the last.
 fn blocks(steps: &[DiagramStep]) -> Vec<Block> {
     let mut on_top = vec![0_usize; steps.len()];
-    for above in steps.iter().filter_map(|step| step.above) {
+    for above in steps.iter().filter_map(|step| step.parent) {
         if let Some(count) = on_top.get_mut(above) {
             *count += 1;
         }
     }
-    let names = |kind| matches!(kind, StepKind::Define | StepKind::Function | StepKind::Vary);
+    let is_inner = |kind| kind != StepKind::Result;
     let mut blocks: Vec<Block> = Vec::new();
     let mut of_step: Vec<usize> = Vec::with_capacity(steps.len());
     for (number, step) in steps.iter().enumerate() {
-        let above = step.above.and_then(|above| of_step.get(above).copied());
-        let is_alone = step.above.is_some_and(|above| on_top.get(above) == Some(&1));
+        let above = step.parent.and_then(|above| of_step.get(above).copied());
+        let is_alone = step.parent.is_some_and(|above| on_top.get(above) == Some(&1));
         let continues = is_alone
-            && names(step.kind)
-            && step.above.and_then(|above| steps.get(above)).is_some_and(|above| names(above.kind));
+            && is_inner(step.kind)
+            && step.parent.and_then(|above| steps.get(above)).is_some_and(|above| is_inner(above.kind));
         match above.and_then(|above| Some((above, blocks.get_mut(above)?))) {
             Some((above, block)) if continues => {
                 block.steps.push(number);
@@ -194,13 +194,13 @@ mod tests {
 
     use super::*;
 
-    fn step(above: Option<usize>, kind: StepKind, name: &str) -> DiagramStep {
+    fn step(parent: Option<usize>, kind: StepKind, name: &str) -> DiagramStep {
         let (text, time) = ("x < 1 && \"a\"".to_owned(), Duration::from_millis(20));
-        DiagramStep { above, kind, name: name.to_owned(), text, met: 10, passed: 4, time, varied: 0 }
+        DiagramStep { parent, kind, name: name.to_owned(), text, met: 10, passed: 4, time, varied: 0 }
     }
 
     #[test]
-    fn definitions_in_a_row_share_a_box() {
+    fn steps_in_a_row_share_a_box() {
         let steps = [
             step(None, StepKind::Define, "a"),
             step(Some(0), StepKind::Define, "b"),
@@ -211,7 +211,7 @@ mod tests {
             step(None, StepKind::Result, "count"),
         ];
         let mut blocks = blocks(&steps);
-        assert_eq!(blocks.iter().map(|block| block.steps.clone()).collect::<Vec<_>>()[..2], [vec![0, 1], vec![2]]);
+        assert_eq!(blocks.iter().map(|block| block.steps.clone()).collect::<Vec<_>>()[..2], [vec![0, 1, 2], vec![3]]);
         arrange(&mut blocks);
         // No two boxes of a column overlap.
         for (number, one) in blocks.iter().enumerate() {

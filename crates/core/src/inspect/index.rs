@@ -182,7 +182,7 @@ fn statistics_of(table: &Table, id: usize) -> Result<Vec<(Part, ColumnStatistics
     made.collect()
 }
 
-/// The summaries of runs of entries for each part. Runs begin at the entries of a list, which ends where the last does.
+/// The summaries of runs of entries for each part. Runs begin at the entries of a list, whose last one is the end.
 fn of_runs(table: &Table, id: usize, parts: &[Part], starts: &[u64]) -> Result<Vec<Vec<Summary>>> {
     let window = (WINDOW_BYTES / table.entry_bytes(&[id]).max(1)).max(1);
     let mut runs = vec![Vec::new(); parts.len()];

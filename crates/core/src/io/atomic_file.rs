@@ -83,6 +83,8 @@ pub struct AtomicFile {
     replaced: Option<LocalFile>,
     /// Where it is sent; none if it stays on this machine.
     destination: Option<Box<dyn Destination>>,
+    /// A folder for further files.
+    folder: Option<PathBuf>,
 }
 
 impl AtomicFile {
@@ -104,7 +106,7 @@ impl AtomicFile {
         };
         remove_abandoned(&target);
         let unfinished = begin(&target)?;
-        let staged = Self { target, unfinished, replaced, destination: None };
+        let staged = Self { target, unfinished, replaced, destination: None, folder: None };
         if staged.replaced.is_some() {
             // Keep the permissions, so that the new file is readable by the same users.
             std::fs::set_permissions(&staged.unfinished, staged.target.metadata()?.permissions())?;
@@ -141,12 +143,45 @@ impl AtomicFile {
         let is_usual = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
         let target = PathBuf::from(if is_usual { name } else { "file.root" });
         let folder = temporary_folder().map_err(|error| error.in_file(destination.name()))?;
-        Ok(Self { unfinished: folder.join(&target), target, replaced: None, destination: Some(destination) })
+        let unfinished = folder.join(&target);
+        Ok(Self { unfinished, target, replaced: None, destination: Some(destination), folder: None })
     }
 
     /// The path to write to.
     pub fn path(&self) -> &Path {
         &self.unfinished
+    }
+
+    /// An own folder for files that this one is made of, next to it. It is removed with all of them once the file is
+    /// published or dropped.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the system.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::AtomicFile;
+    /// let target = std::env::temp_dir().join(format!("sapwood-folder-{}", std::process::id()));
+    /// let mut file = AtomicFile::new(&target, true)?;
+    /// let folder = file.folder()?.to_owned();
+    /// std::fs::write(folder.join("part"), "one")?;
+    /// drop(file);
+    /// assert!(!folder.exists());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn folder(&mut self) -> Result<&Path> {
+        let folder = parts_of(&self.unfinished);
+        if self.folder.is_none() {
+            let mut builder = std::fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            let named =
+                |error| Error::system("cannot make a folder for parts", error).in_file(folder.to_string_lossy());
+            builder.create(&folder).map_err(named)?;
+        }
+        Ok(self.folder.get_or_insert(folder))
     }
 
     /// The path that the file gets; of a file that is sent elsewhere, its name.
@@ -203,8 +238,16 @@ fn remove_abandoned(target: &Path) {
             && file.try_lock().is_ok()
         {
             let _ = std::fs::remove_file(entry.path());
+            let _ = std::fs::remove_dir_all(parts_of(&entry.path()));
         }
     }
+}
+
+/// The folder for parts of an unfinished file.
+fn parts_of(unfinished: &Path) -> PathBuf {
+    let mut name = unfinished.as_os_str().to_owned();
+    name.push(".parts");
+    name.into()
 }
 
 /// Creates an empty file next to the target that no other process uses.
@@ -254,6 +297,9 @@ fn temporary_folder() -> Result<PathBuf> {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
         if self.unfinished.as_os_str().is_empty() {
             return; // it is kept
         }

@@ -1,10 +1,14 @@
 //! A file of chosen events of many files.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use super::{Merge, Merged};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::io::{AtomicFile, Flow};
 use crate::query::EventList;
+use crate::read::Selection;
 use crate::session::Session;
 use crate::write::{FileWriter, NTupleRewrite, Rewrite, TreeOptions, WriteOptions};
 
@@ -20,7 +24,7 @@ use crate::write::{FileWriter, NTupleRewrite, Rewrite, TreeOptions, WriteOptions
 /// use sapwood::query::EventList;
 /// let events = EventList::parse("1:3\n1:7\n1:99\n")?.with_columns(["1", "Entry$"])?;
 /// let mut pick = Pick::new(events, AtomicFile::new(&output, true)?, Default::default());
-/// assert_eq!(pick.add(&sapwood::File::open(path)?, "Events")?, 2);
+/// assert_eq!(pick.add(&sapwood::File::open(path)?, "Events", None)?, 2);
 /// assert_eq!((pick.missing(), pick.repeated()), (vec!["1:99".to_owned()], Vec::new()));
 /// pick.finish()?;
 /// assert_eq!(sapwood::File::open(&output)?.table("Events")?.entries(), 2);
@@ -35,8 +39,8 @@ pub struct Pick {
     /// The name of the table in the output.
     name: Option<String>,
     output: AtomicFile,
-    /// Files with the events of one input each, which are removed when this is dropped.
-    parts: Vec<AtomicFile>,
+    /// Files with the events of one input each, and the names of these inputs.
+    parts: Vec<(PathBuf, Arc<str>)>,
 }
 
 impl Pick {
@@ -46,42 +50,40 @@ impl Pick {
         Self { events, session, times, name: None, output, parts: Vec::new() }
     }
 
-    /// Takes the events of a tree or RNTuple by its path. Returns how many there are.
+    /// Takes the events of a tree or RNTuple by its path: of some of its entries, or of all. Returns how many there
+    /// are.
     ///
     /// # Errors
     ///
     /// Errors of [`EventList::find`], and those of [`FileWriter::rewrite`](crate::write::FileWriter::rewrite).
-    pub fn add(&mut self, file: &File, path: &str) -> Result<usize> {
+    pub fn add(&mut self, file: &File, path: &str, entries: Option<Selection>) -> Result<usize> {
         let key = file.key(path)?;
         let table = file.table_at(&key)?;
-        let found = self.events.find(&table, 0..table.entries())?;
+        let all = || Selection::try_from(0..table.entries());
+        let found = self.events.find(&table, entries.map_or_else(all, Ok)?)?;
         if found.is_empty() {
             return Ok(0);
         }
-        let mut entries: Vec<u64> = Vec::with_capacity(found.len());
-        for one in &found {
-            if let Some(times) = self.times.get_mut(one.key) {
-                *times = times.saturating_add(1);
-            }
-            if entries.last() != Some(&one.entry) {
-                entries.push(one.entry);
-            }
-        }
+        let mut entries: Vec<u64> = found.iter().map(|found| found.entry).collect();
+        // An event that is listed twice.
+        entries.dedup();
         let ranges = Some(entries.iter().map(|entry| *entry..entry + 1).collect());
         let name = self.name.get_or_insert_with(|| key.name.to_string());
-        // Another name than that of the output, which is being written.
-        let mut place = self.output.path().as_os_str().to_owned();
-        place.push(".part");
-        let part = AtomicFile::new(place, true)?;
+        let part = self.output.folder()?.join(format!("{}.root", self.parts.len()));
         let options = WriteOptions { session: self.session.clone(), ..WriteOptions::default() };
-        let mut writer = FileWriter::staged(&part, options)?;
+        let mut writer = FileWriter::recreate(&part, options)?;
         if key.is_ntuple() {
             writer.rewrite_ntuple(file, path, name, &NTupleRewrite { entries: ranges, ..NTupleRewrite::default() })?;
         } else {
             writer.rewrite(file, path, name, &Rewrite { entries: ranges, ..Rewrite::default() })?;
         }
         writer.close()?;
-        self.parts.push(part);
+        self.parts.push((part, Arc::clone(&file.identity().name)));
+        for one in &found {
+            if let Some(times) = self.times.get_mut(one.key) {
+                *times = times.saturating_add(1);
+            }
+        }
         Ok(entries.len())
     }
 
@@ -100,7 +102,8 @@ impl Pick {
         self.names(|times| times > 1)
     }
 
-    /// Writes the output.
+    /// Writes the output. Branches that the first file with events lacks are left out, and numbers become as wide as
+    /// any file has them: [`Merged::notices`] has a line for each.
     ///
     /// # Errors
     ///
@@ -112,8 +115,17 @@ impl Pick {
         }
         // Parts have few entries each: their clusters become one.
         let how = Merge { recluster: Some(TreeOptions::default()), session, ..Merge::default() };
-        let inputs: Vec<String> = parts.iter().map(|part| part.path().to_string_lossy().into_owned()).collect();
-        let merged = how.run_into(&output, &inputs, &|path| File::open(path), &mut |_| Flow::Go)?;
+        let paths: Vec<String> = parts.iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+        let merged = how.run_into(&output, &paths, &|path| File::open(path), &mut |_| Flow::Go);
+        // Parts have names that nobody knows.
+        let merged = merged.map_err(|error| {
+            let place = error.place().file.as_deref();
+            let input = paths.iter().zip(&parts).find(|(path, _)| place == Some(path.as_str()));
+            match input.map(|(_, (_, input))| Arc::clone(input)) {
+                Some(input) => Error::new(error.kind(), error.message().to_owned()).in_file(input),
+                None => error,
+            }
+        })?;
         output.publish()?;
         Ok(merged)
     }

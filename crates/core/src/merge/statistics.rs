@@ -78,7 +78,7 @@ struct JoinedColumn {
     part: Part,
     first: Option<u64>,
     runs: Vec<Summary>,
-    /// Whether runs end where the entries of the inputs end. Baskets in the record of a tree are not described: the
+    /// Whether runs cover the entries of the inputs to the end. Baskets in the record of a tree are not described: the
     /// last ones may lack.
     has_end: bool,
     /// Whether each input has statistics of it.
@@ -140,8 +140,7 @@ impl JoinedColumn {
     }
 }
 
-/// Joins the statistics of local files for a new local file, and stores them next to it. Files without statistics
-/// cost nothing. Returns whether any were stored.
+/// Joins the statistics of files for a new local file, and stores them next to it. Returns whether any were stored.
 ///
 /// # Errors
 ///
@@ -150,21 +149,15 @@ impl JoinedColumn {
 /// # Example
 ///
 /// ```
+/// use sapwood::File;
 /// let path = sapwood_testkit::example("nano.root");
 /// // It has no statistics.
-/// assert!(!sapwood::merge::join_statistics(&path, [&path])?);
+/// assert!(!sapwood::merge::join_statistics(&path, [File::open(&path)])?);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn join_statistics<P: AsRef<Path>>(
-    output: impl AsRef<Path>,
-    inputs: impl IntoIterator<Item = P> + Clone,
-) -> Result<bool> {
+pub fn join_statistics(output: impl AsRef<Path>, inputs: impl IntoIterator<Item = Result<File>>) -> Result<bool> {
     let output = output.as_ref();
-    if !inputs.clone().into_iter().all(|input| SideFile::path_of(input.as_ref()).exists()) {
-        return Ok(false);
-    }
-    // One after another: there may be thousands.
-    match joined_statistics(&File::open(output)?, inputs.into_iter().map(File::open))? {
+    match joined_statistics(&File::open(output)?, inputs)? {
         Some(joined) => joined.write_like(SideFile::path_of(output), Some(output)).map(|()| true),
         None => Ok(false),
     }

@@ -1,5 +1,8 @@
 //! Lists of events by run, luminosity section and number.
 
+use std::io::Read;
+use std::path::Path;
+
 use super::lookup::{FoundEntry, Lookup};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -10,6 +13,9 @@ use crate::table::Table;
 const RUNS: [&str; 4] = ["run", "runNumber", "RunNumber", "Run"];
 const SECTIONS: [&str; 6] = ["luminosityBlock", "lumiBlock", "LumiBlock", "lumi", "lumiSection", "ls"];
 const EVENTS: [&str; 5] = ["event", "eventNumber", "EventNumber", "evt", "Event"];
+
+/// A longer file is not a list of events.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Events by run and number, and perhaps luminosity section.
 ///
@@ -93,6 +99,38 @@ impl EventList {
         Self::new(events)
     }
 
+    /// The list in a text file, as [`parse`](Self::parse) reads it.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`parse`](Self::parse) and of the system; [`Mismatch`](crate::ErrorKind::Mismatch) for a ROOT file,
+    /// and [`Limit`](crate::ErrorKind::Limit) for a file that is too long for a list.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::EventList;
+    /// assert!(EventList::open(path).unwrap_err().message().contains("ROOT file"));
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let read = || {
+            let file = std::fs::File::open(path)?;
+            let mut bytes = Vec::new();
+            file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+            if bytes.starts_with(b"root") {
+                return Err(Error::mismatch("this is a ROOT file and not a list of events"));
+            }
+            if bytes.len() as u64 > MAX_BYTES {
+                return Err(Error::limit("bytes of a list of events", MAX_BYTES, bytes.len() as u64));
+            }
+            let text = String::from_utf8(bytes).map_err(|_| Error::mismatch("a list of events is text"))?;
+            Self::parse(&text)
+        };
+        read().map_err(|error: Error| error.in_file(path.to_string_lossy()))
+    }
+
     /// Names the columns: run, luminosity section if events have it, and number.
     ///
     /// # Errors
@@ -109,21 +147,10 @@ impl EventList {
         Ok(self)
     }
 
-    /// How many events there are.
+    /// How many events there are: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.keys.len()
-    }
-
-    /// Whether it is empty: never, since a list has an event.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// assert!(!sapwood::query::EventList::parse("1:2")?.is_empty());
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
     }
 
     /// An event as text, by its number in the list.

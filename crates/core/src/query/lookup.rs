@@ -1,6 +1,6 @@
 //! Finds entries by whole numbers that identify them, such as a run and an event number.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::interval::{Decision, Interval};
@@ -36,8 +36,6 @@ pub struct Lookup {
     width: usize,
     /// Keys with their numbers, ascending.
     keys: Vec<(Vec<i128>, usize)>,
-    /// Places of the first of equal keys in `keys`.
-    places: HashMap<Vec<i128>, usize>,
     /// Values of the first column.
     first: BTreeSet<i128>,
 }
@@ -70,12 +68,8 @@ impl Lookup {
             numbered.push((key, number));
         }
         numbered.sort_unstable();
-        let mut places = HashMap::with_capacity(numbered.len());
-        for (place, (key, _)) in numbered.iter().enumerate() {
-            places.entry(key.clone()).or_insert(place);
-        }
         let first = numbered.iter().filter_map(|(key, _)| key.first().copied()).collect();
-        Ok(Self { width, keys: numbered, places, first })
+        Ok(Self { width, keys: numbered, first })
     }
 
     /// How many keys there are.
@@ -156,9 +150,9 @@ impl Lookup {
 
     /// The numbers of the keys that are equal to one.
     fn equal(&self, key: &[i128]) -> impl Iterator<Item = usize> {
-        let from = self.places.get(key).map_or(&[][..], |place| self.keys.get(*place..).unwrap_or_default());
-        let equal = from.iter().take_while(move |(known, _)| Some(known) == from.first().map(|(first, _)| first));
-        equal.map(|(_, number)| *number)
+        let from = self.keys.partition_point(|(known, _)| known.as_slice() < key);
+        let end = self.keys.partition_point(|(known, _)| known.as_slice() <= key);
+        self.keys.get(from..end).unwrap_or_default().iter().map(|(_, number)| *number)
     }
 
     /// The entries that a stored index of two of the columns names; none without one that covers all entries.
@@ -170,8 +164,9 @@ impl Lookup {
         let (Some(major), Some(minor)) = (place(index.major()), place(index.minor())) else { return Ok(None) };
         let mut found = Vec::new();
         for (key, _) in &self.keys {
-            // ROOT keeps numbers of 64 bits with a sign in its indices.
-            let number = |place: usize| key.get(place).and_then(|value| i64::try_from(*value).ok());
+            // ROOT computes them as `long double`, which has 53 bits on some machines.
+            let is_exact = |value: &&i128| value.unsigned_abs() <= 1 << 53;
+            let number = |place: usize| key.get(place).filter(is_exact).and_then(|value| i64::try_from(*value).ok());
             let (Some(major), Some(minor)) = (number(major), number(minor)) else { return Ok(None) };
             found.extend(index.entries(major, minor));
         }
@@ -220,7 +215,7 @@ impl Lookup {
 fn check(columns: &Query) -> Result<()> {
     for value in &columns.values {
         let number = value.bound.number().filter(|number| !matches!(number, Number::F32 | Number::F64));
-        if value.bound.depth > 0 || number.is_none() {
+        if value.bound.depth > 0 || value.bound.may_lack() || number.is_none() {
             let words = format!("{:?} has not one whole number per entry, by which entries can be found", value.text);
             return Err(Error::mismatch(words));
         }

@@ -14,8 +14,8 @@ Measures = tuple[int, int, int, list[tuple[int, int, int, int]]]
 class Step(NamedTuple):
     """A step of an analysis: a definition, a filter, variations, or a result."""
 
-    above: int | None
-    """The number of the step that it is on top of; ``None`` for all entries."""
+    parent: int | None
+    """The number of the step before it; ``None`` for all entries."""
     kind: str
     """``"define"``, ``"function"``, ``"filter"``, ``"vary"`` or ``"result"``."""
     name: str
@@ -39,6 +39,7 @@ class FrameGraph:
         self._diagram = diagram
         self.has_run = has_run
         """Whether the steps were computed: entries and seconds are 0 before."""
+        #: Entries of the files, those that were read, and the seconds of reads, of all threads together.
         self.entries, self.read, self.reading_seconds, steps = diagram.all()
         self.steps = [Step(*step) for step in steps]
 
@@ -59,7 +60,7 @@ class FrameGraph:
         lines = [f"{self.entries} entries, {self.read} read in {self.reading_seconds:.3f} s"]
         depths: list[int] = []
         for step in self.steps:
-            depths.append(0 if step.above is None else depths[step.above] + 1)
+            depths.append(0 if step.parent is None else depths[step.parent] + 1)
             lines.append("  " * (depths[-1] + 1) + _line(step))
         return "\n".join(lines)
 

@@ -17,7 +17,7 @@ from sapwood._frame.arrays import array, joined
 from sapwood._frame.functions import running
 from sapwood._read import layout
 from sapwood._read.selection import Selection
-from sapwood._remote import network
+from sapwood._remote import network, urls
 from sapwood._write.staged import staged
 from sapwood.errors import MismatchError
 
@@ -174,12 +174,18 @@ class Snapshots:
         if not isinstance(part, bytes):
             return part
         if self._folder is None:
-            self._folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="sapwood-frame-"))
+            # Next to the file: there is room for it, and temporary files may be in memory.
+            beside = os.path.dirname(os.path.realpath(self.path)) if self._is_local() else None
+            folder = tempfile.TemporaryDirectory(prefix=".sapwood-frame-", dir=beside)
+            self._folder = self._held.enter_context(folder)
         self._count += 1
         path = os.path.join(self._folder, f"{self._count}.root")
         with open(path, "wb") as file:
             file.write(part)
         return path
+
+    def _is_local(self) -> bool:
+        return isinstance(self.path, (str, os.PathLike)) and not urls.is_url(os.fspath(self.path))
 
     def assembled(self, sample: str | None, variation: str | None, parts: Any) -> str:
         """Writes the parts of workers, in their order; the path with the name of the tree."""
@@ -187,7 +193,6 @@ class Snapshots:
         for part in parts:
             with sapwood_open(io.BytesIO(part) if isinstance(part, bytes) else part) as file:
                 tree = file[self.name]
-                # Those of a part are few.
                 sink.write(dict(tree.arrays(list(self.names), how=dict)))
         return sink.found
 
@@ -269,7 +274,11 @@ class Part:
 
     def take(self, columns: list[Any]) -> None:
         """Writes the values of a step."""
-        self._sink.take(columns)
+        try:
+            self._sink.take(columns)
+        except BaseException:
+            self._snapshots.__exit__(None, None, None)
+            raise
 
     def copied(self, sink: Any) -> None:
         """One file has the same variations from its first entry on."""

@@ -95,19 +95,31 @@ def index(
     return made
 
 
-def carried(target: Any, sources: Sequence[Any], statistics: bool | str | Iterable[str]) -> None:
-    """Gives a file statistics: new ones if these are asked for, or those of the files that its entries are from."""
+def check_statistics(target: Any, statistics: bool | str | Iterable[str], append: bool = False) -> None:
+    """Refuses to make statistics that cannot be stored, before a file is written."""
+    if statistics and urls.is_url(urls.local_path(os.fspath(target))):
+        raise ValueError("statistics are stored next to a file on this machine: sapwood.index makes others")
+    if statistics and append:
+        raise ValueError("a file that is appended to gets no statistics: sapwood.index makes them afterwards")
+
+
+def carried(
+    target: Any,
+    sources: Sequence[str],
+    statistics: bool | str | Iterable[str],
+    threads: int,
+    opened: _core.File | None = None,
+) -> None:
+    """Stores statistics of a file: new ones if these are asked for, or those of the files that its entries are from:
+    of ``sources`` next to them, or of one that is ``opened``."""
     target = urls.local_path(os.fspath(target))
     if statistics:
-        index(target, columns=None if statistics is True else statistics)
+        index(target, columns=None if statistics is True else statistics, threads=threads)
         return
-    if urls.is_url(target) or not all(isinstance(source, str | os.PathLike) for source in sources):
-        return
-    inputs = [urls.local_path(os.fspath(source)) for source in sources]
-    if any(urls.is_url(source) for source in inputs):
+    if urls.is_url(target) or any(urls.is_url(source) for source in sources):
         return
     try:
-        _core.join_statistics(target, inputs)
+        _core.join_statistics(target, list(sources), opened)
     except errors.SapwoodError as error:
         # The file itself is complete.
-        warn(f"it has no statistics: {error}", stacklevel=4)
+        warn(f"{target} has no statistics: {error}", stacklevel=4)

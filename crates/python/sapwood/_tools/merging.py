@@ -151,6 +151,7 @@ def merge(
     options: dict[str, Any] = dict(others)
     connection = network.take_options(options)
     ignore(options, "merge")
+    indexing.check_statistics(output, statistics, append)
     if only is not None and exclude is not None:
         raise errors.MismatchError("only and exclude do not go together")
     if not recluster and any(each is not None for each in (auto_flush, basket_bytes, random_access)):
@@ -186,7 +187,7 @@ def merge(
     for words in notices:
         warn(words, RuntimeWarning, stacklevel=2)
     if not append:
-        indexing.carried(target, files, statistics)
+        indexing.carried(target, files, statistics, threads)
     found = json.loads(document)
     if is_remote:
         found["output"] = urls.shown(target)

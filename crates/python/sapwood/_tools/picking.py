@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood import _core
+from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._read.chain import Chain
 from sapwood._remote import network, urls
 from sapwood._write.staged import sent
-from sapwood.errors import MismatchError
+from sapwood.errors import MismatchError, MissingFileError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,7 +56,8 @@ def pick(
     once the new one is complete.
 
     Events are found by a stored index, or by the statistics of :func:`sapwood.index` if a file has any.
-    Otherwise run numbers are read first, and the other columns only for runs that are wanted.
+    Otherwise run numbers are read first, and the other columns only for runs that are wanted. If the files
+    have different columns, the new one has those of the first file with events, with a warning.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -68,29 +71,40 @@ def pick(
     over = network.take_options(dict(others))
     chain = Chain("pick", files, others, threads=threads)
     chain.default_trees = USUAL_TREES
+    named = None if columns is None else list(columns)
     found = with_some = 0
     with sent(urls.local_path(os.fspath(out)), over, show=progress) as path:
-        core = _core.Pick(_events(events), None if columns is None else list(columns), path, True, threads)
-        for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
-            with chain.naming(member):
-                picked = core.add(member.tree.file._engine(), member.tree.object_path)
-            found += picked
-            with_some += picked > 0
-        missing, repeated = core.finish()
+        core = _core.Pick(*_events(events), named, path, True, threads)
+        try:
+            for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
+                with chain.naming(member):
+                    picked = core.add(member.tree.file._engine(), member.tree.object_path, member.ranges)
+                found += picked
+                with_some += picked > 0
+            missing, repeated, notices = core.finish()
+        except BaseException:
+            core.discard()
+            raise
+    for words in notices:
+        warn(words, stacklevel=2)
     return Picked(found, with_some, missing, repeated)
 
 
-def _events(events: Any) -> Any:
-    """Lines of events, or the numbers of each."""
+def _events(events: Any) -> tuple[Any, bool]:
+    """Lines of events or the numbers of each, and whether it is the path of a list instead."""
     if isinstance(events, (str, os.PathLike)):
-        with open(events, encoding="utf-8") as file:
-            return file.read()
+        if not os.path.exists(events):
+            raise MissingFileError(
+                f"no file {os.fspath(events)!r} with events: give events themselves in a list"
+            )
+        return os.path.expanduser(os.fspath(events)), True
     listed = list(events)
-    if all(isinstance(one, str) for one in listed):
-        return "\n".join(listed)
+    if listed and all(isinstance(one, str) for one in listed):
+        return "\n".join(listed), False
     try:
-        return [[int(number) for number in one] for one in listed]
+        return [[operator.index(number) for number in one] for one in listed], False
     except TypeError as error:
         raise MismatchError(
-            f"events are (run, event) or (run, lumi, event), lines of these, or the path of a list: {error}"
+            "events are whole numbers (run, event) or (run, lumi, event), lines of these, or the path of a "
+            f"list: {error}"
         ) from None

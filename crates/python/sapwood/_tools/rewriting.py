@@ -133,6 +133,7 @@ def rewrite(
     said: dict[str, Any] = dict(others)
     over = network.take_options(said)
     ignore(said, "rewrite")
+    indexing.check_statistics(target, statistics)
     opened = source
     if isinstance(source, (str, os.PathLike)):
         opened = file.open(source, threads=threads, **over)
@@ -209,7 +210,8 @@ def rewrite(
                 f"{path!r}: nothing is left of what held values, so its {lost} entries are gone, too",
                 stacklevel=2,
             )
-    indexing.carried(target, [source], statistics)
+    # As it was opened: its place may be that of the target.
+    indexing.carried(target, [], statistics, threads, opened._engine())
     return {
         path: (Figures(*before), replace(Figures(*after), unread=unread))
         for path, before, after, _, unread, *_ in made

@@ -422,7 +422,7 @@ class Tree(HasBranches):
         """
         return reading.passing(self, cut, aliases).numbers()
 
-    def find(self, **columns: int) -> Any:
+    def find(self, /, **columns: int) -> Any:
         """Numbers of the entries whose columns have these whole numbers, as a NumPy array: one event by its
         run and number. A stored index of two of the columns (``BuildIndex``) has them, or the statistics of
         :func:`sapwood.index` rule out most entries. Otherwise the first column is read, and the others only

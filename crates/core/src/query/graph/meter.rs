@@ -39,7 +39,7 @@ impl Measure {
 pub(crate) struct Measures {
     /// Entries that were asked for, and those that statistics did not rule out.
     pub(crate) entries: Measure,
-    /// The time of reads, while nothing else was done in their thread.
+    /// The time of reads, of all threads together.
     pub(crate) reading: Duration,
     spots: HashMap<Spot, Measure>,
 }
@@ -153,7 +153,8 @@ mod tests {
         drop(clock);
         let measures = meter.take();
         assert!(measures.of(inner).time >= slept);
-        assert!(measures.of(outer).time < slept);
+        // The clock of the outer one stands still meanwhile, however slow the machine is.
+        assert!(measures.of(outer).time < measures.of(inner).time);
         assert_eq!((measures.of(outer).met, measures.of(outer).kept), (10, 4));
         assert_eq!(meter.take().of(outer), Measure::default());
     }

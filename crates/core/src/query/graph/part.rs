@@ -199,8 +199,10 @@ impl<'p> Part<'p> {
     /// The rows that are in any of some places.
     fn any_of(&self, places: &[usize]) -> Result<Picked> {
         let mut is_in = vec![false; self.all.rows.len()];
-        for place in places {
-            let Some(rows) = self.picked(*place)? else { return Ok(None) };
+        // All of them, so that each filter counts its rows.
+        let picked = places.iter().map(|place| self.picked(*place)).collect::<Result<Vec<_>>>()?;
+        for rows in picked {
+            let Some(rows) = rows else { return Ok(None) };
             for row in rows.iter() {
                 if let Some(is_in) = is_in.get_mut(*row) {
                     *is_in = true;
