@@ -1,28 +1,27 @@
 //! The RNTuple being written: rows are buffered until their cluster is full, then sealed and committed.
 
+pub(crate) mod layout;
 pub(crate) mod numbered;
 pub(crate) mod parallel;
 pub(crate) mod units;
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::{Algorithm, Compression};
 use crate::error::{Error, Result};
-use crate::file::distance;
 use crate::memory::Memory;
 use crate::ntuple::{AliasColumn, Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
+use crate::write::ntuple::layout::{Layout, Source};
 use crate::write::ntuple::units::Unit;
 use crate::write::options::{MAX_KEY_BYTES, NTupleOptions};
 use crate::write::page::buffer::{ClusterBuffer, Mark};
-use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
+use crate::write::page::field::{FieldSpec, Schema};
 use crate::write::page::seal::{Recycler, Sealing, seal};
 use crate::write::page::state::NTupleState;
-use crate::write::page::stored::stored_values;
 
 /// Takes rows of an RNTuple.
 ///
@@ -81,19 +80,6 @@ pub struct NTupleWriter {
     is_context: bool,
     /// The numbered unit of work that its rows are.
     unit: Option<Unit>,
-}
-
-/// What the writers of an RNTuple share: its fields, and how their values become pages.
-#[derive(Debug)]
-pub(crate) struct Layout {
-    pub(crate) name: Arc<str>,
-    pub(crate) fields: Vec<FieldSpec>,
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) plans: Vec<ColumnPlan>,
-    /// Fields of the schema, those below others included.
-    pub(crate) schema_fields: usize,
-    /// Names of top-level fields that show values of others, and take none.
-    pub(crate) projected: Vec<Arc<str>>,
 }
 
 impl NTupleWriter {
@@ -227,7 +213,7 @@ impl NTupleWriter {
         let name = Arc::clone(&self.layout.name);
         let output = Arc::clone(&self.output);
         let in_ntuple = |error: Error| output.in_file(error.in_object(&name));
-        let (sources, rows) = self.sources(values).map_err(in_ntuple)?;
+        let (sources, rows) = self.layout.sources(values).map_err(in_ntuple)?;
         self.buffer.mark(&mut self.call);
         let (mut outcome, mut start) = (Ok(()), 0);
         while start < rows {
@@ -454,55 +440,6 @@ impl NTupleWriter {
         };
         usize::try_from(target).map_or(most, |target| target.clamp(1, most))
     }
-
-    /// The error of a name that no field has.
-    fn unknown(&self, name: &str) -> Error {
-        if self.layout.projected.iter().any(|projected| **projected == *name) {
-            let words = format!("the field {name:?} shows values of another field, and takes none: leave it out");
-            return Error::mismatch(words);
-        }
-        let mut near: Vec<_> =
-            self.layout.fields.iter().map(|field| (distance(name, &field.name), &field.name)).collect();
-        near.sort();
-        let names: Vec<_> = near.iter().take(5).map(|(_, name)| format!("{name:?}")).collect();
-        Error::not_found(format!("there is no field {name:?}; nearest: {}", names.join(", ")))
-    }
-
-    /// For each field the column of its values, checked before anything is buffered; and the number of rows.
-    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<Source<'v>>, usize)> {
-        let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
-        let known: HashSet<&str> = self.layout.fields.iter().map(|field| &*field.name).collect();
-        let mut rows: Option<(usize, &str)> = None;
-        for (name, column) in values {
-            if !known.contains(name) {
-                return Err(self.unknown(name));
-            }
-            match rows {
-                Some((wanted, first)) if wanted != column.len => {
-                    let message = format!("field {name:?} was given another number of values than {first:?}");
-                    return Err(Error::mismatch(message).wanted(wanted as u64, column.len as u64));
-                }
-                _ => rows = Some((column.len, name)),
-            }
-            if given.insert(name, column).is_some() {
-                return Err(Error::mismatch(format!("field {name:?} was given values twice")));
-            }
-        }
-        let rows = rows.map_or(0, |(rows, _)| rows);
-        let mut sources = Vec::with_capacity(self.layout.fields.len());
-        for (field, node) in self.layout.fields.iter().zip(&self.layout.nodes) {
-            let column = given.get(&*field.name).copied();
-            let column =
-                column.ok_or_else(|| Error::mismatch(format!("field {:?} was given no values", field.name)))?;
-            let source = node.bound(&column.kind).and_then(|bound| {
-                let (bound, column) = stored_values(bound, column, &self.layout.plans)?;
-                ClusterBuffer::check(&bound, &column, 0..rows)?;
-                Ok((bound, column))
-            });
-            sources.push(source.map_err(|error| error.in_object(&field.name))?);
-        }
-        Ok((sources, rows))
-    }
 }
 
 impl Drop for NTupleWriter {
@@ -511,9 +448,6 @@ impl Drop for NTupleWriter {
         let _ = self.finish();
     }
 }
-
-/// Where the values of a field go, and its values.
-type Source<'v> = (Node, Cow<'v, Column>);
 
 /// The row after the first with which a cluster has at least `left` bytes more, or the last.
 fn end_of_cluster(sources: &[Source<'_>], rows: Range<usize>, left: usize) -> Result<usize> {

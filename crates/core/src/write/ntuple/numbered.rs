@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::write::ntuple::NTupleWriter;
+use crate::write::ntuple::layout::Layout;
 use crate::write::ntuple::units::{Member, Units};
-use crate::write::ntuple::{Layout, NTupleWriter};
 use crate::write::options::NTupleOptions;
 
 /// Brings numbered units of work of an RNTuple, one after another. Made by

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::write::file::state::Output;
+use crate::write::ntuple::layout::Layout;
 use crate::write::ntuple::numbered::NumberedNTupleContext;
 use crate::write::ntuple::units::Units;
-use crate::write::ntuple::{Layout, NTupleWriter, USUAL};
+use crate::write::ntuple::{NTupleWriter, USUAL};
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::FieldSpec;
 

@@ -7,7 +7,8 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::split_cycle;
 use crate::ntuple::{ColumnType, NTuple, Node, Role, Shape};
-use crate::write::ntuple::{Layout, NTupleWriter};
+use crate::write::ntuple::NTupleWriter;
+use crate::write::ntuple::layout::Layout;
 use crate::write::options::NTupleOptions;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, SWITCH_BYTES};
 use crate::write::page::streamer::Streamer;
@@ -57,7 +58,7 @@ impl FileWriter {
     }
 
     /// An RNTuple as it was when the file was opened.
-    fn ntuple_before(&self, path: &str) -> Result<(Key, Arc<NTuple>)> {
+    pub(crate) fn ntuple_before(&self, path: &str) -> Result<(Key, Arc<NTuple>)> {
         let Some(file) = self.output.before.clone() else {
             return Err(self.output.in_file(Error::mismatch("only files that are updated have RNTuples to add to")));
         };

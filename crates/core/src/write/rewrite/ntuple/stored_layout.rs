@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldId, Model, NTuple, Node, Role, Shape};
-use crate::write::ntuple::Layout;
+use crate::write::ntuple::layout::Layout;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node as Target, number_type};
 use crate::write::rewrite::ntuple::kept_fields::KeptFields;
 
