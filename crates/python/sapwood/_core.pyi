@@ -157,6 +157,7 @@ class Column:
 
 #: Columns, one for each file; the name of a type, if they get another one; a mean and a width.
 BatchInput = tuple[Sequence[Column], str | None, tuple[float, float] | None]
+BatchField = tuple[Sequence[BatchInput], bool, tuple[int, bytes] | None]
 
 class BatchRows:
     """Rows from which batches are taken: of fields, each of columns side by side, or of lists, with the length that
@@ -164,7 +165,7 @@ class BatchRows:
 
     def __init__(
         self,
-        fields: Sequence[tuple[Sequence[BatchInput], bool, tuple[int, bytes] | None]],
+        fields: Sequence[BatchField],
         order: Any = None,
         threads: int = 0,
     ) -> None: ...
@@ -174,11 +175,25 @@ class BatchRows:
     @property
     def not_finite(self) -> list[list[int]]: ...
 
+class BatchMixing:
+    """So many shuffled rows, which come in several pieces. The seed determines their order."""
+
+    def __init__(self, seed: int, rows: int) -> None: ...
+    def add(self, fields: Sequence[BatchField], threads: int = 0) -> None: ...
+    def finish(self) -> BatchRows: ...
+
+def shuffled_order(seed: int, rows: int) -> Buffer:
+    """The row at each place of the order of a seed: ``uint32``."""
+
 def take_rows(
     pieces: Sequence[tuple[BatchRows, int, int]], mix: Any = None, threads: int = 0
 ) -> list[tuple[Buffer, Buffer | None, Buffer | None, int]]:
     """Takes rows from some places of each piece, in an order if it is given. Of each field: values, offsets, mask,
     and how many lists were cut."""
+
+def memory_bytes(threads: int) -> tuple[int, int, int]:
+    """Bytes of large buffers that somebody holds, the most of them since this was last called, and those that wait
+    to be used again. Sessions differ by their number of threads."""
 
 def column_of(values: Any, number: str, width: int = 1, offsets: Any = None) -> Column:
     """A column of the numbers in some bytes, ``width`` a row, or of lists of these."""
@@ -725,6 +740,13 @@ class FileWriter:
         max_key_bytes: int | None = None,
         parallel: bool = False,
     ) -> Any: ...
+    def fill_fields(
+        self,
+        path: str,
+        fields: Sequence[tuple[str, Any, str | None]],
+        values: Sequence[tuple[str, Any, int, Sequence[Any]]],
+        compression: str | None = None,
+    ) -> None: ...
     def append_ntuple(
         self,
         path: str,

@@ -29,7 +29,7 @@ pub(crate) struct NTupleWriter {
 
 /// Name, type as nested tuples, rows, buffers in the order of their numbers; of a field of a declared type `typed` and
 /// its values instead.
-type Given<'py> = (PyBackedStr, Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
+pub(crate) type Given<'py> = (PyBackedStr, Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
 
 impl From<sapwood::write::NTupleWriter> for NTupleWriter {
     fn from(writer: sapwood::write::NTupleWriter) -> Self {
@@ -52,26 +52,9 @@ impl NTupleWriter {
         let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let _at_work = self.owner.begin();
         let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
-        let mut given = Vec::with_capacity(values.len());
-        for (name, kind, rows, buffers) in &values {
-            // Python's memory may change as soon as others run.
-            let buffers =
-                buffers.iter().map(|buffer| copied(py, buffer, writer.memory())).collect::<PyResult<Vec<_>>>()?;
-            given.push(match typed(kind)? {
-                Some(values) => (&**name, Values::Typed(values.extract::<Objects>()?.0)),
-                None => (&**name, Values::Plain(Column::from_buffers(kind_of(kind)?, *rows, buffers))),
-            });
-        }
+        let given = taken_over(py, &values, writer.memory())?;
         run(py, || {
-            let field = |name: &str| writer.fields().iter().find(|field| *field.name == *name);
-            let columns = given.into_iter().map(|(name, values)| match values {
-                Values::Plain(column) => Ok((name, column)),
-                Values::Typed(values) => match field(name) {
-                    Some(field) => Ok((name, field.values(values)?)),
-                    None => Err(Error::not_found(format!("there is no field {name:?}"))),
-                },
-            });
-            let columns = columns.collect::<sapwood::Result<Vec<_>>>()?;
+            let columns = columns_of(given, writer.fields())?;
             writer.extend(&columns)
         })
     }
@@ -131,8 +114,39 @@ fn copied(py: Python<'_>, buffer: &PyBuffer<u8>, memory: &Memory) -> PyResult<By
     Ok(memory.lend(copy))
 }
 
+/// Values of some fields, in memory that Python does not change.
+pub(crate) fn taken_over<'v>(
+    py: Python<'_>,
+    values: &'v [Given<'_>],
+    memory: &Memory,
+) -> PyResult<Vec<(&'v str, Values)>> {
+    let one = |(name, kind, rows, buffers): &'v Given<'_>| {
+        let buffers = buffers.iter().map(|buffer| copied(py, buffer, memory)).collect::<PyResult<Vec<_>>>()?;
+        Ok(match typed(kind)? {
+            Some(values) => (&**name, Values::Typed(values.extract::<Objects>()?.0)),
+            None => (&**name, Values::Plain(Column::from_buffers(kind_of(kind)?, *rows, buffers))),
+        })
+    };
+    values.iter().map(one).collect()
+}
+
+/// The values as columns.
+pub(crate) fn columns_of<'v>(
+    values: Vec<(&'v str, Values)>,
+    fields: &[FieldSpec],
+) -> sapwood::Result<Vec<(&'v str, Column)>> {
+    let one = |(name, values): (&'v str, Values)| match values {
+        Values::Plain(column) => Ok((name, column)),
+        Values::Typed(values) => match fields.iter().find(|field| *field.name == *name) {
+            Some(field) => Ok((name, field.values(values)?)),
+            None => Err(Error::not_found(format!("there is no field {name:?}"))),
+        },
+    };
+    values.into_iter().map(one).collect()
+}
+
 /// Values of a field.
-enum Values {
+pub(crate) enum Values {
     Plain(Column),
     /// Of the type that the field was declared with.
     Typed(sapwood::write::Column),

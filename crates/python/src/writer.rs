@@ -16,7 +16,7 @@ use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 use crate::key::Key;
-use crate::ntuple_writer::{GivenField, NTupleWriter, ParallelNTupleWriter, spec_of};
+use crate::ntuple_writer::{Given, GivenField, NTupleWriter, ParallelNTupleWriter, columns_of, spec_of, taken_over};
 use crate::parallel::ParallelWriter;
 use crate::reading::watched;
 use crate::sessions;
@@ -304,6 +304,26 @@ impl FileWriter {
         }
         let ntuple = self.with(py, |writer| writer.ntuple(path, fields, options))?;
         Ok(Bound::new(py, NTupleWriter::from(ntuple))?.into_any())
+    }
+
+    /// Adds fields to an RNTuple that was in the file before, with a value for each of its entries.
+    #[pyo3(signature = (path, fields, values, compression = None))]
+    fn fill_fields(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        fields: Vec<GivenField<'_>>,
+        values: Vec<Given<'_>>,
+        compression: Option<&str>,
+    ) -> PyResult<()> {
+        let fields = fields.iter().map(spec_of).collect::<PyResult<Vec<_>>>()?;
+        let compression = compression.map(str::parse).transpose().map_err(raise)?;
+        let options = NTupleOptions { compression, ..NTupleOptions::default() };
+        let given = taken_over(py, &values, sessions::shared(0).memory())?;
+        self.with(py, |writer| {
+            let columns = columns_of(given, &fields)?;
+            writer.fill_fields(path, fields, &columns, &options)
+        })
     }
 
     /// Opens an RNTuple that was in the file before, to add entries to it.

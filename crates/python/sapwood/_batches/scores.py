@@ -12,7 +12,7 @@ import numpy as np
 from sapwood._batches.batches import batches
 from sapwood._read.chain import Chain
 from sapwood._remote import paths
-from sapwood.errors import MismatchError, UnsupportedError
+from sapwood.errors import MismatchError
 from sapwood.writing import recreate, update
 
 if TYPE_CHECKING:
@@ -36,16 +36,17 @@ def add_column(
     dtype: Any = None,
     matrix: bool = False,
     scaling: Any = None,
-    to: str = "numpy",
+    to: Any = "numpy",
     **others: Unpack[Opening],
 ) -> list[Path]:
-    """Adds a column to trees: the scores of a network, for instance. ``function`` gets the columns of some
-    rows, as :func:`sapwood.batches` hands them out (a mapping from names, or a matrix), and returns a number
-    for each row.
+    """Adds a column to trees and RNTuples: the scores of a network, for instance. ``function`` gets the
+    columns of some rows, as :func:`sapwood.batches` hands them out (a mapping from names, or a matrix), and
+    returns a number for each row.
 
-    The column becomes a branch of the same tree. With ``friend``, a folder, it is written to files of the
-    same names there instead, each with a tree of the same name that is a friend by entry: for RNTuples, files
-    that must not change, and remote ones. Returns the files that have the column.
+    The column becomes a branch of the same tree, or a field of the same RNTuple. With ``friend``, a folder, it
+    is written to files of the same names there instead, each with a tree or an RNTuple of the same name that
+    is a friend by entry: for files that must not change, and remote ones. Returns the files that have the
+    column.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -65,11 +66,6 @@ def add_column(
     for member in chain.members():
         path, tree_path = str(member.tree.file_path), member.tree.object_path.strip("/").partition(";")[0]
         is_ntuple = member.tree.classname == "ROOT::RNTuple"
-        if friend is None and is_ntuple:
-            raise UnsupportedError(
-                f"an RNTuple takes no column for entries that it has ({path}): friend= names a folder for files "
-                "with the column"
-            )
         place = Path(path) if friend is None else Path(friend) / Path(path).name
         if friend is not None:
             paths.refuse_input(str(place), [source.file for source in chain.sources])

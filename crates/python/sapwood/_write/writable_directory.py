@@ -552,10 +552,8 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         return tree
 
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
-        """Adds branches to a tree that was in the file before, whatever wrote it: a value for each of its
-        entries.
-
-        ``data`` is what :meth:`WritableTree.extend` takes, ``compression`` what :meth:`mktree` takes.
+        """Adds branches to a tree, or fields to an RNTuple, that was in the file before, whatever wrote it: a
+        value for each entry. ``data`` and ``compression`` are those of :meth:`mktree` and its ``extend``.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -566,10 +564,11 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         >>> sapwood.open(path)["tree"].keys()
         ['x', 'weight']
 
-        Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries:
-        then the tree stays as it is.
+        Raises :class:`sapwood.errors.MismatchError` if the number of values is not that of the entries.
         """
         full = self._full(name, "the name of a tree")
+        if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
+            return writable_ntuple.fill_fields(self.file, full, data, compression)
         given = tables.columns_of(data, ())
         columns = {column: tables.as_column(column, values) for column, values in given.items()}
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)

@@ -330,6 +330,16 @@ def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
     return columns
 
 
+def _specs(
+    file: WritableFile, kinds: Mapping[str, fields.Kind], compression: Any
+) -> tuple[list[tuple[str, fields.Kind, str | None]], str]:
+    """Fields for the engine, and the compression of all that have none."""
+    general, own = file._compressions(compression, {name: () for name in kinds})
+    if general is None:
+        general = "zstd:5" if file._is_usual else as_compression(file._setting)
+    return [(name, kind, own.get(name)) for name, kind in kinds.items()], general
+
+
 def _begun(
     file: WritableFile,
     path: str,
@@ -341,10 +351,7 @@ def _begun(
     **how: bool,
 ) -> Any:
     """The engine's RNTuple of these fields."""
-    general, own = file._compressions(compression, {name: () for name in kinds})
-    if general is None:
-        general = "zstd:5" if file._is_usual else as_compression(file._setting)
-    specs = [(name, kind, own.get(name)) for name, kind in kinds.items()]
+    specs, general = _specs(file, kinds, compression)
     sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
     file._make_way(path)
     return file._core.ntuple(
@@ -401,6 +408,13 @@ def append(
     ntuple = WritableNTuple(core, dict(core.fields()), path, file, before)
     file._take(ntuple)
     return ntuple
+
+
+def fill_fields(file: WritableFile, path: str, data: Any, compression: Any) -> None:
+    """Adds fields to an RNTuple that was in the file before, with a value for each of its entries."""
+    columns = [(name, *fields.of_data(name, column)) for name, column in tables.columns_of(data, ()).items()]
+    specs, general = _specs(file, {name: kind for name, kind, *_ in columns}, compression)
+    file._core.fill_fields(path, specs, columns, general)
 
 
 NEVER = 2**63

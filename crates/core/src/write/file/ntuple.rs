@@ -9,7 +9,7 @@ use crate::codec::{Compression, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::io::runs;
-use crate::ntuple::{Anchor, Envelope, Link, Locator, NTuple, VERSION, chunks};
+use crate::ntuple::{Anchor, ColumnPages, Envelope, Link, Locator, NTuple, VERSION, chunks};
 use crate::write::file::state::{Output, State};
 use crate::write::page::seal::SealedCluster;
 use crate::write::page::state::{CommittedCluster, NTupleState, WrittenGroup};
@@ -131,25 +131,23 @@ impl Output {
         Ok((Link::new(at, stored.len() as u64, length), room))
     }
 
-    /// Writes the pages of a cluster and adds it to its RNTuple. A page list of its own follows, so that recovery finds
-    /// it.
-    pub(crate) fn commit_cluster(
+    /// Writes the pages of a cluster. Returns the pages of each column, and the records that hold them.
+    pub(crate) fn write_pages(
         &self,
         state: &mut State,
-        index: usize,
-        rows: u64,
         sealed: &SealedCluster<'_>,
-        compression: Compression,
-    ) -> Result<()> {
+        most: u64,
+    ) -> Result<(Vec<ColumnPages>, Vec<Range<u64>>)> {
         let mut columns = sealed.columns.clone();
-        let most = ntuple(state, index)?.max_key_bytes;
+        let mut rooms = Vec::new();
         let stored = sealed.pages.iter().map(|page| page.stored(sealed.with_checksums));
         let mut start = 0_u64;
         for blob in blobs(stored, most) {
             let pages = &sealed.pages[blob];
             let bytes: u64 = pages.iter().map(|page| page.stored(sealed.with_checksums)).sum();
             let parts: Vec<&[u8]> = pages.iter().flat_map(|page| page.written(sealed.with_checksums)).collect();
-            let (at, _) = self.write_blob(state, &parts, bytes, most)?;
+            let (at, room) = self.write_blob(state, &parts, bytes, most)?;
+            rooms.push(room);
             let moved = start..start + bytes;
             for page in columns.iter_mut().flat_map(|column| &mut column.pages) {
                 if let Locator::File { at: place, bytes } = page.locator
@@ -166,6 +164,21 @@ impl Output {
                 page.locator = Locator::File { at: at & !PLACED, bytes };
             }
         }
+        Ok((columns, rooms))
+    }
+
+    /// Writes the pages of a cluster and adds it to its RNTuple. A page list of its own follows, so that recovery finds
+    /// it.
+    pub(crate) fn commit_cluster(
+        &self,
+        state: &mut State,
+        index: usize,
+        rows: u64,
+        sealed: &SealedCluster<'_>,
+        compression: Compression,
+    ) -> Result<()> {
+        let most = ntuple(state, index)?.max_key_bytes;
+        let mut columns = self.write_pages(state, sealed, most)?.0;
         let ntuple = ntuple(state, index)?;
         let in_use = columns.iter_mut().zip(&mut ntuple.elements).filter(|(column, _)| column.first_element.is_some());
         for (column, elements) in in_use {

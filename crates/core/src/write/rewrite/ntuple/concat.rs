@@ -180,6 +180,11 @@ impl GrowingNTuple {
         self.written.entries
     }
 
+    /// Its entries and clusters, and the most bytes of a record.
+    pub(crate) fn written(&self) -> &NTupleState {
+        &self.written
+    }
+
     /// The columns of another RNTuple that go on with those of this one.
     ///
     /// # Errors

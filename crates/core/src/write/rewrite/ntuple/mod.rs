@@ -5,6 +5,7 @@
 pub(crate) mod append;
 pub(crate) mod concat;
 pub(crate) mod copy;
+pub(crate) mod fill;
 pub(crate) mod kept_fields;
 pub(crate) mod late_fields;
 pub(crate) mod pages;
