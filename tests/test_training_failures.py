@@ -14,6 +14,7 @@ import pytest
 
 sapwood = pytest.importorskip("sapwood")
 np = pytest.importorskip("numpy")
+ak = pytest.importorskip("awkward")
 
 from test_training import the_torch  # noqa: E402
 
@@ -161,41 +162,62 @@ def test_an_error_of_a_reader_reaches_the_consumer(tmp_path: Path) -> None:
 
 MEMORY = """
 import sys, sapwood
+from sapwood import _core
 
 def peak():
     # Kilobytes. The peak that getrusage reports begins with that of the parent process.
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
-batches = sapwood.batches(sys.argv[1], [f"c{number}" for number in range(8)], 1024, matrix=True, shuffle=True,
-                          buffer=sys.argv[2], threads=2)
-before = peak()
-rows = sum(len(batch) for _ in range(2) for batch in batches)
-print(rows, peak() - before)
+batches = sapwood.batches(sys.argv[1], sys.argv[3].split(), 1024, shuffle=True, buffer=sys.argv[2], threads=2,
+                          matrix=sys.argv[4] == "matrix", pad=4 if sys.argv[4] == "pad" else None)
+_core.memory_bytes(2)
+before, rows = peak(), 0
+for _ in range(2):
+    for batch in batches:
+        rows += len(batch)
+del batch
+lent, most, idle = _core.memory_bytes(2)
+print(rows, peak() - before, lent, batches.stats["most_bytes"], batches.stats["group_rows"])
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is that of Linux")
-def test_the_buffer_bounds_the_memory(tmp_path: Path) -> None:
-    rows = 1 << 21
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """64 MB of numbers, and lists of 0 to 15 of them: clusters of 1 MB."""
+    path = tmp_path_factory.mktemp("large") / "large.root"
     cluster = 1 << 14
-    path = tmp_path / "large.root"
+    counts = np.arange(cluster) % 16
     with sapwood.recreate(path, compression=None) as file:
         part = {f"c{number}": np.arange(cluster, dtype="f4") for number in range(8)}
+        part["v"] = ak.unflatten(np.arange(counts.sum(), dtype="f4"), counts)
         file["t"] = part
-        for _ in range(rows // cluster - 1):
+        for _ in range(LARGE // cluster - 1):
             file["t"].extend(part)
             file["t"].flush()
-    # 64 MB of numbers. Next to the buffer, memory waits to be used again.
-    for buffer in (3_000, 12_000, 24_000):
+    return f"{path}:t"
+
+
+LARGE = 1 << 21
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is that of Linux")
+@pytest.mark.parametrize("how", ["matrix", "pad", "lists"])
+def test_the_buffer_bounds_the_memory(large: str, how: str) -> None:
+    names = " ".join(f"c{number}" for number in range(8)) if how == "matrix" else "v"
+    for buffer in (4_000, 12_000, 24_000):
         done = subprocess.run(
-            [sys.executable, "-c", MEMORY, f"{path}:t", f"{buffer} kB"],
+            [sys.executable, "-c", MEMORY, large, f"{buffer} kB", names, how],
             capture_output=True,
             text=True,
             check=True,
         )
-        found, peak = map(int, done.stdout.split())
-        assert found == 2 * rows and peak < 20_000 + 3 * buffer, (buffer, peak)
+        rows, peak, lent, most, group_rows = map(int, done.stdout.split())
+        assert rows == 2 * LARGE and lent == 0, "all memory is given back"
+        # The engine holds two groups at least, and the buffer at most, for rows and batches.
+        assert 0.6 * buffer * 1000 < most <= buffer * 1000, (how, buffer, most, group_rows)
+        # Next to it are baskets that are being decoded, memory that waits to be used again, and Python's.
+        assert peak < 45_000 + 1.5 * buffer, (how, buffer, peak)
 
 
 def test_mixing_of_several_samples(place: str) -> None:

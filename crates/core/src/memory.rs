@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
@@ -46,6 +47,9 @@ pub struct Memory(Arc<Shared>);
 struct Shared {
     budget_bytes: usize,
     idle: Mutex<Idle>,
+    /// Bytes that are lent, and the most since it was asked.
+    lent: AtomicUsize,
+    most_lent: AtomicUsize,
 }
 
 /// Buffers that wait to be used again.
@@ -64,7 +68,8 @@ impl Memory {
     /// Memory with a budget. At most `budget_bytes` wait to be used again; a `Fetcher` reads no
     /// more than that ahead.
     pub fn new(budget_bytes: usize) -> Self {
-        Self(Arc::new(Shared { budget_bytes, idle: Mutex::default() }))
+        let (lent, most_lent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self(Arc::new(Shared { budget_bytes, idle: Mutex::default(), lent, most_lent }))
     }
 
     /// The budget in bytes.
@@ -108,6 +113,9 @@ impl Memory {
         if full.capacity() < LEAST_RECYCLED_BYTES {
             return full.freeze();
         }
+        let bytes = full.capacity();
+        let lent = self.0.lent.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.0.most_lent.fetch_max(lent, Ordering::Relaxed);
         Bytes::from_owner(Lent { full, memory: self.clone() })
     }
 
@@ -171,6 +179,28 @@ impl Memory {
     /// Bytes that wait to be used again.
     pub fn idle_bytes(&self) -> usize {
         self.idle().bytes
+    }
+
+    /// Bytes of large buffers that are [lent](Self::lend): columns, rows and batches that somebody still holds.
+    pub fn lent_bytes(&self) -> usize {
+        self.0.lent.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were lent at the same time since this was last called.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let memory = sapwood::memory::Memory::new(64 << 20);
+    /// let (one, two) = (memory.lend(memory.take(1 << 20)), memory.lend(memory.take(1 << 20)));
+    /// drop(one);
+    /// assert_eq!((memory.lent_bytes(), memory.most_lent_bytes()), (1 << 20, 2 << 20));
+    /// assert_eq!(memory.most_lent_bytes(), 1 << 20);
+    /// # drop(two);
+    /// ```
+    pub fn most_lent_bytes(&self) -> usize {
+        let lent = self.lent_bytes();
+        self.0.most_lent.swap(lent, Ordering::Relaxed).max(lent)
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
@@ -242,6 +272,7 @@ impl AsRef<[u8]> for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        self.memory.0.lent.fetch_sub(self.full.capacity(), Ordering::Relaxed);
         self.memory.give_back(std::mem::take(&mut self.full));
     }
 }

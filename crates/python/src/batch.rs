@@ -1,5 +1,7 @@
 //! Rows for training: held, and taken as batches.
 
+use std::sync::Mutex;
+
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,8 +10,9 @@ use sapwood::column::{Kind, ListOf, Number};
 
 use crate::buffer::Buffer;
 use crate::column::Column;
-use crate::errors::run;
+use crate::errors::{raise, run};
 use crate::sessions::shared;
+use crate::tree_writer::locked;
 
 /// Columns, one for each file; the name of a type, if they get another one; a mean and a width.
 type Inputs = (Vec<Py<Column>>, Option<String>, Option<(f64, f64)>);
@@ -48,6 +51,45 @@ impl BatchRows {
     fn not_finite(&self) -> Vec<Vec<u64>> {
         self.0.not_finite().to_vec()
     }
+}
+
+/// Shuffled rows that come in several pieces.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct BatchMixing(Mutex<Option<batch::Mixing>>);
+
+#[pymethods]
+impl BatchMixing {
+    /// So many rows, in the order of a seed.
+    #[new]
+    fn new(seed: u64, rows: usize) -> PyResult<Self> {
+        batch::Mixing::new(seed, rows).map(|mixing| Self(Mutex::new(Some(mixing)))).map_err(raise)
+    }
+
+    /// Adds the next rows, on `threads`.
+    #[pyo3(signature = (fields, threads=0))]
+    fn add(&self, py: Python<'_>, fields: Vec<Fields>, threads: usize) -> PyResult<()> {
+        let fields = fields.into_iter().map(field).collect::<PyResult<Vec<_>>>()?;
+        run(py, || match locked(&self.0).as_mut() {
+            Some(mixing) => mixing.add(&shared(threads), &fields),
+            None => Err(ended()),
+        })
+    }
+
+    /// All rows.
+    fn finish(&self, py: Python<'_>) -> PyResult<BatchRows> {
+        run(py, || locked(&self.0).take().ok_or_else(ended)?.finish()).map(BatchRows)
+    }
+}
+
+fn ended() -> sapwood::Error {
+    sapwood::Error::mismatch("the rows were handed out already")
+}
+
+/// The row at each place of the order of a seed: `uint32`.
+#[pyfunction]
+pub(crate) fn shuffled_order(py: Python<'_>, seed: u64, rows: u32) -> Buffer {
+    let order = py.detach(|| batch::shuffled_order(seed, rows));
+    Buffer::of_answer(order.iter().flat_map(|row| row.to_ne_bytes()).collect::<Vec<u8>>().into())
 }
 
 /// Takes rows from places `first..last` of each piece; in the order of `mix`, if it is given.

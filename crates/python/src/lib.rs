@@ -48,7 +48,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::batch::{BatchRows, column_of, take_rows};
+    use super::batch::{BatchMixing, BatchRows, column_of, shuffled_order, take_rows};
     #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]
@@ -100,6 +100,8 @@ mod _core {
     use super::reader::Reader;
     #[pymodule_export]
     use super::scan::{ItemTable, item_lines, split_expressions};
+    #[pymodule_export]
+    use super::sessions::memory_bytes;
     #[pymodule_export]
     use super::steps::Steps;
     #[pymodule_export]

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, TryLockError};
 
+use pyo3::prelude::*;
 use sapwood::Session;
 
 /// The process that made them, and the sessions by the number of threads that was asked for.
@@ -26,4 +27,13 @@ pub(crate) fn shared(threads: usize) -> Session {
     }
     let (_, sessions) = shared.get_or_insert_with(|| (process, HashMap::new()));
     sessions.entry(threads).or_insert_with(|| Session::with_threads(threads)).clone()
+}
+
+/// Bytes of large buffers of a session that somebody holds, the most of them since this was last called, and those that
+/// wait to be used again.
+#[pyfunction]
+pub(crate) fn memory_bytes(threads: usize) -> (usize, usize, usize) {
+    let session = shared(threads);
+    let memory = session.memory();
+    (memory.lent_bytes(), memory.most_lent_bytes(), memory.idle_bytes())
 }

@@ -4,6 +4,9 @@
 //! after another: each bucket gets those of adjacent places of the order. It is small enough for the processor's
 //! cache, and taking rows in their exact order stays inside of one.
 
+use std::ops::Range;
+
+use super::shuffle::Shuffle;
 use super::threads::each;
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -30,13 +33,37 @@ pub(super) struct Deal {
 }
 
 impl Deal {
+    /// Deals some of the rows of a shuffle, from the first one on; returns the first row of each bucket, too.
+    pub(super) fn of_shuffle(session: &Session, shuffle: Shuffle, rows: Range<usize>) -> (Self, Vec<usize>) {
+        let step = if session.pool().is_some() { TASK_ROWS } else { rows.len().max(1) };
+        let buckets = shuffle.buckets_of(rows);
+        let number = shuffle.buckets();
+        let count = |rows: &[u8]| {
+            let mut counts = vec![0; number];
+            for &bucket in rows {
+                if let Some(count) = counts.get_mut(usize::from(bucket)) {
+                    *count += 1;
+                }
+            }
+            counts
+        };
+        let counts: Vec<Vec<usize>> = buckets.chunks(step).map(count).collect();
+        let mut starts = vec![0];
+        let mut end = 0;
+        for bucket in 0..number {
+            end += counts.iter().map(|counts| counts[bucket]).sum::<usize>();
+            starts.push(end);
+        }
+        (Self { buckets, step, counts }, starts)
+    }
+
     /// Deals rows, of `row_bytes` each, that come in an order; replaces the order by that of the dealt rows. None if
     /// all of them fit into a bucket.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if the order lacks a row, or has one twice.
-    pub(super) fn new(session: &Session, order: &mut [u32], row_bytes: usize) -> Result<Option<Self>> {
+    pub(super) fn of_order(session: &Session, order: &mut [u32], row_bytes: usize) -> Result<Option<Self>> {
         let rows = order.len();
         let mut places = vec![u32::MAX; rows];
         for (place, &row) in (0..).zip(order.iter()) {

@@ -1,5 +1,7 @@
 //! Lists of numbers, and how they are padded.
 
+use std::ops::Range;
+
 use bytes::{Bytes, BytesMut};
 
 use super::deal::{Deal, append};
@@ -92,6 +94,12 @@ impl Lists {
             Some([start, stop]) => (i64::from_ne_bytes(*start) as usize, i64::from_ne_bytes(*stop) as usize),
             _ => (0, 0),
         }
+    }
+
+    /// The bytes of the ends of some lists.
+    pub(super) fn offsets_of(&self, rows: &Range<usize>) -> &[u8] {
+        const WIDE: usize = size_of::<i64>();
+        self.offsets.get(rows.start * WIDE..(rows.end + 1) * WIDE).unwrap_or_default()
     }
 
     /// The bytes of items.

@@ -7,10 +7,12 @@ mod lane;
 mod lists;
 mod numbers;
 mod rows;
+mod shuffle;
 mod take;
 mod threads;
 
 pub use convert::NumberType;
 pub use field::{Field, Input};
-pub use rows::Rows;
+pub use rows::{Mixing, Rows};
+pub use shuffle::shuffled_order;
 pub use take::{Taken, take};

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::lists::{Lists, Padding, visit};
 use super::numbers::Numbers;
-use super::rows::{Part, Rows};
+use super::rows::{At, Bucket, Part, Rows};
 use super::threads::{TOGETHER, chunk_rows, each, fetch, fetch_all};
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -29,12 +29,13 @@ pub struct Taken {
 
 /// The rows that are taken.
 enum Picked<'a> {
-    /// Consecutive rows of some [`Rows`].
+    /// Consecutive rows of some pieces.
     Runs(Vec<(usize, Range<usize>)>),
-    /// Rows of a single [`Rows`], from anywhere.
+    /// Rows of a single piece, from anywhere.
     Single(&'a [u32]),
-    /// The number of [`Rows`], and a row of them, for each row.
-    Pairs(Vec<(u32, u32)>),
+    /// The number of a piece and a row of it, for each row; and the buckets that have them one after another, if they
+    /// come so.
+    Pairs(Vec<(u32, u32)>, Vec<Bucket>),
 }
 
 /// Rows for one task.
@@ -43,6 +44,8 @@ enum Chunk<'a> {
     Run(usize, Range<usize>),
     Single(&'a [u32]),
     Pairs(&'a [(u32, u32)]),
+    /// Rows of a bucket, and all rows of it.
+    Bucket(&'a [(u32, u32)], &'a [(u32, Range<usize>)]),
 }
 
 impl Chunk<'_> {
@@ -50,8 +53,21 @@ impl Chunk<'_> {
         match self {
             Self::Run(_, rows) => rows.len(),
             Self::Single(rows) => rows.len(),
-            Self::Pairs(pairs) => pairs.len(),
+            Self::Pairs(pairs) | Self::Bucket(pairs, _) => pairs.len(),
         }
+    }
+
+    /// Reads the memory of its bucket from the beginning to the end: it is in the processor's cache when rows are
+    /// copied. `memory` returns that of some rows of a piece.
+    fn fetch<'a, const N: usize>(&self, memory: impl Fn(usize, &Range<usize>) -> Option<[&'a [u8]; N]>) {
+        if let Self::Bucket(_, rows) = self {
+            fetch(rows.iter().filter_map(|(piece, rows)| memory(*piece as usize, rows)).flatten());
+        }
+    }
+
+    /// Whether the memory of its rows has to be asked for.
+    fn is_scattered(&self) -> bool {
+        matches!(self, Self::Single(_) | Self::Pairs(_))
     }
 }
 
@@ -91,11 +107,12 @@ impl Chunk<'_> {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn take(session: &Session, pieces: &[(&Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Vec<Taken>> {
-    let picked = picked(pieces, mix)?;
-    let Some((first, _)) = pieces.first() else { return Ok(Vec::new()) };
-    (0..first.parts.len())
+    let picked = picked(session, pieces, mix)?;
+    let held: Vec<&Vec<Part>> = pieces.iter().flat_map(|(rows, _)| &rows.pieces).collect();
+    let Some(first) = held.first() else { return Ok(Vec::new()) };
+    (0..first.len())
         .map(|field| {
-            let parts = pieces.iter().map(|(rows, _)| rows.parts.get(field)).collect::<Option<Vec<_>>>();
+            let parts = held.iter().map(|parts| parts.get(field)).collect::<Option<Vec<_>>>();
             let parts = parts.ok_or_else(different)?;
             match parts.first() {
                 Some(Part::Numbers(_)) => numbers(session, &all(&parts, Part::numbers)?, &picked),
@@ -131,29 +148,47 @@ impl Part {
 }
 
 /// The rows at some places.
-fn picked<'a>(pieces: &[(&'a Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Picked<'a>> {
+fn picked<'a>(session: &Session, pieces: &[(&'a Rows, Range<usize>)], mix: Option<&[u32]>) -> Result<Picked<'a>> {
     if pieces.iter().any(|(rows, places)| places.start > places.end || places.end > rows.len()) {
         return Err(Error::mismatch("rows are taken from places that do not exist"));
     }
-    if mix.is_none() && pieces.iter().all(|(rows, places)| rows.at(places.clone()).is_none()) {
-        return Ok(Picked::Runs(pieces.iter().map(|(_, places)| places.clone()).enumerate().collect()));
-    }
-    if let ([(rows, places)], None) = (pieces, mix)
-        && let Some(found) = rows.at(places.clone())
-    {
-        return Ok(Picked::Single(found));
-    }
-    let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(pieces.iter().map(|(_, places)| places.len()).sum());
-    for (number, (rows, places)) in (0..).zip(pieces) {
-        match rows.at(places.clone()) {
-            Some(found) => pairs.extend(found.iter().map(|&row| (number, row))),
-            // The number of rows was compared with this type.
-            None => pairs.extend(places.clone().map(|row| (number, row as u32))),
+    let found: Vec<At<'a>> = pieces.iter().map(|(rows, places)| rows.at(session, places.clone())).collect();
+    if mix.is_none() {
+        let run =
+            |(number, at): (usize, &At<'a>)| if let At::Run(rows) = at { Some((number, rows.clone())) } else { None };
+        // Each has a single piece then.
+        if let Some(runs) = found.iter().enumerate().map(run).collect() {
+            return Ok(Picked::Runs(runs));
+        }
+        if let [At::Given(rows)] = &found[..] {
+            return Ok(Picked::Single(rows));
         }
     }
-    let Some(mix) = mix else { return Ok(Picked::Pairs(pairs)) };
+    let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(pieces.iter().map(|(_, places)| places.len()).sum());
+    let mut buckets = Vec::new();
+    let mut number = 0;
+    for ((rows, _), at) in pieces.iter().zip(found) {
+        match at {
+            At::Given(rows) => pairs.extend(rows.iter().map(|&row| (number, row))),
+            // The number of rows was compared with this type.
+            At::Run(rows) => pairs.extend(rows.map(|row| (number, row as u32))),
+            At::Shuffled(rows, of) => {
+                pairs.extend(rows.into_iter().map(|(piece, row)| (number + piece, row)));
+                buckets.extend(of.into_iter().map(|mut bucket| {
+                    bucket.rows.iter_mut().for_each(|(piece, _)| *piece += number);
+                    bucket
+                }));
+            }
+        }
+        number += rows.pieces.len() as u32;
+    }
+    let Some(mix) = mix else {
+        let is_all = buckets.iter().map(|bucket| bucket.taken).sum::<usize>() == pairs.len();
+        return Ok(Picked::Pairs(pairs, if is_all { buckets } else { Vec::new() }));
+    };
     let mixed: Option<Vec<_>> = mix.iter().map(|&place| pairs.get(place as usize).copied()).collect();
-    mixed.map(Picked::Pairs).ok_or_else(|| Error::mismatch("rows are mixed from places that do not exist"))
+    let mixed = mixed.ok_or_else(|| Error::mismatch("rows are mixed from places that do not exist"))?;
+    Ok(Picked::Pairs(mixed, Vec::new()))
 }
 
 impl Picked<'_> {
@@ -161,11 +196,11 @@ impl Picked<'_> {
         match self {
             Self::Runs(runs) => runs.iter().map(|(_, rows)| rows.len()).sum(),
             Self::Single(rows) => rows.len(),
-            Self::Pairs(pairs) => pairs.len(),
+            Self::Pairs(pairs, _) => pairs.len(),
         }
     }
 
-    /// From which row to which those of a single [`Rows`] are, if these come in an order.
+    /// From which row to which those of a single piece are, if they come in an order.
     fn span(&self) -> Option<Range<usize>> {
         let Self::Single(rows) = self else { return None };
         Some(*rows.iter().min()? as usize..*rows.iter().max()? as usize + 1)
@@ -183,7 +218,23 @@ impl Picked<'_> {
                 runs.iter().flat_map(cut).collect()
             }
             Self::Single(rows) => rows.chunks(step).map(Chunk::Single).collect(),
-            Self::Pairs(pairs) => pairs.chunks(step).map(Chunk::Pairs).collect(),
+            Self::Pairs(pairs, buckets) if buckets.is_empty() => pairs.chunks(step).map(Chunk::Pairs).collect(),
+            Self::Pairs(pairs, buckets) => {
+                let mut rest = &pairs[..];
+                let mut chunks = Vec::with_capacity(buckets.len());
+                for bucket in buckets {
+                    let (rows, others) = rest.split_at(bucket.taken.min(rest.len()));
+                    rest = others;
+                    let all: usize = bucket.rows.iter().map(|(_, rows)| rows.len()).sum();
+                    // To read all of a bucket for a few of its rows takes longer than to wait for these.
+                    if all <= 4 * rows.len() {
+                        chunks.push(Chunk::Bucket(rows, &bucket.rows));
+                    } else {
+                        chunks.extend(rows.chunks(step).map(Chunk::Pairs));
+                    }
+                }
+                chunks
+            }
         }
     }
 }
@@ -202,6 +253,30 @@ fn size(rows: usize, row_bytes: usize) -> Result<usize> {
     rows.checked_mul(row_bytes).ok_or_else(|| Error::mismatch("rows are too large"))
 }
 
+/// Memory that begins where others take it over without a copy: at a multiple of 64 bytes, as XLA wants it.
+struct Answer {
+    memory: BytesMut,
+    place: Range<usize>,
+}
+
+impl Answer {
+    const ALIGNMENT: usize = 64;
+
+    fn new(session: &Session, bytes: usize) -> Result<Self> {
+        let memory = session.memory().try_take(bytes.saturating_add(Self::ALIGNMENT))?;
+        let start = memory.as_ptr().align_offset(Self::ALIGNMENT).min(Self::ALIGNMENT);
+        Ok(Self { memory, place: start..start + bytes })
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        self.memory.get_mut(self.place.clone()).unwrap_or_default()
+    }
+
+    fn finish(self, session: &Session) -> Bytes {
+        session.memory().lend(self.memory).slice(self.place)
+    }
+}
+
 fn numbers(session: &Session, held: &[&Numbers], picked: &Picked<'_>) -> Result<Taken> {
     let row_bytes = held.first().map_or(0, |one| one.row_bytes());
     if held.iter().any(|one| one.row_bytes() != row_bytes) {
@@ -214,28 +289,43 @@ fn numbers(session: &Session, held: &[&Numbers], picked: &Picked<'_>) -> Result<
         let values = bytes.slice(rows.start * row_bytes..rows.end * row_bytes);
         return Ok(Taken { values, ..Taken::default() });
     }
-    let mut out = session.memory().try_take(size(picked.rows(), row_bytes)?)?;
+    let mut answer = Answer::new(session, size(picked.rows(), row_bytes)?)?;
+    let out = answer.bytes();
     if row_bytes > 0 {
-        if let (Some(rows), [Numbers::Whole { bytes, .. }]) = (picked.span(), held) {
-            let used = bytes.get(rows.start * row_bytes..rows.end * row_bytes);
-            fetch_all(session, used.unwrap_or_default(), out.len());
+        let memory = |piece: usize, rows: &Range<usize>| match held.get(piece) {
+            Some(Numbers::Whole { bytes, .. }) => Some([bytes.get(rows.start * row_bytes..rows.end * row_bytes)?]),
+            _ => None,
+        };
+        if let Some([used]) = picked.span().and_then(|rows| memory(0, &rows)) {
+            fetch_all(session, used, out.len());
         }
-        let tasks = shared(&picked.chunks(chunk_rows(row_bytes)), &mut out, row_bytes);
-        each(session, tasks, |(chunk, out)| match chunk {
-            Chunk::Run(piece, rows) => {
-                if let Some(one) = held.get(piece) {
-                    one.copy(rows, out);
+        let tasks = shared(&picked.chunks(chunk_rows(row_bytes)), out, row_bytes);
+        each(session, tasks, |(chunk, out)| {
+            chunk.fetch(memory);
+            let to = (row_bytes, out);
+            match &chunk {
+                Chunk::Run(piece, rows) => {
+                    if let Some(one) = held.get(*piece) {
+                        one.copy(rows.clone(), to.1);
+                    }
                 }
+                Chunk::Single(rows) => scattered(held, rows, |&row| (0, row), true, to),
+                Chunk::Pairs(pairs) => scattered(held, pairs, |pair| *pair, true, to),
+                Chunk::Bucket(pairs, _) => scattered(held, pairs, |pair| *pair, false, to),
             }
-            Chunk::Single(rows) => scattered(held, rows, |&row| (0, row), row_bytes, out),
-            Chunk::Pairs(pairs) => scattered(held, pairs, |pair| *pair, row_bytes, out),
         });
     }
-    Ok(Taken { values: session.memory().lend(out), ..Taken::default() })
+    Ok(Taken { values: answer.finish(session), ..Taken::default() })
 }
 
-/// Copies rows from anywhere.
-fn scattered<T>(held: &[&Numbers], rows: &[T], of: impl Fn(&T) -> (u32, u32), row_bytes: usize, out: &mut [u8]) {
+/// Copies rows from anywhere. With `is_far` their memory is not in the processor's cache yet.
+fn scattered<T>(
+    held: &[&Numbers],
+    rows: &[T],
+    of: impl Fn(&T) -> (u32, u32),
+    is_far: bool,
+    (row_bytes, out): (usize, &mut [u8]),
+) {
     let whole = |item: &T| {
         let (piece, row) = of(item);
         match held.get(piece as usize) {
@@ -244,7 +334,9 @@ fn scattered<T>(held: &[&Numbers], rows: &[T], of: impl Fn(&T) -> (u32, u32), ro
         }
     };
     for (rows, out) in rows.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER * row_bytes)) {
-        fetch(rows.iter().filter_map(whole));
+        if is_far {
+            fetch(rows.iter().filter_map(whole));
+        }
         for (item, place) in rows.iter().zip(out.chunks_exact_mut(row_bytes)) {
             if let Some(row) = whole(item) {
                 place.copy_from_slice(row);
@@ -263,7 +355,22 @@ fn rows_of<'a>(held: &'a [&'a Lists], chunk: &'a Chunk<'_>) -> Box<dyn Iterator<
     match chunk {
         Chunk::Run(piece, rows) => Box::new(rows.clone().filter_map(move |row| of(*piece, row))),
         Chunk::Single(rows) => Box::new(rows.iter().filter_map(move |&row| of(0, row as usize))),
-        Chunk::Pairs(pairs) => Box::new(pairs.iter().filter_map(move |&(piece, row)| of(piece as usize, row as usize))),
+        Chunk::Pairs(pairs) | Chunk::Bucket(pairs, _) => {
+            Box::new(pairs.iter().filter_map(move |&(piece, row)| of(piece as usize, row as usize)))
+        }
+    }
+}
+
+/// The ends and the items of some lists.
+fn memory_of<'a>(held: &[&'a Lists], piece: usize, rows: &Range<usize>) -> Option<[&'a [u8]; 2]> {
+    let lists = held.get(piece).filter(|_| !rows.is_empty())?;
+    Some([lists.offsets_of(rows), lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1)])
+}
+
+/// Reads all lists of a piece that are taken in an order, if it has no others between them.
+fn fetch_lists(session: &Session, held: &[&Lists], picked: &Picked<'_>, bytes: usize) {
+    if let Some([_, items]) = picked.span().and_then(|rows| memory_of(held, 0, &rows)) {
+        fetch_all(session, items, bytes);
     }
 }
 
@@ -275,19 +382,19 @@ fn padded(session: &Session, held: &[&Lists], padding: &Padding, picked: &Picked
     let rows = picked.rows();
     let width = padding.width;
     let row_bytes = size(width, item_bytes)?;
-    let mut out = session.memory().try_take(size(rows, row_bytes)?)?;
-    let mut mask = session.memory().try_take(size(rows, width)?)?;
-    if let (Some(rows), [lists]) = (picked.span(), held) {
-        fetch_all(session, lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1), out.len());
-    }
+    let (mut values, mut masks) =
+        (Answer::new(session, size(rows, row_bytes)?)?, Answer::new(session, size(rows, width)?)?);
+    let (out, mask) = (values.bytes(), masks.bytes());
+    fetch_lists(session, held, picked, out.len());
     let chunks = picked.chunks(chunk_rows(row_bytes + width));
-    let masks = shared(&chunks, &mut mask, width).into_iter().map(|(_, mask)| mask);
-    let tasks = shared(&chunks, &mut out, row_bytes).into_iter().zip(masks).collect();
+    let mask = shared(&chunks, mask, width).into_iter().map(|(_, mask)| mask);
+    let tasks = shared(&chunks, out, row_bytes).into_iter().zip(mask).collect();
     let cut = each(session, tasks, |((chunk, out), mask)| {
-        padding.pad(rows_of(held, &chunk), !matches!(chunk, Chunk::Run(..)), item_bytes, out, mask)
+        chunk.fetch(|piece, rows| memory_of(held, piece, rows));
+        padding.pad(rows_of(held, &chunk), chunk.is_scattered(), item_bytes, out, mask)
     });
-    let values = session.memory().lend(out);
-    Ok(Taken { values, offsets: None, mask: Some(session.memory().lend(mask)), cut_lists: cut.iter().sum() })
+    let (values, mask) = (values.finish(session), masks.finish(session));
+    Ok(Taken { values, offsets: None, mask: Some(mask), cut_lists: cut.iter().sum() })
 }
 
 fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Taken> {
@@ -308,12 +415,11 @@ fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Take
         }
         ends.push(items);
     }
-    let mut out = session.memory().try_take(size(items, item_bytes)?)?;
-    if let (Some(rows), [lists]) = (picked.span(), held) {
-        fetch_all(session, lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1), out.len());
-    }
+    let mut answer = Answer::new(session, size(items, item_bytes)?)?;
+    let out = answer.bytes();
+    fetch_lists(session, held, picked, out.len());
     let mut tasks = Vec::with_capacity(chunks.len());
-    let mut rest = &mut out[..];
+    let mut rest = out;
     let mut before = 0;
     for (chunk, end) in chunks.iter().zip(ends) {
         let (own, others) = rest.split_at_mut((end - before) * item_bytes);
@@ -328,11 +434,12 @@ fn lists(session: &Session, held: &[&Lists], picked: &Picked<'_>) -> Result<Take
             rest.copy_from_slice(lists.items(lists.ends(rows.start).0, lists.ends(rows.end - 1).1));
             return;
         }
-        visit(rows_of(held, chunk), true, |lists, start, stop| {
+        chunk.fetch(|piece, rows| memory_of(held, piece, rows));
+        visit(rows_of(held, chunk), chunk.is_scattered(), |lists, start, stop| {
             let (own, others) = std::mem::take(&mut rest).split_at_mut((stop - start) * item_bytes);
             own.copy_from_slice(lists.items(start, stop));
             rest = others;
         });
     });
-    Ok(Taken { values: session.memory().lend(out), offsets: Some(offsets.freeze()), ..Taken::default() })
+    Ok(Taken { values: answer.finish(session), offsets: Some(offsets.freeze()), ..Taken::default() })
 }

@@ -25,8 +25,8 @@ pub(super) fn fetch<'a>(rows: impl Iterator<Item = &'a [u8]>) {
     std::hint::black_box(rows.fold(0, |sum, row| sum ^ one(row)));
 }
 
-/// Reads a memory from its beginning to its end, if `bytes` of it are used at the most a few times over: from then on
-/// it is in the processor's cache. One after another, lines arrive faster than from anywhere.
+/// Reads a memory from its beginning to its end, if `bytes` of it are used at the most a few times over: from then
+/// on it is in the processor's cache. One after another, lines arrive faster than from anywhere.
 pub(super) fn fetch_all(session: &Session, memory: &[u8], bytes: usize) {
     if memory.len() <= bytes.saturating_mul(4) {
         each(session, memory.chunks(CHUNK_BYTES).collect(), |part| fetch(std::iter::once(part)));

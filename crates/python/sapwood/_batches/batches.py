@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,20 @@ import numpy as np
 
 from sapwood._batches import columns as column_module
 from sapwood._batches.batch import Batch, batch_of, library
-from sapwood._batches.catalogue import Catalogue, numbers
-from sapwood._batches.form import Counts, Form, Held, Piece, Prepared, bytes_of, check_pad, rows_of, taken
-from sapwood._batches.order import Group, Order, mixing, mixing_of_samples, random, share_of
+from sapwood._batches.catalogue import Catalogue
+from sapwood._batches.form import (
+    Counts,
+    Form,
+    Held,
+    Lease,
+    Piece,
+    Prepared,
+    bytes_of,
+    check_pad,
+    rows_of,
+    taken,
+)
+from sapwood._batches.order import Files, Group, Order, mixing, mixing_of_samples, random, share_of
 from sapwood._batches.row_data import RowData
 from sapwood._batches.scaling import Scaling
 from sapwood._batches.split import Split
@@ -35,6 +46,8 @@ _SAMPLE = 256
 #: Bytes of the rows that are read together if they are not shuffled: they stay in the processor's cache
 #: until they are used.
 _READ_BYTES = 16 << 20
+#: Pieces of a group, at the least.
+_PIECES = 4
 #: Entries of clusters that are not divided, however small the buffer is.
 _WHOLE = 1 << 16
 #: Bytes of the batches that are made together: they stay in the processor's cache until they are used.
@@ -65,7 +78,7 @@ class Batches:
         drop_last: bool,
         repeat: bool,
         missing: float | None,
-        to: str,
+        to: Any,
         pin: bool,
         threads: int,
     ) -> None:
@@ -87,7 +100,7 @@ class Batches:
         self._group_rows, self._read_rows, self._block = self._sizes()
         for sample in self._samples:
             # Clusters are read as a whole if a group has several: one in two groups is decoded twice.
-            sample.catalogue.divide(max(size, _WHOLE, self._group_rows // 4))
+            sample.catalogue.divide(max(size, _WHOLE, self._group_rows // _PIECES))
 
     def _begin(self) -> None:
         """The state before the first batch."""
@@ -101,26 +114,41 @@ class Batches:
     # ---- sizes
 
     def _sizes(self) -> tuple[int, int, int]:
-        """Rows that fit into a third of the buffer, for each sample: one group is handed out while the next
-        one is read, which takes the memory of two. Rows that are read together if they are not shuffled, and
-        how many batches are made together."""
+        """Rows of a group, for each sample; rows that are read together; and how many batches are made together.
+        Two groups are in memory, one in use and the next one, a piece of the next one that is being read, and
+        three blocks of batches: all of that is the buffer."""
         catalogue = self._samples[0].catalogue
         part = catalogue.parts[0]
         rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
         counts = Counts()
-        held = self._read(catalogue, Group([(part.file, rows)], None), counts)
+        columns = column_module.read(catalogue, [(part.file, rows)], self._form.names, self._missing)
+        held = self._form.hold(columns, None, counts, self._threads)
         prepared = taken([Piece(held, 0, len(held))], None, counts, self._threads)
-        each = max(1.0, bytes_of(prepared) / len(numbers(rows)))
-        fitting = int(self._buffer / (3 * len(self._samples) * each))
-        block = int(min(_BLOCK_BYTES, self._buffer / 12) / (each * self.size))
+
+        def each(size: int) -> float:
+            return max(1.0, size / len(held))
+
+        read = each(sum(one.nbytes for pieces in columns.values() for one in pieces))
+        handed_out, in_memory = each(bytes_of(prepared)), each(held.rows.nbytes)
+        block_bytes = min(_BLOCK_BYTES, self._buffer / 24)
+        block = max(1, min(int(block_bytes / (handed_out * self.size)), 64))
+        left = (self._buffer - 3 * block_bytes) / len(self._samples)
+        fitting = int(left / (2 * in_memory + read / _PIECES))
+        whole = min(
+            max(part.rows for one in self._samples for part in one.catalogue.parts), max(self.size, _WHOLE)
+        )
+        if fitting < _PIECES * whole:
+            # A piece is a cluster at least.
+            fitting = int(max(left - whole * read, left / 2) / (2 * in_memory))
         group_rows = max(self.size, fitting // self.size * self.size)
-        return group_rows, min(group_rows, max(self.size, int(_READ_BYTES / each))), max(1, min(block, 64))
+        read_rows = int(min(_READ_BYTES / read, group_rows / _PIECES))
+        return group_rows, min(group_rows, max(self.size, read_rows)), block
 
     def _orders(self, epoch: int, sample: int, cycle: int) -> Order:
         keys = (self._seed, epoch, sample, cycle)
         of = self._samples[sample].catalogue
         rows = self._read_rows if self._shuffle is None else self._group_rows
-        return Order(of, self._shuffle, rows, keys, self._rank, self._world)
+        return Order(of, self._shuffle, rows, keys, self._rank, self._world, self._read_rows)
 
     def _lengths(self) -> list[int]:
         """Rows of each sample, for this rank."""
@@ -184,7 +212,7 @@ class Batches:
         blocks = ahead(self._blocks(streams, self._allotted(epoch, number, taken)), self._mixed)
         try:
             began = perf_counter()
-            for prepared, ends in blocks:
+            for prepared, ends, lease in blocks:
                 first = 0
                 for rows, after in ends:
                     now = perf_counter()
@@ -198,17 +226,20 @@ class Batches:
                     yield batch
                     began = perf_counter()
                     self._seconds["consumer"] += began - now
-                prepared = {}  # its memory is free for the next ones
+                del prepared, lease  # the memory is free for the next ones
             self._position = {"epoch": epoch + 1, "batch": 0, "taken": [0] * len(taken)}
         finally:
             blocks.close()
             for one in streams:
                 one.close()
 
-    def _allotted(self, epoch: int, number: int, taken: list[int]) -> Iterator[Allotted]:
-        """The batches of an epoch from one on: how many rows of each sample they have."""
+    def _allotted(
+        self, epoch: int, number: int, taken: list[int], is_ordered: bool = True
+    ) -> Iterator[Allotted]:
+        """The batches of an epoch from one on: how many rows of each sample they have, and in which order if
+        that is wanted."""
         total, counts = self.rows, self._lengths()
-        is_mixed = len(counts) > 1 and self._shuffle is not None
+        is_mixed = is_ordered and len(counts) > 1 and self._shuffle is not None
         shares = self._shares(counts)
         while number * self.size < total:
             stop = min((number + 1) * self.size, total)
@@ -229,6 +260,8 @@ class Batches:
         for _, batches in groupby(allotted, lambda one: one.number // self._block):
             block = Block([], [], [])
             before = 0
+            for stream in streams:
+                stream.begin()
             for one in batches:
                 for stream, rows in zip(streams, one.wanted, strict=True):
                     stream.take(rows, block.pieces)
@@ -238,17 +271,25 @@ class Batches:
                 before += one.rows
             yield block
 
-    def _mixed(self, block: Block) -> tuple[Prepared, list[tuple[int, list[int]]]]:
-        """The batches of a block, one after another, and where each ends."""
+    def _mixed(self, block: Block) -> tuple[Prepared, list[tuple[int, list[int]]], Lease]:
+        """The batches of a block, one after another, where each ends, and their memory."""
         began = perf_counter()
         mix = np.concatenate(block.mix) if block.mix else None
         found = taken(block.pieces, mix, self._counts, self._threads)
+        block.pieces.clear()  # the memory of a group that is used up is free for the one after the next
         self._seconds["mixing"] += perf_counter() - began
-        return found, block.ends
+        return found, block.ends, Lease(self._counts.memory, bytes_of(found))
 
     def _read(self, catalogue: Catalogue, group: Group, counts: Counts) -> Held:
-        columns = column_module.read(catalogue, group, self._form.names, self._missing)
-        return self._form.hold(columns, group.order, counts, self._threads)
+        def read(files: Files) -> dict[str, list[Any]]:
+            return column_module.read(catalogue, files, self._form.names, self._missing)
+
+        if group.seed is not None:
+            pieces = map(read, group.pieces)
+            held = self._form.mix(pieces, group.seed, group.rows, counts, self._threads)
+            if held is not None:
+                return held
+        return self._form.hold(read(group.files), group.places, counts, self._threads)
 
     def _timed(self, catalogue: Catalogue, group: Group) -> Held:
         began = perf_counter()
@@ -258,9 +299,15 @@ class Batches:
 
     # ---- the state
 
-    def set_epoch(self, epoch: int) -> None:
-        """Says which epoch comes next: it determines the order of rows."""
-        self._next_epoch, self._resumed = epoch, None
+    def set_epoch(self, epoch: int, batch: int = 0) -> None:
+        """Sets the epoch that comes next, which determines the order of rows, and the batch at which it begins."""
+        taken = [0] * len(self._samples)
+        batch = min(max(batch, 0), len(self))
+        if batch:
+            *_, last = islice(self._allotted(epoch, 0, taken, is_ordered=False), batch)
+            taken = last.taken
+        self._next_epoch, self._resumed = epoch, {"epoch": epoch, "batch": batch, "taken": taken}
+        self._position = dict(self._resumed)
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch, as numbers and texts that JSON holds."""
@@ -301,7 +348,9 @@ class Batches:
     def stats(self) -> dict[str, Any]:
         """Figures of all batches so far: rows; seconds of reading, of mixing and padding, in which the consumer
         waited for a batch, and in which it used one; numbers that are not finite and lists that were longer
-        than their padding, by column. Some rows are counted before they are handed out."""
+        than their padding, by column; and the most bytes of rows and batches that were in memory together.
+        Some
+        rows are counted before they are handed out."""
         return {
             "rows": self._rows_given,
             "reading_seconds": self._seconds["reading"],
@@ -311,6 +360,7 @@ class Batches:
             "not_finite": dict(self._counts.not_finite),
             "cut_lists": dict(self._counts.cut_lists),
             "group_rows": self._group_rows,
+            "most_bytes": self._counts.memory.most,
         }
 
     def mixing(self, epoch: int = 0) -> float:
@@ -334,7 +384,8 @@ class Batches:
             }
             for number, sample in enumerate(self._samples)
             for group, _ in self._orders(0, number, 0).groups()
-            for found in [column_module.read(sample.catalogue, group, self._form.columns, self._missing)]
+            for piece in group.pieces
+            for found in [column_module.read(sample.catalogue, piece, self._form.columns, self._missing)]
         )
         return Scaling.fit(groups)
 
@@ -395,7 +446,7 @@ def batches(
     dtype: Any = None,
     matrix: bool = False,
     scaling: Scaling | None = None,
-    to: str = "numpy",
+    to: Any = "numpy",
     pin: bool = False,
     allow_missing: bool = False,
     friends: Mapping[str, Any] | None = None,
@@ -423,7 +474,8 @@ def batches(
     Lists are :class:`Ragged` (offsets and values), or of ``pad`` items with a mask. ``dtype`` is a type for
     all columns (``"f4"``, ``"f2"``, ``"bf16"``), ``scaling`` what :meth:`Batches.fit_scaling` gave,
     ``matrix`` joins columns of numbers into one matrix. ``friends``, ``lumi_mask`` and ``entries`` are those
-    of :func:`sapwood.iterate`. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"cupy"``.
+    of :func:`sapwood.iterate`. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"``, ``"cupy"``,
+    or a function of a NumPy array; ``pin`` puts tensors of PyTorch into pinned memory.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:

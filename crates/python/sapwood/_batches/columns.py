@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood._batches.catalogue import Catalogue, Rows
-from sapwood._batches.order import Group
+from sapwood._batches.order import Files
 from sapwood._read import layout
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
@@ -51,12 +51,12 @@ def shape_of(kind: Any) -> Shape | None:
 
 
 def read(
-    catalogue: Catalogue, group: Group, names: Iterable[str], missing: float | None = None
+    catalogue: Catalogue, files: Files, names: Iterable[str], missing: float | None = None
 ) -> dict[str, list[Any]]:
-    """The columns of a group: those of each of its files, as the engine holds them."""
+    """The columns of some rows: those of each of their files, as the engine holds them."""
     names = list(dict.fromkeys(names))
     found: dict[str, list[Any]] = {name: [] for name in names}
-    for file, rows in group.files:
+    for file, rows in files:
         path = str(catalogue.files[file].source.file)
         for name, one in zip(names, catalogue.read(file, names, rows), strict=True):
             if not isinstance(one, _core.Column):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -52,11 +53,46 @@ class Made(NamedTuple):
         return self.pieces, self.to, self.scale
 
 
+class Fields(NamedTuple):
+    """Columns for the engine."""
+
+    parts: list[Part]
+    fields: list[Any]
+    special: list[list[int]]
+    """Numbers of each column of each part that are not finite, and that the engine does not see."""
+
+
+class Meter:
+    """Counts the bytes of rows and batches that are in memory."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self._lock = threading.Lock()
+
+    def add(self, size: int, passing: int = 0) -> None:
+        """Adds bytes, or removes them; ``passing`` bytes exist for a moment only."""
+        with self._lock:
+            self.now += size
+            self.most = max(self.most, self.now + passing)
+
+
+class Lease:
+    """Bytes that count for as long as it lives."""
+
+    def __init__(self, meter: Meter, size: int, passing: int = 0) -> None:
+        self._meter, self._size = meter, size
+        meter.add(size, passing)
+
+    def __del__(self) -> None:
+        self._meter.add(-self._size)
+
+
 class Held(NamedTuple):
     """Rows in the memory of the engine."""
 
     parts: list[Part]
     rows: Any
+    lease: Lease
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,7 +129,38 @@ class Form:
     def hold(
         self, columns: Mapping[str, list[Any]], order: NDArray[Any] | None, counts: Counts, threads: int
     ) -> Held:
-        """The rows of a group, from which batches are taken in an order."""
+        """Rows from which batches are taken in an order."""
+        read = self._fields(columns)
+        rows = _core.BatchRows(read.fields, None if order is None else order.astype("uint32"), threads)
+        return _held(read, rows, counts, _bytes_of_columns(columns))
+
+    def mix(
+        self, pieces: Iterable[Mapping[str, list[Any]]], seed: int, rows: int, counts: Counts, threads: int
+    ) -> Held | None:
+        """Rows that come in several pieces, from which batches are taken in the order of a seed; ``None`` if
+        their types differ."""
+        mixing = _core.BatchMixing(seed, rows)
+        first: Fields | None = None
+        largest = 0
+        for columns in pieces:
+            largest = max(largest, _bytes_of_columns(columns))
+            read = self._fields(columns)
+            if first is None:
+                first = read._replace(fields=[])
+            elif read.parts != first.parts:
+                return None
+            else:
+                special = zip(first.special, read.special, strict=True)
+                first = first._replace(
+                    special=[[a + b for a, b in zip(*both, strict=True)] for both in special]
+                )
+            mixing.add(read.fields, threads)
+            del columns, read  # their memory is free for the next ones
+        assert first is not None, "a group has rows"
+        return _held(first, mixing.finish(), counts, largest)
+
+    def _fields(self, columns: Mapping[str, list[Any]]) -> Fields:
+        """Columns in the form of batches, for the engine."""
         parts: list[Part] = []
         made: list[list[Made]] = []
         joined: list[tuple[str, Made]] = []
@@ -129,20 +196,28 @@ class Form:
             ([one.input for one in of_part], part.are_lists, self._padding(part))
             for part, of_part in zip(parts, made, strict=True)
         ]
-        rows = _core.BatchRows(fields, None if order is None else order.astype("uint32"), threads)
-        found = {
-            name: count + one.not_finite
-            for part, of_part, engine in zip(parts, made, rows.not_finite, strict=True)
-            for name, one, count in zip(part.names, of_part, engine, strict=True)
-            if count + one.not_finite
-        }
-        counts.add("not_finite", found)
-        return Held(parts, rows)
+        return Fields(parts, fields, [[one.not_finite for one in of_part] for of_part in made])
 
     def _padding(self, part: Part) -> tuple[int, bytes] | None:
         if not part.are_lists or not part.shape:
             return None
         return part.shape[0], np.full(1, self.pad_value, part.dtype).tobytes()
+
+
+def _bytes_of_columns(columns: Mapping[str, list[Any]]) -> int:
+    return sum(one.nbytes for pieces in columns.values() for one in pieces)
+
+
+def _held(read: Fields, rows: Any, counts: Counts, passing: int) -> Held:
+    """Rows of the engine, made of columns of so many bytes; counts numbers that are not finite."""
+    found = {
+        name: count + more
+        for part, engine, special in zip(read.parts, rows.not_finite, read.special, strict=True)
+        for name, count, more in zip(part.names, engine, special, strict=True)
+        if count + more
+    }
+    counts.add("not_finite", found)
+    return Held(read.parts, rows, Lease(counts.memory, rows.nbytes, passing))
 
 
 def _shape(column: Any) -> Shape:
@@ -195,8 +270,13 @@ def _taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, th
     rows = sum(piece.last - piece.first for piece in pieces)
     answer = _core.take_rows([(one.held.rows, one.first, one.last) for one in pieces], mix, threads)
     prepared: Prepared = {}
+    places: set[int] = set()
     for part, (values, offsets, mask, cut) in zip(pieces[0].held.parts, answer, strict=True):
         numbers = np.asarray(values).view(part.dtype)
+        place = numbers.__array_interface__["data"][0]
+        if place in places and numbers.size:
+            numbers = numbers.copy()  # a column that is a target, too: each may be changed in place
+        places.add(place)
         if offsets is not None:
             prepared[part.key] = Ragged(np.asarray(offsets).view("int64"), numbers)
         else:
@@ -210,10 +290,11 @@ def _taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, th
 
 @dataclass
 class Counts:
-    """Counts of values that are not finite, and of lists that were cut short."""
+    """Counts of values that are not finite, of lists that were cut short, and of bytes."""
 
     not_finite: dict[str, int] = field(default_factory=dict)
     cut_lists: dict[str, int] = field(default_factory=dict)
+    memory: Meter = field(default_factory=Meter)
 
     def add(self, what: str, more: Mapping[str, int]) -> None:
         """Adds counts by column."""

@@ -9,28 +9,56 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood._batches.catalogue import Catalogue, Rows, numbers, together
+from sapwood import _core
+from sapwood._batches.catalogue import Catalogue, Part, Rows, numbers, together
 
 Shuffle = Literal["clusters", "rows"] | None
 
 
-class Group(NamedTuple):
-    """Rows that are read together."""
+#: Entry numbers of some files, rising in each of them.
+Files = list[tuple[int, slice | Rows]]
 
-    files: list[tuple[int, slice | Rows]]
-    """Entry numbers of each file, rising."""
-    order: Rows | None
-    """Where each row of the group is among them; ``None`` if they are in order."""
+
+class Group(NamedTuple):
+    """Rows that are in memory together."""
+
+    pieces: list[Files]
+    """Rows that are read together."""
+    order: Rows | None = None
+    """The row at each place; ``None`` if they are in order."""
+    seed: int | None = None
+    """A number that determines their order instead."""
+
+    @property
+    def files(self) -> Files:
+        """The rows of all pieces."""
+        return [one for piece in self.pieces for one in piece]
 
     @property
     def rows(self) -> int:
         """How many they are."""
-        return sum(one.stop - one.start if isinstance(one, slice) else len(one) for _, one in self.files)
+        return sum(_rows(piece) for piece in self.pieces)
+
+    @property
+    def places(self) -> Rows | None:
+        """The row at each place, also if a number orders them."""
+        if self.seed is None:
+            return self.order
+        return np.asarray(_core.shuffled_order(self.seed, self.rows)).view("uint32").astype("int64")
+
+
+def _rows(files: Files) -> int:
+    return sum(one.stop - one.start if isinstance(one, slice) else len(one) for _, one in files)
 
 
 def random(*keys: int) -> np.random.Generator:
     """Random numbers that these keys determine."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([key & (2**63 - 1) for key in keys])))
+    return np.random.Generator(np.random.PCG64(seeds(*keys)))
+
+
+def seeds(*keys: int) -> np.random.SeedSequence:
+    """A source of seeds that these keys determine."""
+    return np.random.SeedSequence([key & (2**63 - 1) for key in keys])
 
 
 def share_of(rows: int, rank: int, world: int) -> tuple[int, int]:
@@ -53,11 +81,14 @@ class Order:
         keys: tuple[int, ...],
         rank: int = 0,
         world: int = 1,
+        read_rows: int | None = None,
     ) -> None:
+        """``group_rows`` rows are in memory together, of which ``read_rows`` are read together."""
         self._catalogue, self._shuffle, self._keys = catalogue, shuffle, keys
         total = catalogue.rows
         self.first, self.last = share_of(total, rank, world)
         self._group_rows = max(1, group_rows)
+        self._read_rows = max(1, group_rows if read_rows is None else read_rows)
         parts = np.arange(len(catalogue.parts))
         if shuffle is not None:
             random(*keys, 0).shuffle(parts)
@@ -96,17 +127,31 @@ class Order:
         if self._permuted is not None:
             return scattered(self._catalogue, self._permuted[start:stop])
         first, last = np.searchsorted(self._ends, [start, stop - 1], "right")
-        found: dict[int, list[slice | Rows]] = {}
         chosen = []
         for at in range(int(first), int(last) + 1):
             part = self._catalogue.parts[self._parts[at]]
             begin = int(self._ends[at]) - part.rows
             chosen.append((part, max(start - begin, 0), min(stop - begin, part.rows)))
-        for part, *inside in sorted(chosen):
-            found.setdefault(part.file, []).append(self._catalogue.chosen(part, *inside))
-        files = [(file, together(pieces)) for file, pieces in found.items()]
-        order = None if self._shuffle is None else random(*self._keys, 2, number).permutation(stop - start)
-        return Group(files, order)
+        chosen.sort()
+        if self._shuffle is None:
+            return Group([self._files(chosen)])
+        pieces: list[list[tuple[Part, int, int]]] = []
+        rows = 0
+        for one in chosen:
+            more = one[2] - one[1]
+            if not pieces or rows + more > self._read_rows:
+                pieces.append([])
+                rows = 0
+            pieces[-1].append(one)
+            rows += more
+        seed = int(seeds(*self._keys, 2, number).generate_state(1, "uint64")[0])
+        return Group([self._files(piece) for piece in pieces], seed=seed)
+
+    def _files(self, chosen: Iterable[tuple[Part, int, int]]) -> Files:
+        found: dict[int, list[slice | Rows]] = {}
+        for part, first, last in chosen:
+            found.setdefault(part.file, []).append(self._catalogue.chosen(part, first, last))
+        return [(file, together(pieces)) for file, pieces in found.items()]
 
 
 def scattered(catalogue: Catalogue, wanted: Rows) -> Group:
@@ -125,7 +170,7 @@ def scattered(catalogue: Catalogue, wanted: Rows) -> Group:
         inside = wanted[at:stop] - (int(ends[number]) - part.rows)
         files.setdefault(part.file, []).append(numbers(catalogue.chosen(part))[inside])
         at = stop
-    return Group([(file, np.concatenate(rows)) for file, rows in files.items()], order)
+    return Group([[(file, np.concatenate(rows)) for file, rows in files.items()]], order)
 
 
 def mixing(order: Order, size: int) -> float:
@@ -136,7 +181,8 @@ def mixing(order: Order, size: int) -> float:
     total = sum(file.entries for file in catalogue.files)
     for group, _ in order.groups():
         places = np.concatenate([numbers(rows) + catalogue.files[file].before for file, rows in group.files])
-        places = places if group.order is None else places[group.order]
+        order_of = group.places
+        places = places if order_of is None else places[order_of]
         for start in range(0, len(places) - 1, size):
             distances.append(np.abs(np.diff(places[start : start + size])).astype("float64"))
     found: Any = np.concatenate([np.zeros(0), *distances])

@@ -19,7 +19,7 @@ class RowData:
     asked for together (``__getitems__``) are read together."""
 
     def __init__(
-        self, catalogues: Sequence[Catalogue], form: Form, missing: float | None, to: str, threads: int
+        self, catalogues: Sequence[Catalogue], form: Form, missing: float | None, to: Any, threads: int
     ) -> None:
         self._catalogues, self._form, self._missing = list(catalogues), form, missing
         self._to, self._threads = to, threads
@@ -47,7 +47,7 @@ class RowData:
             first = int(self._ends[number]) - catalogue.rows
             group = scattered(catalogue, wanted[places] - first)
             held = self._form.hold(
-                columns.read(catalogue, group, self._form.names, self._missing),
+                columns.read(catalogue, group.files, self._form.names, self._missing),
                 group.order,
                 Counts(),
                 self._threads,

@@ -43,10 +43,10 @@ def add_column(
     columns of some rows, as :func:`sapwood.batches` hands them out (a mapping from names, or a matrix), and
     returns a number for each row.
 
-    The column becomes a branch of the same tree, or a field of the same RNTuple. With ``friend``, a folder, it
-    is written to files of the same names there instead, each with a tree or an RNTuple of the same name that
-    is a friend by entry: for files that must not change, and remote ones. Returns the files that have the
-    column.
+    The column becomes a branch of the same tree, or a field of the same RNTuple. With ``friend``, a folder,
+    it is written to files of the same names there instead, each with a tree or an RNTuple of the same name
+    that is a friend by entry: for files that must not change, and remote ones. Returns the files that have
+    the column.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")

@@ -59,15 +59,26 @@ class Stream:
                         return
                 cycle, skip = cycle + 1, 0
 
-        self._groups = ahead(groups(), lambda one: (read(one[0]), one[1]))
+        self._groups = ahead(groups(), lambda one: (read(one[0]), one[1]), late=True)
+        self._is_coming = True
         self._held: Held | None = None
         self._at = 0
+
+    def begin(self) -> None:
+        """Reads the next group ahead: when a block begins, all groups before the one in use are given up."""
+        if not self._is_coming:
+            next(self._groups, None)
+            self._is_coming = True
 
     def take(self, rows: int, pieces: list[Piece]) -> None:
         """Adds the next rows: one piece for each group that they come from."""
         while rows > 0:
             if self._held is None:
-                self._held, self._at = next(self._groups)
+                self.begin()
+                found = next(self._groups)
+                assert found is not None, "a group that was begun comes"
+                self._held, self._at = found
+                self._is_coming = False
             held = self._held
             stop = min(self._at + rows, len(held))
             if pieces and pieces[-1].held is held and pieces[-1].last == self._at:

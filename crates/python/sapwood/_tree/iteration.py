@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -113,8 +113,15 @@ def steps(plan: reading.Plan, start: int, stop: int, step_size: int | str) -> It
     return found
 
 
-def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item]:
-    """What is read for each step, the next one while the one before is in use.
+@overload
+def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item]: ...
+@overload
+def ahead(
+    steps: Iterator[Step], read: Callable[[Step], Item], late: Literal[True]
+) -> Generator[Item | None]: ...
+def ahead(steps: Iterator[Step], read: Callable[[Step], Item], late: bool = False) -> Generator[Item | None]:
+    """What is read for each step, the next one while the one before is in use. With ``late``, ``None`` follows each
+    item: the next step begins only when it is asked for.
 
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
     """
@@ -140,6 +147,10 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
             else:
                 item = (coming or pool.submit(read, step)).result()
             step, coming = None, None
+            if late:
+                holder = [item]
+                del item
+                yield holder.pop()
             try:
                 step = next(steps, None)
             except Exception as error:
@@ -149,9 +160,12 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Generator[Item
                 coming = pool.submit(read, step)
             # The caller's reference is the only one that stays: at most this item, the next, and the one
             # being made.
-            holder = [item]
-            del item
-            yield holder.pop()
+            if late:
+                yield None
+            else:
+                holder = [item]
+                del item
+                yield holder.pop()
         if fault is not None:
             raise fault
     finally:
