@@ -318,45 +318,6 @@ def test_batches_are_pickled_and_leave_no_thread(files: list[str]) -> None:
     copied.close()
 
 
-def test_jax_trains_the_same_from_files_from_memory_and_after_a_restart(files: list[str]) -> None:
-    jax = pytest.importorskip("jax")
-    numbers = jax.numpy
-
-    def made(to: str = "jax") -> Any:
-        return sapwood.batches(
-            files,
-            ["x / 1200.", "n"],
-            48,
-            target="event % 2",
-            matrix=True,
-            shuffle=True,
-            seed=8,
-            to=to,
-            buffer="20 kB",
-        )
-
-    @jax.jit
-    def step(weights: Any, x: Any, y: Any) -> Any:
-        loss = lambda w: ((x @ w - y) ** 2).mean()  # noqa: E731
-        return weights - 0.01 * jax.grad(loss)(weights)
-
-    weights = numbers.zeros(2)
-    for x, y in made():
-        weights = step(weights, x, y)
-    memory = [(batch.x, batch.y) for batch in made("numpy")]
-    of_memory = numbers.zeros(2)
-    for x, y in memory:
-        of_memory = step(of_memory, numbers.asarray(x), numbers.asarray(y))
-    restarted, begun = numbers.zeros(2), made()
-    for _, (x, y) in zip(range(11), begun, strict=False):
-        restarted = step(restarted, x, y)
-    again = made()
-    again.load_state_dict(begun.state_dict())
-    for x, y in again:
-        restarted = step(restarted, x, y)
-    assert weights.tolist() == of_memory.tolist() == restarted.tolist() != [0, 0]
-
-
 def the_torch() -> Any:
     """PyTorch as it is installed, or as Debian has it (python3-torch): built for an older NumPy, so by DLPack
     alone."""

@@ -66,32 +66,53 @@ def batch_of(prepared: Prepared, to: Callable[[Any], Any]) -> Batch:
     return Batch(only, y, next(iter(by_part["w"].values()), None), by_part["mask"])
 
 
-def library(name: str, pin: bool = False) -> Callable[[Any], Any]:
-    """A function that makes arrays of a library, without a copy if the library can."""
-    if name == "numpy":
+def library(to: Any, pin: bool = False) -> Callable[[Any], Any]:
+    """A function that makes arrays of a library, by DLPack and without a copy if the library can. Any other
+    function of a NumPy array may be given instead of a name."""
+    if pin and to != "torch":
+        raise MismatchError(f'pin= takes pinned memory of PyTorch: to= is "torch" then, not {to!r}')
+    if callable(to):
+        return to
+    if to == "numpy":
         return lambda array: array
-    if name == "torch":
+    if to == "torch":
         torch = need("torch", 'to="torch"')
 
         def tensor(array: Any) -> Any:
             # By DLPack, which also serves builds of PyTorch for another version of NumPy.
-            array = np.require(array, requirements=["C", "W"])
+            made = _by_dlpack(torch.from_dlpack, array)
             kind = array.dtype.name
             if kind in _AS_OTHERS:
-                made = torch.from_dlpack(array.view(_AS_OTHERS[kind]))
                 made = made.bool() if kind == "bool" else made.view(torch.bfloat16)
-            else:
-                made = torch.from_dlpack(array)
             return made.pin_memory() if pin else made
 
         return tensor
-    if name == "jax":
-        numbers = need("jax.numpy", 'to="jax"', "jax")
-        return lambda array: numbers.asarray(array)
-    if name == "tensorflow":
+    if to == "jax":
+        jax, numbers = need("jax", 'to="jax"'), need("jax.numpy", 'to="jax"', "jax")
+        # XLA takes over memory that begins at a multiple of 64 bytes, as that of most batches does.
+        return lambda array: (
+            numbers.asarray(array)
+            if array.dtype.name in _AS_OTHERS
+            else _by_dlpack(jax.dlpack.from_dlpack, array)
+        )
+    if to == "tensorflow":
         tensorflow = need("tensorflow", 'to="tensorflow"')
-        return lambda array: tensorflow.convert_to_tensor(array)
-    if name == "cupy":
+
+        def tensorflow_tensor(array: Any) -> Any:
+            if array.dtype.name in _AS_OTHERS:
+                return tensorflow.convert_to_tensor(array)
+            return _by_dlpack(lambda one: tensorflow.experimental.dlpack.from_dlpack(one.__dlpack__()), array)
+
+        return tensorflow_tensor
+    if to == "cupy":
         cupy = need("cupy", 'to="cupy"')
-        return lambda array: cupy.asarray(array)
-    raise MismatchError(f'to= is "numpy", "torch", "jax", "tensorflow" or "cupy", not {name!r}')
+        return lambda array: cupy.asarray(array)  # the copy to the device
+    names = '"numpy", "torch", "jax", "tensorflow", "cupy" or a function'
+    raise MismatchError(f"to= is {names}, not {to!r}")
+
+
+def _by_dlpack(take: Callable[[Any], Any], array: Any) -> Any:
+    """An array in the hands of another library. DLPack takes no memory that is only read."""
+    array = np.require(array, requirements=["C", "W"])
+    kind = array.dtype.name
+    return take(array.view(_AS_OTHERS[kind]) if kind in _AS_OTHERS else array)

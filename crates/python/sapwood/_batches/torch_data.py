@@ -21,12 +21,14 @@ class TorchData(_Iterable):  # type: ignore[misc]
         super().__init__()
         self.batches = batches
         self.epoch = 0
+        self._batch: int | None = None
         self._current: Batches | None = None
         self._state: dict[str, Any] | None = None
 
-    def set_epoch(self, epoch: int) -> None:
-        """Says which epoch comes next: workers do not know how many there were."""
-        self.epoch = epoch
+    def set_epoch(self, epoch: int, batch: int = 0) -> None:
+        """Sets the epoch that comes next: workers do not know how many there were. It begins at a batch, counted
+        over all workers as the loader returns them: the steps of a training so far."""
+        self.epoch, self._batch = epoch, batch
 
     def state_dict(self) -> dict[str, Any]:
         """The position of this worker: for loaders that ask each worker for its state, as the
@@ -42,8 +44,14 @@ class TorchData(_Iterable):  # type: ignore[misc]
         worker = _data.get_worker_info()
         batches = self.batches
         if worker is not None:
-            batches = batches.part(worker.id, worker.num_workers)
-            batches.set_epoch(self.epoch)
+            # The loader takes batches of all workers in turn, beginning with the first worker.
+            done, workers = self._batch or 0, worker.num_workers
+            number = (worker.id + done) % workers
+            batches = batches.part(number, workers)
+            batches.set_epoch(self.epoch, -(-(done - number) // workers))
+        elif self._batch is not None:
+            batches.set_epoch(self.epoch, self._batch)
+            self._batch = None
         if self._state is not None:
             batches.load_state_dict(self._state)
             self._state = None
