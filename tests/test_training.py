@@ -360,7 +360,6 @@ def test_torch_has_padded_lists_and_their_masks(files: list[str], kind: str) -> 
 
 
 def test_scores_become_a_branch_or_a_friend(files: list[str], tmp_path: Path) -> None:
-    is_tree = sapwood.open(files[0]).classname == "TTree"
     copies = []
     for place in files:
         path = tmp_path / Path(place.partition(":")[0]).name
@@ -370,10 +369,6 @@ def test_scores_become_a_branch_or_a_friend(files: list[str], tmp_path: Path) ->
     written = sapwood.add_column(copies, "score", square, ["x"], friend=tmp_path / "friends", size=50)
     chain = sapwood.concatenate(copies, ["s.score - x*x"], friends={"s": [f"{one}:t" for one in written]})
     assert ak.all(chain[chain.fields[0]] == 0) and len(chain) == TOTAL
-    if not is_tree:
-        with pytest.raises(sapwood.errors.UnsupportedError, match="friend="):
-            sapwood.add_column(copies, "score", square, ["x"])
-        return
     sapwood.add_column(copies, "score", square, ["x"], size=50)
     found = sapwood.concatenate(copies, ["x", "score"])
     assert ak.all(found.score == found.x**2) and sapwood.verify(copies[0].partition(":")[0]) == []
