@@ -75,6 +75,9 @@ class Meter:
             self.now += size
             self.most = max(self.most, self.now + passing)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Meter, ()  # another process has none of this memory
+
 
 class Lease:
     """Bytes that count for as long as it lives."""
