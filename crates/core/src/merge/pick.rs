@@ -122,7 +122,10 @@ impl Pick {
             let place = error.place().file.as_deref();
             let input = paths.iter().zip(&parts).find(|(path, _)| place == Some(path.as_str()));
             match input.map(|(_, (_, input))| Arc::clone(input)) {
-                Some(input) => Error::new(error.kind(), error.message().to_owned()).in_file(input),
+                Some(input) => {
+                    let named = Error::new(error.kind(), error.message().to_owned()).in_file(input);
+                    error.place().object.iter().fold(named, |named, object| named.in_object(object))
+                }
                 None => error,
             }
         })?;
