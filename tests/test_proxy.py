@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +17,8 @@ import numpy as np
 import pytest
 
 import test_http
-from support import rootrun, servers
+from support import proxies, rootrun, servers
+from support.proxies import metrics
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
@@ -34,44 +33,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def proxying(upstream: str | Path, cache: Path, *arguments: str, **environment: str) -> Iterator[str]:
-    """The URL of a proxy for as long as the block lasts; it has to end in order."""
-    line = [
-        sys.executable,
-        "-m",
-        "sapwood",
-        "proxy",
-        "--upstream",
-        str(upstream),
-        "--cache-dir",
-        str(cache),
-        *arguments,
-    ]
-    process = subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    )
-    assert process.stdout and process.stderr
-    try:
-        url = process.stdout.readline().strip()
-        assert url.startswith(("http://127.0.0.1:", "https://127.0.0.1:")), (
-            url,
-            process.poll() and process.stderr.read(),
-        )
-        yield url
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-        assert process.stderr.read() == ""
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
-
-
-def metrics(url: str) -> dict[str, int]:
-    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
-        lines = answer.read().decode().splitlines()
-    rows = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    return {name.removeprefix("sapwood_proxy_"): int(value) for name, value in rows}
+    """The URL of a proxy for as long as the block lasts."""
+    with proxies.running(upstream, cache, *arguments, **environment) as proxy:
+        yield proxy.url
 
 
 def same(one: Any, other: Any) -> bool:

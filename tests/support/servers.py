@@ -26,6 +26,7 @@ PACKAGES = {
     "nginx": "nginx",
     "xrootd": "xrootd-server",
     "xrdcp": "xrootd-client",
+    "xrdfs": "xrootd-client",
     "xrdsssadmin": "xrootd-server",
     "openssl": "openssl",
     "dccp": "dcap",

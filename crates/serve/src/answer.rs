@@ -10,6 +10,7 @@ use sapwood::io::{ByteRange, load};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::files::Supply;
+use crate::metrics::Protocol;
 use crate::opened::Opened;
 use crate::upstream_reads::ending;
 
@@ -33,6 +34,7 @@ pub(crate) enum Part {
 pub(crate) struct Answer {
     opened: Arc<Opened>,
     supply: Arc<Supply>,
+    protocol: Protocol,
     parts: VecDeque<Part>,
     /// Ranges that are not fetched.
     far: VecDeque<ByteRange>,
@@ -57,27 +59,33 @@ struct Step {
 }
 
 impl Answer {
-    pub(crate) fn new(opened: Arc<Opened>, supply: Arc<Supply>, parts: VecDeque<Part>) -> Self {
+    pub(crate) fn new(opened: Arc<Opened>, supply: Arc<Supply>, protocol: Protocol, parts: VecDeque<Part>) -> Self {
         let ranges = parts.iter().filter_map(|part| match part {
             Part::Range(range) => Some(range.clone()),
             Part::Text(_) => None,
         });
         let far = ranges.collect();
         let wanted = Arc::new(AtomicBool::new(true));
-        Self { opened, supply, parts, far, near: 0, coming: None, wanted, hit: true }
+        Self { opened, supply, protocol, parts, far, near: 0, coming: None, wanted, hit: true }
     }
 
     /// Fetches what comes first, so that an error can still be told in the head of the answer.
     pub(crate) async fn begin(&mut self) -> sapwood::Result<()> {
-        if self.near == 0 && (self.coming.is_some() || !self.far.is_empty()) {
+        self.ready(1).await
+    }
+
+    /// Fetches until the next `bytes` of the file can be read from the cache.
+    pub(crate) async fn ready(&mut self, bytes: u64) -> sapwood::Result<()> {
+        while self.near < bytes && (self.coming.is_some() || !self.far.is_empty()) {
             self.fetched().await?;
         }
         Ok(())
     }
 
-    /// Whether the first step took nothing from the upstream.
-    pub(crate) fn is_hit(&self) -> bool {
-        self.hit
+    /// Counts a hit or a miss, once the first step is fetched.
+    pub(crate) fn count(&self) {
+        let clients = self.supply.metrics.of(self.protocol);
+        if self.hit { clients.hits.add(1) } else { clients.misses.add(1) }
     }
 
     /// The next bytes; none at the end.
@@ -87,9 +95,7 @@ impl Answer {
     }
 
     async fn piece(&mut self) -> sapwood::Result<Bytes> {
-        if self.near == 0 && (self.coming.is_some() || !self.far.is_empty()) {
-            self.fetched().await?;
-        }
+        self.ready(1).await?;
         // While this is sent, the next comes.
         if self.coming.is_none() && !self.far.is_empty() {
             self.coming = Some(self.fetch());
@@ -125,7 +131,7 @@ impl Answer {
         }
         .into_iter();
         let bytes = read.as_slice().iter().map(|bytes| bytes.len() as u64).sum();
-        self.supply.metrics.served_bytes.add(bytes);
+        self.supply.metrics.of(self.protocol).served_bytes.add(bytes);
         if let (1, Some(bytes)) = (pieces.len(), read.as_slice().first()) {
             return Ok(bytes.clone());
         }

@@ -1,33 +1,17 @@
-//! Connections: how many there may be, and how each is served.
+//! Connections: how many there may be, for how long they may be silent, and what is done beyond the limit.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::{Either, select};
-use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use sapwood::Error;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
-use crate::write_timeout::WriteTimeout;
-
-/// The head of a request, and what is written at once.
-const BUFFER_BYTES: usize = 64 << 10;
-const MOST_HEADERS: usize = 64;
 /// Connections beyond the limit that are told so; those beyond these are closed.
 const REFUSALS: usize = 64;
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
@@ -35,9 +19,6 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 const MAX_SILENT: usize = 256;
 /// How long a connection may send nothing.
 const SILENT_TIME: Duration = Duration::from_secs(10);
-
-/// A body of any answer.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Error>;
 
 /// What happens to a connection.
 #[derive(Clone, Copy, Debug)]
@@ -47,20 +28,23 @@ pub(crate) enum Event {
     Refused,
 }
 
-/// What answers the requests of all connections.
-pub(crate) trait Handle: Send + Sync + 'static {
-    fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
-
-    /// The answer for connections beyond the limit.
-    fn busy(&self) -> Response<Body>;
+/// Speaks a protocol with clients.
+pub(crate) trait Speak: Send + Sync + 'static {
+    /// Speaks with one client until one of both ends it, or `stopped` changes. A client that is not `admitted` only
+    /// learns that there are too many.
+    fn speak(
+        &self,
+        stream: TcpStream,
+        admitted: bool,
+        stopped: watch::Receiver<bool>,
+    ) -> impl Future<Output = ()> + Send;
 
     fn note(&self, _event: Event) {}
 }
 
 /// Accepts connections.
-pub(crate) struct Acceptor<H> {
-    handler: Arc<H>,
-    tls: Option<TlsAcceptor>,
+pub(crate) struct Acceptor<S> {
+    speaker: Arc<S>,
     permits: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     silent: Mutex<VecDeque<AbortHandle>>,
@@ -68,17 +52,16 @@ pub(crate) struct Acceptor<H> {
     stopped: watch::Receiver<bool>,
 }
 
-impl<H: Handle> Acceptor<H> {
-    /// At most as many connections as `permits` has, each for as long as it is not idle for `idle`.
+impl<S: Speak> Acceptor<S> {
+    /// At most as many connections as `permits` has; a client that sends nothing for `idle` is not kept.
     pub(crate) fn new(
-        handler: Arc<H>,
-        tls: Option<TlsAcceptor>,
+        speaker: Arc<S>,
         permits: Arc<Semaphore>,
         idle: Duration,
         stopped: watch::Receiver<bool>,
     ) -> Self {
         let refusals = Arc::new(Semaphore::new(REFUSALS));
-        Self { handler, tls, permits, refusals, silent: Mutex::default(), idle, stopped }
+        Self { speaker, permits, refusals, silent: Mutex::default(), idle, stopped }
     }
 
     pub(crate) async fn accept(self, listener: tokio::net::TcpListener) {
@@ -127,54 +110,24 @@ impl<H: Handle> Acceptor<H> {
         let acceptor = Arc::clone(self);
         let _ = stream.set_nodelay(true);
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            self.handler.note(Event::Accepted);
+            self.speaker.note(Event::Accepted);
             tokio::spawn(async move {
-                acceptor.secure(stream, true).await;
-                acceptor.handler.note(Event::Ended);
+                acceptor.speak(stream, true).await;
+                acceptor.speaker.note(Event::Ended);
                 drop(permit);
             });
             return;
         }
-        self.handler.note(Event::Refused);
+        self.speaker.note(Event::Refused);
         if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
             tokio::spawn(async move {
-                let _ = timeout(REFUSAL_TIME, acceptor.secure(stream, false)).await;
+                let _ = timeout(REFUSAL_TIME, acceptor.speak(stream, false)).await;
                 drop(permit);
             });
         }
     }
 
-    async fn secure(&self, stream: TcpStream, admitted: bool) {
-        let stream = WriteTimeout::new(stream, self.idle);
-        match &self.tls {
-            None => self.serve(stream, admitted).await,
-            Some(tls) => {
-                if let Ok(Ok(stream)) = timeout(self.idle, tls.accept(stream)).await {
-                    self.serve(stream, admitted).await;
-                }
-            }
-        }
-    }
-
-    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: S, admitted: bool) {
-        let handler = service_fn(|request| async move {
-            let response = if admitted { self.handler.respond(request).await } else { self.handler.busy() };
-            Ok::<_, Infallible>(response)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.idle)
-            .max_buf_size(BUFFER_BYTES)
-            .max_headers(MOST_HEADERS)
-            // Old clients know headers in this spelling alone.
-            .title_case_headers(true)
-            .serve_connection(TokioIo::new(stream), handler);
-        let mut connection = pin!(connection);
-        let mut stopped = self.stopped.clone();
-        // A client that leaves, or is too slow, is no error of the server.
-        if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
+    async fn speak(&self, stream: TcpStream, admitted: bool) {
+        self.speaker.speak(stream, admitted, self.stopped.clone()).await;
     }
 }

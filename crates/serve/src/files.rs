@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use sapwood::io::Store;
 use sapwood::{Error, ErrorKind};
-use sapwood_store::{BlockCache, CacheOptions};
+use sapwood_store::{BlockCache, CacheOptions, Listed};
 use twox_hash::XxHash64;
 
 use crate::access::{Access, Secret};
@@ -140,6 +140,21 @@ impl Files {
         Arc::clone(slot)
     }
 
+    /// The names in a folder, as the upstream lists them to clients that present `secret`.
+    pub(crate) async fn list(self: &Arc<Self>, path: &Path, secret: &Secret) -> sapwood::Result<Vec<Listed>> {
+        let reads = self.supply.reads.of_file(path);
+        let (files, path, secret) = (Arc::clone(self), path.clone(), secret.clone());
+        let list = move || {
+            files.supply.metrics.upstream_reads.add(1);
+            let listed = files.upstream.list(&path, &files.access.net(&secret));
+            if listed.is_err() {
+                files.supply.metrics.upstream_errors.add(1);
+            }
+            listed
+        };
+        self.supply.reads.run(&reads, list).await
+    }
+
     fn look(&self, path: &Path, secret: &Secret, reads: FileReads) -> sapwood::Result<Opened> {
         let (inner, name) = self.upstream.store(path, &self.access.net(secret))?;
         let store = Counted { inner, metrics: Arc::clone(&self.supply.metrics) };
@@ -164,7 +179,9 @@ impl Files {
             cache: Arc::new(cache),
             len: identity.len,
             etag,
+            changed: changed(validator),
             modified,
+            sums: Mutex::default(),
             prefetch: FilePrefetch::default(),
             reads,
         })
@@ -173,6 +190,15 @@ impl Files {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When a file was changed, in seconds since 1970, if its validator is a date or begins with a time; otherwise 0.
+fn changed(validator: &str) -> i64 {
+    if is_date(validator) {
+        let since = httpdate::parse_http_date(validator).ok().and_then(|date| date.duration_since(UNIX_EPOCH).ok());
+        return since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(0);
+    }
+    validator.split_once(['.', '-']).and_then(|(seconds, _)| seconds.parse().ok()).filter(|time| *time > 0).unwrap_or(0)
 }
 
 /// Whether a validator can be passed on as a strong ETag.
@@ -198,5 +224,8 @@ mod tests {
         assert!(
             is_date("Sun, 06 Nov 1994 08:49:37 GMT") && !is_date("now") && !is_date("1234567.000000000-12-1234567")
         );
+        assert_eq!(changed("Sun, 06 Nov 1994 08:49:37 GMT"), 784_111_777);
+        assert_eq!([changed("1234567.000000000-12-99"), changed("1234567-281")], [1_234_567; 2]);
+        assert_eq!([changed("\"12-3\""), changed(""), changed("now"), changed("-5-3")], [0; 4]);
     }
 }

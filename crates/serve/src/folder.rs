@@ -7,11 +7,15 @@ use std::path::{Component, Path as Place, PathBuf};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Dir, Mode, OFlags, openat};
 use sapwood::io::{ByteRange, Ends, Flow, LocalFile, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
+use sapwood_store::Listed;
 
 use crate::path::Path;
+
+/// The most names of a folder that are listed.
+const MAX_NAMES: usize = 100_000;
 
 /// The folder that is served.
 #[derive(Debug)]
@@ -33,15 +37,9 @@ impl Folder {
 
     /// A file below. Links are followed as long as they stay below; what is no plain file is not there.
     pub(crate) fn file(&self, path: &Path) -> Result<(Arc<dyn Store>, String)> {
-        let missing = || Error::not_found("no such file");
-        let asked = path.names().iter().fold(self.place.clone(), |place, name| place.join(name));
-        let full = std::fs::canonicalize(asked).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => missing(),
-            _ => error.into(),
-        })?;
-        let below = full.strip_prefix(&self.place).map_err(|_| missing())?;
+        let full = self.resolve(path)?;
         // A link may have been put there meanwhile: what counts is the file that is reached without following one.
-        let found = self.walk(below)?.metadata()?;
+        let found = self.walk(&full)?.metadata()?;
         if !found.is_file() {
             return Err(missing());
         }
@@ -53,11 +51,51 @@ impl Folder {
         Ok((Arc::new(Unchanged { file, state: state(&about) }), name))
     }
 
+    /// The names in a folder below, without those of links that lead elsewhere.
+    pub(crate) fn list(&self, path: &Path) -> Result<Vec<Listed>> {
+        let folder = self.walk(&self.resolve(path)?)?;
+        if !folder.metadata()?.is_dir() {
+            return Err(missing());
+        }
+        let mut listed = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(std::io::Error::from)? {
+            let entry = entry.map_err(std::io::Error::from)?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if matches!(name, "." | "..") || name.contains('\\') || name.chars().any(char::is_control) {
+                continue;
+            }
+            if listed.len() >= MAX_NAMES {
+                return Err(Error::limit("too many names in a folder", MAX_NAMES as u64, MAX_NAMES as u64 + 1));
+            }
+            // It may have gone meanwhile.
+            let Ok(full) = self.resolve(&path.below(name)) else { continue };
+            let Ok(about) = self.walk(&full).and_then(|found| Ok(found.metadata()?)) else { continue };
+            let is_file = about.is_file();
+            if is_file || about.is_dir() {
+                let (len, modified) = (is_file.then(|| about.len()), is_file.then(|| about.mtime()));
+                listed.push(Listed { name: name.to_owned(), is_folder: !is_file, len, modified });
+            }
+        }
+        listed.sort();
+        Ok(listed)
+    }
+
+    /// Where a path leads: links are followed as long as they stay below.
+    fn resolve(&self, path: &Path) -> Result<PathBuf> {
+        let asked = path.names().iter().fold(self.place.clone(), |place, name| place.join(name));
+        let full = std::fs::canonicalize(asked).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotADirectory | std::io::ErrorKind::NotFound => missing(),
+            _ => error.into(),
+        })?;
+        if full.starts_with(&self.place) { Ok(full) } else { Err(missing()) }
+    }
+
     /// Opens what is below, following no link.
-    fn walk(&self, below: &Place) -> Result<File> {
+    fn walk(&self, full: &Place) -> Result<File> {
+        let below = full.strip_prefix(&self.place).map_err(|_| missing())?;
         let mut here = self.top.try_clone()?;
         for part in below.components() {
-            let Component::Normal(name) = part else { return Err(Error::not_found("no such file")) };
+            let Component::Normal(name) = part else { return Err(missing()) };
             // Without waiting for the other end of a pipe.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
             here = openat(here.as_fd(), name, flags, Mode::empty())
@@ -65,6 +103,10 @@ impl Folder {
         }
         Ok(here.into())
     }
+}
+
+fn missing() -> Error {
+    Error::not_found("no such file")
 }
 
 /// What changes when a file is written.
@@ -165,6 +207,15 @@ mod tests {
         }
         for path in ["/file", "/folder/a", "/absolute", "/sub", "/none", "/sub/a/b", "/pipe"] {
             assert_eq!(get(path).err().unwrap().kind(), ErrorKind::NotFound, "{path}");
+        }
+        let names = |path: &str| {
+            let listed = folder.list(&Path::plain(path).unwrap());
+            listed.map(|listed| listed.into_iter().map(|one| (one.name, one.len)).collect::<Vec<_>>())
+        };
+        assert_eq!(names("/").unwrap(), [("good".to_owned(), Some(6)), ("sub".to_owned(), None)]);
+        assert_eq!(names("/sub/").unwrap(), [("a".to_owned(), Some(6))]);
+        for path in ["/sub/a", "/none", "/folder"] {
+            assert_eq!(names(path).unwrap_err().kind(), ErrorKind::NotFound, "{path}");
         }
         let (store, _) = get("/sub/a").unwrap();
         std::fs::write(inside.join("a"), "changed").unwrap();

@@ -22,8 +22,10 @@ use twox_hash::XxHash64;
 
 use crate::access::Secret;
 use crate::answer::{Answer, Part};
-use crate::connections::{Body, Event, Handle};
+use crate::connections::Event;
 use crate::files::{Files, Supply};
+use crate::http::{Body, Handle};
+use crate::metrics::Protocol;
 use crate::opened::Opened;
 use crate::path::Path;
 use crate::prefetch::Prefetcher;
@@ -33,7 +35,7 @@ use crate::ranges::{MOST, Wanted, wanted};
 pub(crate) struct Handler {
     pub(crate) files: Arc<Files>,
     pub(crate) supply: Arc<Supply>,
-    pub(crate) prefetcher: Option<Prefetcher>,
+    pub(crate) prefetcher: Option<Arc<Prefetcher>>,
     pub(crate) cache_dir: PathBuf,
 }
 
@@ -61,15 +63,7 @@ impl Handle for Handler {
     }
 
     fn note(&self, event: Event) {
-        let metrics = &self.supply.metrics;
-        match event {
-            Event::Accepted => {
-                metrics.accepted.add(1);
-                metrics.connections.add(1);
-            }
-            Event::Ended => metrics.connections.sub(1),
-            Event::Refused => metrics.refused.add(1),
-        }
+        self.supply.metrics.note(Protocol::Http, event);
     }
 }
 
@@ -165,16 +159,12 @@ impl Handler {
         if asked.is_head || length == 0 {
             return Ok(Some(response));
         }
-        let mut answer = Answer::new(Arc::clone(&opened), Arc::clone(&self.supply), body);
+        let mut answer = Answer::new(Arc::clone(&opened), Arc::clone(&self.supply), Protocol::Http, body);
         if let Err(error) = answer.begin().await {
             self.files.forget(&asked.path, &asked.secret, &opened);
             return if error.kind() == ErrorKind::Changed { Ok(None) } else { Err(self.failed(&error, asked)) };
         }
-        if answer.is_hit() {
-            self.supply.metrics.hits.add(1);
-        } else {
-            self.supply.metrics.misses.add(1);
-        }
+        answer.count();
         if let (Some(prefetcher), Some(ranges)) = (&self.prefetcher, &parts) {
             prefetcher.saw(&opened, ranges);
         }

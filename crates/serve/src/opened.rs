@@ -1,8 +1,8 @@
 //! A file of an upstream that is open.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use sapwood_store::BlockCache;
+use sapwood_store::{BlockCache, Checksum};
 
 use crate::file_prefetch::FilePrefetch;
 use crate::upstream::Counted;
@@ -16,6 +16,10 @@ pub(crate) struct Opened {
     pub(crate) etag: String,
     /// As the upstream said it.
     pub(crate) modified: Option<String>,
+    /// When it was changed, in seconds since 1970; 0 if the upstream does not say.
+    pub(crate) changed: i64,
+    /// Checksums that clients asked for.
+    pub(crate) sums: Mutex<Vec<Checksum>>,
     /// What is to be fetched next.
     pub(crate) prefetch: FilePrefetch,
     /// How many reads of it the upstream may get.

@@ -28,7 +28,10 @@ pub struct ProxyOptions {
     pub cache: CacheOptions,
     /// Address to listen on; port 0 for any that is free.
     pub bind: SocketAddr,
-    /// PEM files with the certificate, what signed it, and its key; without them http is spoken.
+    /// Whether, where and how XRootD's protocol (`root://`) is spoken as well.
+    pub xrootd: Option<XrootdOptions>,
+    /// PEM files with the certificate, what signed it, and its key; without them http is spoken. Clients of XRootD may
+    /// use TLS, then.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// What clients have to present as a bearer token. None: whatever they present is passed on to the upstream, which
     /// decides.
@@ -60,6 +63,7 @@ impl ProxyOptions {
             net: NetOptions::default(),
             cache: CacheOptions::new(CacheKind::Blocks, cache),
             bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            xrootd: None,
             tls: None,
             token: None,
             max_age: Duration::from_secs(60),
@@ -67,6 +71,53 @@ impl ProxyOptions {
             idle: Duration::from_secs(60),
             prefetch: true,
         }
+    }
+
+    /// The same, with XRootD's protocol spoken at this address.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_serve::ProxyOptions;
+    /// let options = ProxyOptions::new("https://example.org/data", "cache").xrootd(([127, 0, 0, 1], 1094).into());
+    /// assert_eq!(options.xrootd.unwrap().bind.port(), 1094);
+    /// ```
+    #[must_use]
+    pub fn xrootd(self, bind: SocketAddr) -> Self {
+        Self { xrootd: Some(XrootdOptions::new(bind)), ..self }
+    }
+}
+
+/// How a proxy speaks XRootD's protocol.
+///
+/// # Example
+///
+/// ```
+/// use sapwood_serve::XrootdOptions;
+/// let options = XrootdOptions::new(([127, 0, 0, 1], 0).into());
+/// assert!(!options.unix && options.keytab.is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct XrootdOptions {
+    /// Address to listen on; port 0 for any that is free.
+    pub bind: SocketAddr,
+    /// File with the keys of clients that may read (`sss`).
+    pub keytab: Option<PathBuf>,
+    /// Whether clients have to send the name of a user (`unix`). That proves nothing.
+    pub unix: bool,
+}
+
+impl XrootdOptions {
+    /// Clients need to prove nothing, unless the proxy requires a token.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_serve::XrootdOptions;
+    /// assert_eq!(XrootdOptions::new(([127, 0, 0, 1], 1094).into()).bind.port(), 1094);
+    /// ```
+    pub fn new(bind: SocketAddr) -> Self {
+        Self { bind, keytab: None, unix: false }
     }
 }
 
@@ -77,6 +128,7 @@ impl fmt::Debug for ProxyOptions {
             .field("net", &self.net)
             .field("cache", &self.cache)
             .field("bind", &self.bind)
+            .field("xrootd", &self.xrootd)
             .field("tls", &self.tls.is_some())
             .field("token", &self.token.is_some())
             .field("max_age", &self.max_age)

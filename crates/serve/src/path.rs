@@ -15,9 +15,26 @@ impl Path {
             return Err("the path is too long");
         }
         let inside = raw.strip_prefix('/').ok_or("the path does not start with a slash")?;
+        let decode = |part: &str| decoded(part).ok_or("a character of the path is badly encoded");
+        let path = Self::joined(inside, decode)?;
+        if path.is_top() || inside.ends_with('/') {
+            return Err("the path names no file");
+        }
+        Ok(path)
+    }
+
+    /// Reads a path in which all characters stand for themselves, of a file or a folder.
+    pub(crate) fn plain(raw: &str) -> Result<Self, &'static str> {
+        if raw.len() > MOST_BYTES {
+            return Err("the path is too long");
+        }
+        Self::joined(raw, |part| Ok(part.to_owned()))
+    }
+
+    fn joined(raw: &str, name: impl Fn(&str) -> Result<String, &'static str>) -> Result<Self, &'static str> {
         let mut names = Vec::new();
-        for part in inside.split('/').filter(|part| !part.is_empty()) {
-            let name = decoded(part).ok_or("a character of the path is badly encoded")?;
+        for part in raw.split('/').filter(|part| !part.is_empty()) {
+            let name = name(part)?;
             if name == "." || name == ".." {
                 return Err("the path leads out of its folder");
             }
@@ -26,10 +43,17 @@ impl Path {
             }
             names.push(name);
         }
-        if names.is_empty() || inside.ends_with('/') {
-            return Err("the path names no file");
-        }
         Ok(Self(names))
+    }
+
+    /// Whether it is the upstream's own folder.
+    pub(crate) fn is_top(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path of a name in this folder.
+    pub(crate) fn below(&self, name: &str) -> Self {
+        Self(self.0.iter().cloned().chain([name.to_owned()]).collect())
     }
 
     /// The names, as they are.
@@ -57,7 +81,7 @@ impl Path {
 }
 
 /// Resolves `%20` and the like, once; none where that makes no text.
-fn decoded(part: &str) -> Option<String> {
+pub(crate) fn decoded(part: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {
@@ -87,6 +111,17 @@ mod tests {
         // What was encoded twice is a name with a per cent sign, and stays one.
         assert_eq!(Path::parse("/%252e%252e/x").unwrap().encoded(), "%252e%252e/x");
         assert_eq!(Path::parse("/..x/.y").unwrap().names(), ["..x", ".y"]);
+    }
+
+    #[test]
+    fn plain_paths_are_of_files_and_folders() {
+        assert_eq!(Path::plain("//a%20b//c/").unwrap().names(), ["a%20b", "c"]);
+        assert!(Path::plain("").unwrap().is_top() && Path::plain("//").unwrap().is_top());
+        assert_eq!(Path::plain("/a").unwrap().below("b").names(), ["a", "b"]);
+        for raw in ["/..", "/a/../b", "/./a", "/a\\b", "/a\nb", "/a\0"] {
+            assert!(Path::plain(raw).is_err(), "{raw}");
+        }
+        assert!(Path::plain(&"x".repeat(MOST_BYTES + 1)).is_err());
     }
 
     #[test]

@@ -16,12 +16,14 @@ use crate::access::Access;
 use crate::connections::Acceptor;
 use crate::files::{Files, Supply};
 use crate::handler::Handler;
+use crate::http::Http;
 use crate::metrics::Metrics;
 use crate::options::ProxyOptions;
 use crate::prefetch::Prefetcher;
 use crate::tls::acceptor;
 use crate::upstream::Upstream;
 use crate::upstream_reads::{self, UpstreamReads};
+use crate::xrootd::{Gate, Service, Xrootd};
 
 /// Threads that move bytes.
 const THREADS: usize = 2;
@@ -52,6 +54,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// ```
 pub struct Proxy {
     address: SocketAddr,
+    xrootd: Option<SocketAddr>,
     scheme: &'static str,
     handler: Arc<Handler>,
     notices: Notices,
@@ -77,16 +80,21 @@ impl Proxy {
         };
         let metrics = Arc::new(Metrics::default());
         let supply = Arc::new(Supply { reads: UpstreamReads::new(&metrics), metrics: Arc::clone(&metrics) });
-        let prefetcher = options.prefetch.then(|| Prefetcher::start(&metrics)).transpose()?;
+        let prefetcher = options.prefetch.then(|| Prefetcher::start(&metrics)).transpose()?.map(Arc::new);
+        let gate = match &options.xrootd {
+            Some(xrootd) => Some(Gate::new(xrootd, &access, tls.is_some())?),
+            None => None,
+        };
         let notices = options.cache.notices.clone();
         let cache_dir = options.cache.dir.clone();
         let files = Arc::new(Files::new(upstream, access, options.cache, options.max_age, Arc::clone(&supply)));
+        let service = gate.map(|gate| {
+            let service = Service::new(&files, &supply, prefetcher.as_ref(), gate, tls.clone(), options.idle);
+            Arc::new(Xrootd(Arc::new(service)))
+        });
         let handler = Arc::new(Handler { files, supply, prefetcher, cache_dir });
-        let listening =
-            |error: std::io::Error| Error::mismatch(format!("{} cannot be listened on", options.bind)).because(error);
-        let listener = TcpListener::bind(options.bind).map_err(listening)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
+        let (listener, address) = listen(options.bind)?;
+        let xrootd = options.xrootd.as_ref().map(|xrootd| listen(xrootd.bind)).transpose()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(upstream_reads::ALL + CACHE_READS)
@@ -94,17 +102,24 @@ impl Proxy {
             .enable_io()
             .enable_time()
             .build()?;
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener)?
-        };
         let connections = options.connections.clamp(1, Semaphore::MAX_PERMITS >> 32);
         let permits = Arc::new(Semaphore::new(connections));
         let (stop, stopped) = watch::channel(false);
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let acceptor = Acceptor::new(Arc::clone(&handler), tls, Arc::clone(&permits), options.idle, stopped);
-        runtime.spawn(acceptor.accept(listener));
-        Ok(Self { address, scheme, handler, notices, stop, connections, permits, runtime: Some(runtime) })
+        let http = Arc::new(Http { handler: Arc::clone(&handler), tls, idle: options.idle });
+        let acceptor = Acceptor::new(http, Arc::clone(&permits), options.idle, stopped.clone());
+        let inside = runtime.enter();
+        runtime.spawn(acceptor.accept(tokio::net::TcpListener::from_std(listener)?));
+        let xrootd = match xrootd.zip(service) {
+            Some(((listener, address), service)) => {
+                let acceptor = Acceptor::new(service, Arc::clone(&permits), options.idle, stopped);
+                runtime.spawn(acceptor.accept(tokio::net::TcpListener::from_std(listener)?));
+                Some(address)
+            }
+            None => None,
+        };
+        drop(inside);
+        Ok(Self { address, xrootd, scheme, handler, notices, stop, connections, permits, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -115,6 +130,34 @@ impl Proxy {
     /// What stands before the paths of files: `http://127.0.0.1:1234`.
     pub fn url(&self) -> String {
         format!("{}://{}", self.scheme, self.address)
+    }
+
+    /// Where it speaks XRootD's protocol, if it does.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::{Store, load};
+    /// use sapwood_serve::{Proxy, ProxyOptions};
+    /// use sapwood_store::{NetOptions, XrootdStore};
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data");
+    /// # let cache = std::env::temp_dir().join(format!("sapwood-doc-xrootd-{}", std::process::id()));
+    /// let proxy = Proxy::start(ProxyOptions::new(folder, &cache).xrootd(([127, 0, 0, 1], 0).into()))?;
+    /// let address = proxy.xrootd_address().expect("it was asked for");
+    /// let store = XrootdStore::new(&format!("root://{address}//plain.root"), &NetOptions::default())?;
+    /// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
+    /// # drop(proxy);
+    /// # std::fs::remove_dir_all(cache).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn xrootd_address(&self) -> Option<SocketAddr> {
+        self.xrootd
+    }
+
+    /// What stands before the paths of files for clients of XRootD, if it speaks their protocol:
+    /// `root://127.0.0.1:1094/`.
+    pub fn xrootd_url(&self) -> Option<String> {
+        self.xrootd.map(|address| format!("root://{address}/"))
     }
 
     /// What `/metrics` tells.
@@ -153,6 +196,15 @@ impl Proxy {
         // Threads that wait for the upstream end by themselves.
         runtime.shutdown_background();
     }
+}
+
+/// Listens at an address; returns which one it is.
+fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
+    let listening = |error: std::io::Error| Error::mismatch(format!("{bind} cannot be listened on")).because(error);
+    let listener = TcpListener::bind(bind).map_err(listening)?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 impl Drop for Proxy {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Provider, file_path, is_url, open_stored};
+use sapwood_store::{Listed, NetOptions, Provider, file_path, is_url, list, open_stored};
 
 use crate::folder::Folder;
 use crate::metrics::Metrics;
@@ -91,11 +91,7 @@ impl Upstream {
                 Ok((open_stored(&url, net)?, url))
             }
             Kind::Xrootd(prefix) => {
-                // These mean something there, and cannot be encoded.
-                if path.names().iter().any(|name| name.contains(['?', '#', '&', '%', ' '])) {
-                    return Err(Error::not_found("no file of root:// has such a name"));
-                }
-                let url = format!("{prefix}/{}", path.names().join("/"));
+                let url = format!("{prefix}/{}", of_xrootd(path)?);
                 Ok((open_stored(&url, net)?, url))
             }
             Kind::Literal(prefix) => {
@@ -104,6 +100,35 @@ impl Upstream {
             }
         }
     }
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](sapwood::ErrorKind::Unsupported) if the upstream does not list its folders.
+    pub(crate) fn list(&self, path: &Path, net: &NetOptions) -> Result<Vec<Listed>> {
+        let (prefix, below) = match &self.kind {
+            Kind::Folder(folder) => return folder.list(path),
+            Kind::Http(prefix) => (prefix, path.encoded()),
+            Kind::Xrootd(prefix) => (prefix, of_xrootd(path)?),
+            Kind::Literal(prefix) => (prefix, path.names().join("/")),
+        };
+        let listed = list(&format!("{prefix}/{below}{}", if below.is_empty() { "" } else { "/" }), net)?;
+        // Clouds have no folders: any name is that of an empty one.
+        if listed.is_empty() && matches!(self.kind, Kind::Literal(_)) && !path.is_top() {
+            return Err(Error::not_found("no file of the bucket has such a path"));
+        }
+        Ok(listed)
+    }
+}
+
+/// A path as a URL of XRootD has it.
+fn of_xrootd(path: &Path) -> Result<String> {
+    // These mean something there, and cannot be encoded.
+    if path.names().iter().any(|name| name.contains(['?', '#', '&', '%', ' '])) {
+        return Err(Error::not_found("no file of root:// has such a name"));
+    }
+    Ok(path.names().join("/"))
 }
 
 /// Metrics what is asked of an upstream, and what comes.

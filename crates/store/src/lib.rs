@@ -57,7 +57,7 @@ pub use replicas::Replicas;
 pub use secrets::redact;
 pub use target::{fetch, is_writable, target};
 pub use url::{file_path, is_url, path_start};
-pub use xrootd::{XrootdStore, unknown_proofs};
+pub use xrootd::{SharedKeys, XrootdStore, numbers as xrootd_numbers, unknown_proofs};
 
 /// The examples of the guide compile and run.
 #[cfg(doctest)]

@@ -147,7 +147,7 @@ fn linked(base: &Url, page: &str) -> Vec<Listed> {
             found.insert(name, is_folder);
         }
     }
-    found.into_iter().map(|(name, is_folder)| Listed { name, is_folder }).collect()
+    found.into_iter().map(|(name, is_folder)| Listed::named(name, is_folder)).collect()
 }
 
 fn decoded(text: &str) -> Option<String> {

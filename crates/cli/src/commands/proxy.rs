@@ -1,20 +1,20 @@
 //! `sapwood proxy`: a caching range server in front of files that are elsewhere.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use sapwood::Error;
-use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
+use sapwood_serve::{Proxy, ProxyOptions, XrootdOptions, raise_open_files};
 use sapwood_store::{NetOptions, environment};
 
 use crate::output::{self, Outcome};
 
-/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was
-/// read.
+/// Serve the files of a server or a folder by ranges over http and root://, to ROOT, uproot, xrdcp, curl and sapwood,
+/// and keep what was read.
 ///
-/// Prints an address: paths of the upstream are paths of this address. Concurrent readers of a block share one request,
+/// Prints an address, and another one for root:// with `--xrootd`: paths of the upstream are paths of this address. Concurrent readers of a block share one request,
 /// and the next cluster of the branches that a client reads is prefetched. The token of a client is passed on, and data
 /// that need it are served to that client alone. /metrics is for Prometheus, /health for checks that it runs. It ends
 /// with SIGINT or SIGTERM.
@@ -22,7 +22,9 @@ use crate::output::{self, Outcome};
 #[command(after_help = "Examples:\n  \
                         sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache \
                         --bind 127.0.0.1:8080\n  \
-                  sapwood ls http://127.0.0.1:8080/run1.root")]
+                  sapwood ls http://127.0.0.1:8080/run1.root\n  \
+                  sapwood proxy --upstream root://example.org//store --xrootd 1094\n  \
+                  xrdcp root://127.0.0.1:1094//run1.root .")]
 pub(crate) struct Arguments {
     /// Prefix of all paths: a URL of http, https, root, roots, dcap or a cloud (`s3://bucket`), or a folder.
     #[arg(long, value_name = "URL")]
@@ -36,6 +38,16 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 for any that is free.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     bind: SocketAddr,
+    /// Where to speak XRootD's protocol as well; on loopback if only a port is named, and port 0 for any that is free.
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = place)]
+    xrootd: Option<SocketAddr>,
+    /// File with keys (`sss`) for clients of root://. Those that have one may read, and the proxy reads with its own
+    /// rights for them.
+    #[arg(long, value_name = "FILE", requires = "xrootd")]
+    xrootd_keytab: Option<PathBuf>,
+    /// Let clients of root:// send the name of a user (`unix`), which proves nothing.
+    #[arg(long, requires = "xrootd")]
+    xrootd_unix: bool,
     /// PEM file with the certificate to speak TLS with, and what signed it.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -63,6 +75,14 @@ pub(crate) struct Arguments {
     no_prefetch: bool,
 }
 
+/// An address with a port, or a port of the loopback interface.
+fn place(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<u16>() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => text.parse().map_err(|_| "neither a port nor an address with a port".to_owned()),
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> Outcome {
     if arguments.idle == 0 || arguments.timeout == 0 || arguments.max_connections == 0 {
         return Err(Error::mismatch("--idle, --timeout and --max-connections must not be 0").into());
@@ -73,6 +93,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
         net: environment::network(&arguments.upstream, net)?,
         cache: environment::cache("blocks", arguments.cache_dir.clone(), arguments.cache_size)?,
         bind: arguments.bind,
+        xrootd: arguments.xrootd.map(|bind| XrootdOptions {
+            keytab: arguments.xrootd_keytab.clone(),
+            unix: arguments.xrootd_unix,
+            ..XrootdOptions::new(bind)
+        }),
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
         token: arguments.token_file.as_deref().map(environment::token_of).transpose()?,
         max_age: Duration::from_secs(arguments.max_age),
@@ -84,6 +109,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
     raise_open_files();
     let proxy = Proxy::start(options)?;
     writeln!(out, "{}", proxy.url())?;
+    if let Some(url) = proxy.xrootd_url() {
+        writeln!(out, "{url}")?;
+    }
     out.flush()?;
     proxy.wait(&mut |words| {
         output::warn(err, &words);

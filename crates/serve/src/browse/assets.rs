@@ -4,7 +4,7 @@ use hyper::header::{CACHE_CONTROL, HeaderName};
 use hyper::{Response, StatusCode};
 
 use super::reply::{document, put};
-use crate::connections::Body;
+use crate::http::Body;
 
 /// jsroot, from its npm package; empty where the build had none.
 const JSROOT: &str = include_str!(concat!(env!("OUT_DIR"), "/jsroot.js"));

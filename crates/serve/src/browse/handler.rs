@@ -14,7 +14,7 @@ use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
 use super::reply::{Done, Work, document, failed, reply, whole};
 use super::{assets, drawing, layout_data, live, nodes, raw, search, table};
-use crate::connections::{Body, Handle};
+use crate::http::{Body, Handle};
 
 /// Draws and tables at a time; everything else does not wait for them.
 const LONG: usize = 4;

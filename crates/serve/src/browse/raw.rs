@@ -7,7 +7,7 @@ use sapwood::{Error, Result};
 use super::open_files::OpenFiles;
 use super::page_query::PageQuery;
 use super::reply::{document, put};
-use crate::connections::Body;
+use crate::http::Body;
 use crate::ranges::{Wanted, wanted};
 
 /// The most bytes of one answer; what is beyond is asked for again.

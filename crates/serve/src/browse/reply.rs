@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::connections::Body;
+use crate::http::Body;
 
 /// How long work may take before its progress is told, and how often it is told then.
 const PROGRESS_AFTER: Duration = Duration::from_millis(200);

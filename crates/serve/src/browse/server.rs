@@ -15,6 +15,7 @@ use super::handler::Handler;
 use super::open_files::OpenFiles;
 use super::options::BrowseOptions;
 use crate::connections::Acceptor;
+use crate::http::Http;
 
 /// Threads that move bytes, and those that read files.
 const THREADS: usize = 2;
@@ -66,6 +67,7 @@ impl Browser {
         let admission = Admission::new(address.port())?;
         let url = format!("http://{address}{}", admission.prefix());
         let handler = Arc::new(Handler::new(admission, open_files));
+        let http = Arc::new(Http { handler, tls: None, idle: IDLE });
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(READS)
@@ -78,7 +80,7 @@ impl Browser {
             tokio::net::TcpListener::from_std(listener)?
         };
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
-        runtime.spawn(Acceptor::new(handler, None, permits, IDLE, stopped).accept(listener));
+        runtime.spawn(Acceptor::new(http, permits, IDLE, stopped).accept(listener));
         Ok(Self { url, stop, runtime: Some(runtime) })
     }
 

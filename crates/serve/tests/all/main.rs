@@ -5,3 +5,5 @@ mod prefetch;
 mod serving;
 mod silent_upstream;
 mod upstream;
+mod xrootd;
+mod xrootd_hostile;

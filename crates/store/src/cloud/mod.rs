@@ -133,8 +133,12 @@ pub(crate) fn list(url: &str, options: &NetOptions) -> Result<Vec<Listed>> {
     });
     let found = found.map_err(named)?;
     let last = |path: &object_store::path::Path| path.filename().unwrap_or_default().to_owned();
-    let folders = found.common_prefixes.iter().map(|path| Listed { name: last(path), is_folder: true });
-    let files = found.objects.iter().map(|object| Listed { name: last(&object.location), is_folder: false });
+    let folders = found.common_prefixes.iter().map(|path| Listed::named(last(path), true));
+    let files = found.objects.iter().map(|object| Listed {
+        len: Some(object.size),
+        modified: Some(object.last_modified.timestamp()),
+        ..Listed::named(last(&object.location), false)
+    });
     Ok(folders.chain(files).filter(|one| is_name(&one.name)).collect())
 }
 

@@ -35,23 +35,38 @@ impl fmt::Debug for Key {
 impl Key {
     /// The key of a file that XRootD's own client would take.
     pub(super) fn read(path: &Path) -> Result<Self> {
+        Self::of_file(path, |text| Self::choose(text, now()))
+    }
+
+    /// All keys of a file, expired ones included.
+    pub(super) fn read_all(path: &Path) -> Result<Vec<Self>> {
+        Self::of_file(path, |text| Self::lines(text).collect())
+    }
+
+    fn of_file<T>(path: &Path, take: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         // As for XRootD, others of the user's group may read a file of this name.
         let of_group = path.to_string_lossy().ends_with(".grp");
         let others = if of_group { Others::GroupReads } else { Others::Nothing };
         let content = private_file::read(path, "keytab", others, FILE_BYTES)?;
         let text = std::str::from_utf8(&content).map_err(|_| Error::malformed("the keytab is not text"));
-        let found = text.and_then(|text| Self::choose(text, now()));
-        found.map_err(|error| error.in_file(path.to_string_lossy().as_ref()))
+        text.and_then(take).map_err(|error| error.in_file(path.to_string_lossy().as_ref()))
+    }
+
+    fn lines(text: &str) -> impl Iterator<Item = Result<Self>> {
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        lines.map(|(number, line)| {
+            let wrong = |what| Error::malformed(format!("line {} of the keytab has {what}", number + 1));
+            Self::parse(line).map_err(wrong)
+        })
     }
 
     /// Of keys with the same name, user and group the one that lasts longest; of others the last.
     fn choose(text: &str, now: i64) -> Result<Self> {
         let mut keys: Vec<Self> = Vec::new();
         let mut expired = 0;
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |what| Error::malformed(format!("line {} of the keytab has {what}", number + 1));
-            let key = Self::parse(line).map_err(wrong)?;
-            if key.expires != 0 && key.expires <= now {
+        for key in Self::lines(text) {
+            let key = key?;
+            if !key.is_good(now) {
                 expired += 1;
                 continue;
             }
@@ -64,6 +79,11 @@ impl Key {
         }
         let words = if expired > 0 { "the keys of the keytab are expired" } else { "the keytab has no keys" };
         keys.pop().ok_or_else(|| Error::new(ErrorKind::Denied, words))
+    }
+
+    /// Whether it has not expired.
+    pub(super) fn is_good(&self, now: i64) -> bool {
+        self.expires == 0 || self.expires > now
     }
 
     /// A line, or what is wrong with it, without a word of what it says.

@@ -12,6 +12,7 @@ mod random;
 mod read;
 mod refusal;
 mod session;
+mod shared_keys;
 mod sss;
 mod store;
 mod streams;
@@ -38,10 +39,12 @@ use open::{Opened, Opener};
 use pool::Wanted;
 use read::Reading;
 use refusal::elsewhere;
+pub use shared_keys::SharedKeys;
 pub use store::XrootdStore;
 pub(crate) use upload::XrootdUpload;
 use url::{Tried, XrootdUrl};
 use wire::Stat;
+pub use wire::numbers;
 
 /// The longest time-out: multiples of it do not overflow.
 const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
@@ -152,7 +155,12 @@ impl XrootdStore {
         let names = self.name_error(listed())?;
         // What stands behind a question mark would be taken for something else when it is opened.
         let named = names.into_iter().filter(|(name, _)| is_name(name) && !name.contains('?'));
-        Ok(named.map(|(name, is_folder)| Listed { name, is_folder }).collect())
+        let listed = |(name, stat): (String, Option<Stat>)| {
+            let is_folder = stat.as_ref().is_some_and(Stat::is_folder);
+            let state = stat.filter(|_| !is_folder).map(|stat| (stat.len, stat.modified));
+            Listed { name, is_folder, len: state.map(|(len, _)| len), modified: state.map(|(_, modified)| modified) }
+        };
+        Ok(named.map(listed).collect())
     }
 
     /// It has to be opened again.

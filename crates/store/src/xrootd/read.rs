@@ -10,10 +10,9 @@ use sapwood::{Error, ErrorKind};
 use super::connection::{BUSY_TIMES, Event, WAITS};
 use super::handshake::wait;
 use super::open::Opened;
-use super::refusal::{
-    ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
-};
+use super::refusal::{nonsense, refused};
 use super::store::XrootdStore;
+use super::wire::numbers::code::{ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED};
 use super::wire::{Broken, Handle, Pages, Refusal, Request, Stat, Status, Vector, Wrong};
 use crate::net::{Ask, Assembly, PARALLEL, Pace, RequestError, RetryWhen, requests};
 

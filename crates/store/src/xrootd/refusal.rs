@@ -2,32 +2,9 @@
 
 use sapwood::{Error, ErrorKind};
 
+use super::wire::numbers::code::*;
 use super::wire::{Broken, Refusal};
 use crate::net::{RequestError, RetryWhen};
-
-pub(super) const INVALID_ARGUMENT: u32 = 3000;
-pub(super) const ARGUMENT_TOO_LONG: u32 = 3002;
-pub(super) const FILE_NOT_OPEN: u32 = 3004;
-const FILE_SYSTEM: u32 = 3005;
-pub(super) const INVALID_REQUEST: u32 = 3006;
-const INPUT_OUTPUT: u32 = 3007;
-const NO_MEMORY: u32 = 3008;
-const NOT_AUTHORIZED: u32 = 3010;
-pub(super) const NOT_FOUND: u32 = 3011;
-const SERVER: u32 = 3012;
-pub(super) const UNSUPPORTED: u32 = 3013;
-const NO_SERVER: u32 = 3014;
-pub(super) const ALREADY_THERE: u32 = 3018;
-
-const NOT_A_FILE: u32 = 3015;
-const IS_DIRECTORY: u32 = 3016;
-const IN_PROGRESS: u32 = 3020;
-const OVERLOADED: u32 = 3024;
-const TLS_REQUIRED: u32 = 3028;
-const NO_REPLICAS: u32 = 3029;
-const AUTH_FAILED: u32 = 3030;
-const TIMED_OUT: u32 = 3034;
-const TIMER_EXPIRED: u32 = 3035;
 
 /// A refusal in the server's own words.
 pub(super) fn refused(server: &str, refusal: &Refusal) -> RequestError {
@@ -35,7 +12,7 @@ pub(super) fn refused(server: &str, refusal: &Refusal) -> RequestError {
         NOT_FOUND | NO_REPLICAS => ErrorKind::NotFound,
         NOT_AUTHORIZED | TLS_REQUIRED | AUTH_FAILED => ErrorKind::Denied,
         UNSUPPORTED => ErrorKind::Unsupported,
-        NOT_A_FILE | IS_DIRECTORY => ErrorKind::Mismatch,
+        NOT_A_FILE | IS_FOLDER => ErrorKind::Mismatch,
         TIMED_OUT | TIMER_EXPIRED => ErrorKind::TimedOut,
         _ => ErrorKind::Io,
     };

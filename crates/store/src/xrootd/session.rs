@@ -17,12 +17,10 @@ use super::further::Further;
 use super::handshake::{Start, broke, greet, secured, unwelcome, wait, within};
 use super::refusal::nonsense;
 use super::url::Server;
+use super::wire::numbers::{MAX_VECTOR, MAX_VECTOR_BYTES};
 use super::wire::{Broken, HELLO, Offer, Protocol, Request, Status, Welcome, limits};
 use crate::net::{RequestError, RetryWhen};
 
-/// What a server takes that does not tell: what servers of this kind have had for long.
-const RANGES: usize = 1024;
-const RANGE_BYTES: u64 = (2 << 20) - 16;
 const ASK_LIMITS: Request<'static> = Request::Config { names: "readv_iov_max readv_ior_max" };
 /// Requests of one connection that are on their way: what is asked for is memory of ours when it comes.
 const IN_FLIGHT: usize = 16;
@@ -81,14 +79,14 @@ impl Session {
     pub(super) async fn limits(&self, timeout: Duration) -> (usize, u64) {
         let known = self.limits.get_or_init(|| async {
             let asked = self.limits_asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-            let Some(mut asked) = asked else { return (RANGES, RANGE_BYTES) };
+            let Some(mut asked) = asked else { return (MAX_VECTOR, MAX_VECTOR_BYTES) };
             match asked.whole(timeout).await {
-                Ok((Status::Ok, body)) => limits(&body).unwrap_or((RANGES, RANGE_BYTES)),
-                _ => (RANGES, RANGE_BYTES),
+                Ok((Status::Ok, body)) => limits(&body).unwrap_or((MAX_VECTOR, MAX_VECTOR_BYTES)),
+                _ => (MAX_VECTOR, MAX_VECTOR_BYTES),
             }
         });
         let (ranges, bytes) = *known.await;
-        (if self.no_vectors.load(Ordering::Relaxed) { 1 } else { ranges.min(RANGES) }, bytes.min(RANGE_BYTES))
+        (if self.no_vectors.load(Ordering::Relaxed) { 1 } else { ranges.min(MAX_VECTOR) }, bytes.min(MAX_VECTOR_BYTES))
     }
 
     /// Vectors are not answered.

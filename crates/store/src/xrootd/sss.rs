@@ -70,20 +70,71 @@ fn seal(secret: &[u8], mut bytes: Zeroizing<Vec<u8>>) -> Result<Vec<u8>> {
     }
     let sum = libdeflater::crc32(&bytes);
     bytes.extend(sum.to_be_bytes());
+    feed_back(secret, &mut bytes, true);
+    Ok(std::mem::take(&mut *bytes))
+}
+
+/// Seals bytes, or opens them.
+fn feed_back(secret: &[u8], bytes: &mut [u8], seals: bool) {
     // With the crate's plain form keys of more than 56 bytes would be none.
     let mut cipher = Blowfish::bc_init_state();
     cipher.bc_expand_key(secret);
     let mut last = [0; 2];
+    let words = |block: &[u8]| match *block {
+        [a, b, c, d, e, f, g, h] => [u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])],
+        // Nothing follows a short block.
+        _ => [0; 2],
+    };
     for block in bytes.chunks_mut(8) {
         let mask = cipher.bc_encrypt(last).map(u32::to_be_bytes);
+        if !seals {
+            last = words(block);
+        }
         for (byte, mask) in block.iter_mut().zip(mask.as_flattened()) {
             *byte ^= mask;
         }
-        if let [a, b, c, d, e, f, g, h] = *block {
-            last = [u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])];
+        if seals {
+            last = words(block);
         }
     }
-    Ok(std::mem::take(&mut *bytes))
+}
+
+/// What was sealed; none if it was not sealed with this key.
+fn open(secret: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut bytes = Zeroizing::new(sealed.to_vec());
+    feed_back(secret, &mut bytes, false);
+    let length = bytes.len().checked_sub(4)?;
+    let (text, sum) = bytes.split_at(length);
+    let is_whole = libdeflater::crc32(text).to_be_bytes() == *sum;
+    bytes.truncate(length);
+    is_whole.then_some(bytes)
+}
+
+/// Whether a client at `there` has sealed a proof with this key, and when: seconds since 1970.
+pub(super) fn proved(key: &Key, proof: &[u8], there: IpAddr) -> Option<i64> {
+    let (head, rest) = proof.split_first_chunk::<16>()?;
+    let [b's', b's', b's', 0, _, _, padded, b'0', number @ ..] = *head else { return None };
+    let (name, sealed) = rest.split_at_checked(usize::from(padded))?;
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    if key.number != i64::from_be_bytes(number) || (padded > 0 && name != key.name.as_bytes()) {
+        return None;
+    }
+    let bytes = open(&key.secret, sealed)?;
+    let (_random, rest) = bytes.split_first_chunk::<32>()?;
+    let (clock, rest) = rest.split_first_chunk::<4>()?;
+    let (_options, mut rest) = rest.split_first_chunk::<4>()?;
+    let mut is_there = false;
+    while let Some(([what, high, low], behind)) = rest.split_first_chunk::<3>() {
+        let (text, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))?;
+        if *what == HOST {
+            let text = std::str::from_utf8(text).ok()?.trim_end_matches('\0');
+            // An address in brackets and a port, which differs behind a gateway.
+            let address = text.strip_prefix('[')?.split(']').next()?.parse::<IpAddr>().ok()?;
+            is_there = address.to_canonical() == there.to_canonical();
+        }
+        rest = behind;
+    }
+    is_there.then(|| BEGAN + i64::from(i32::from_be_bytes(*clock)))
 }
 
 #[cfg(test)]
@@ -127,6 +178,29 @@ mod tests {
         let bytes = seal(b"0123456789abcdef", Zeroizing::new(b"hello world".to_vec())).unwrap();
         assert_eq!(bytes, b"\x9F\x76\x3C\xD5\xBC\x4C\xCA\x1A\x18\x60\xFA\x85\xD3\xBF\xD6");
         assert!(seal(b"", Zeroizing::default()).is_err());
+    }
+
+    #[test]
+    fn proofs_are_those_of_a_key_and_a_place() {
+        let here: SocketAddr = "127.0.0.1:80".parse().unwrap();
+        let mine = key("mine", "anybody", "us");
+        for parameters in ["0.13:/etc/keytab", "0.+13:/etc/keytab"] {
+            let proof = proof(parameters, &mine, "me", here).unwrap();
+            let when = proved(&mine, &proof, here.ip()).unwrap();
+            assert!((now() - when).abs() < 60);
+            assert_eq!(proved(&mine, &proof, "127.0.0.2".parse().unwrap()), None);
+            let other = Key { secret: Zeroizing::new(b"0123456789abcdeg".to_vec()), ..key("mine", "anybody", "us") };
+            assert_eq!(proved(&other, &proof, here.ip()), None);
+            assert_eq!(proved(&Key { number: 7, ..key("mine", "anybody", "us") }, &proof, here.ip()), None);
+            for at in 0..proof.len() {
+                let mut wrong = proof.clone();
+                wrong[at] ^= 1;
+                // Two bytes of the head have no meaning.
+                assert_eq!(proved(&mine, &wrong, here.ip()).is_some(), matches!(at, 4 | 5), "{at}");
+                assert_eq!(proved(&mine, &proof[..at], here.ip()), None);
+            }
+        }
+        assert_eq!(proved(&mine, b"", here.ip()), None);
     }
 
     #[test]

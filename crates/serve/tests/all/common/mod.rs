@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test program uses some of it
 
+pub mod xrootd_client;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! Answers: 8 bytes with the number of their stream, and a body whose form follows from the status and the request.
 
+use super::numbers::{kind, server, status};
 use super::{Broken, Handle, SessionId, take};
 
 /// Length of what stands before each body.
@@ -40,15 +41,15 @@ impl Head {
     pub(crate) fn read(bytes: [u8; HEAD_BYTES]) -> Result<Self, Broken> {
         let [a, b, c, d, e, f, g, h] = bytes;
         let status = match u16::from_be_bytes([c, d]) {
-            0 => Status::Ok,
-            4000 => Status::SoFar,
-            4001 => Status::Attention,
-            4002 => Status::AuthMore,
-            4003 => Status::Error,
-            4004 => Status::Redirect,
-            4005 => Status::Wait,
-            4006 => Status::WaitResponse,
-            4007 => Status::Part,
+            status::OK => Status::Ok,
+            status::SO_FAR => Status::SoFar,
+            status::ATTENTION => Status::Attention,
+            status::AUTH_MORE => Status::AuthMore,
+            status::ERROR => Status::Error,
+            status::REDIRECT => Status::Redirect,
+            status::WAIT => Status::Wait,
+            status::WAIT_RESPONSE => Status::WaitResponse,
+            status::PAGES => Status::Part,
             other => Status::Other(other),
         };
         let bytes = u32::from_be_bytes([e, f, g, h]);
@@ -67,12 +68,8 @@ pub(crate) struct Protocol {
 }
 
 impl Protocol {
-    const HAVE_TLS: u32 = 0x8000_0000;
-    const GO_TLS: u32 = 0x4000_0000;
     /// For the login, for the session, for data.
-    const NEED_TLS: u32 = 0x0400_0000 | 0x0800_0000 | 0x0100_0000;
-
-    const HAS_PAGES: u32 = 0x0020_0000;
+    const NEED_TLS: u32 = server::TLS_LOGIN | server::TLS_SESSION | server::TLS_DATA;
     /// Before this, pages were sent in another form.
     const PAGES_VERSION: u32 = 0x511;
 
@@ -84,16 +81,16 @@ impl Protocol {
 
     /// It can be read by pages with sums.
     pub(crate) fn has_pages(self) -> bool {
-        self.version >= Self::PAGES_VERSION && self.flags & Self::HAS_PAGES != 0
+        self.version >= Self::PAGES_VERSION && self.flags & server::PAGES != 0
     }
 
     /// All that follows is TLS.
     pub(crate) fn goes_tls(self) -> bool {
-        self.flags & Self::GO_TLS != 0
+        self.flags & server::GO_TLS != 0
     }
 
     pub(crate) fn has_tls(self) -> bool {
-        self.flags & (Self::HAVE_TLS | Self::GO_TLS) != 0
+        self.flags & (server::HAVE_TLS | server::GO_TLS) != 0
     }
 
     /// Something that we do would need TLS.
@@ -147,9 +144,6 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    const IS_DIRECTORY: u64 = 2;
-    const IS_OTHER: u64 = 4;
-
     pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
         let broken = Broken("malformed status of the file");
         let text = text(body);
@@ -162,28 +156,27 @@ impl Stat {
     }
 
     pub(crate) fn is_folder(&self) -> bool {
-        self.flags & Self::IS_DIRECTORY != 0
+        self.flags & kind::FOLDER != 0
     }
 
     /// A folder, a socket: nothing that has bytes.
     pub(crate) fn is_no_file(&self) -> bool {
-        self.flags & (Self::IS_DIRECTORY | Self::IS_OTHER) != 0
+        self.flags & (kind::FOLDER | kind::OTHER) != 0
     }
 }
 
-/// The names in a folder, and whether each is a folder, where the server says so.
-pub(crate) fn names(body: &[u8]) -> Vec<(String, bool)> {
+/// The names in a folder, and the state of each if the server sends it.
+pub(crate) fn names(body: &[u8]) -> Vec<(String, Option<Stat>)> {
     let text = String::from_utf8_lossy(body);
     let text = text.trim_end_matches('\0');
-    // Servers that tell what a name is begin with an empty one.
+    // Servers that send states begin with an empty one.
     let Some(rest) = text.strip_prefix(".\n0 0 0 0\n") else {
-        return text.split('\n').map(|name| (name.to_owned(), false)).collect();
+        return text.split('\n').map(|name| (name.to_owned(), None)).collect();
     };
     let mut lines = rest.split('\n');
     let mut found = Vec::new();
     while let (Some(name), Some(stat)) = (lines.next(), lines.next()) {
-        let is_folder = Stat::read(stat.as_bytes()).is_ok_and(|stat| stat.is_folder());
-        found.push((name.to_owned(), is_folder));
+        found.push((name.to_owned(), Stat::read(stat.as_bytes()).ok()));
     }
     found
 }
@@ -307,12 +300,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_with_what_they_are_or_alone() {
+    fn names_come_with_their_states_or_alone() {
         let told = b".\n0 0 0 0\na b.root\n7 16 16 1 1 1 0644 root root\nsub\n8 4096 19 1 1 1 0755 root root\0";
-        assert_eq!(names(told), [("a b.root".to_owned(), false), ("sub".to_owned(), true)]);
-        assert_eq!(names(b"a.root\nsub\0"), [("a.root".to_owned(), false), ("sub".to_owned(), false)]);
-        assert_eq!(names(b".\n0 0 0 0\na.root\nnonsense\nb.root"), [("a.root".to_owned(), false)]);
-        assert_eq!(names(b".\n0 0 0 0\n\0"), [] as [(String, bool); 0]);
+        let found = names(told);
+        let states = |(name, stat): &(String, Option<Stat>)| {
+            (name.clone(), stat.as_ref().map(|stat| (stat.len, stat.is_folder())))
+        };
+        let expected = [("a b.root".to_owned(), Some((16, false))), ("sub".to_owned(), Some((4096, true)))];
+        assert_eq!(found.iter().map(states).collect::<Vec<_>>(), expected);
+        assert_eq!(names(b"a.root\nsub\0"), [("a.root".to_owned(), None), ("sub".to_owned(), None)]);
+        assert_eq!(names(b".\n0 0 0 0\na.root\nnonsense\nb.root"), [("a.root".to_owned(), None)]);
+        assert_eq!(names(b".\n0 0 0 0\n\0"), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! reads.
 
 mod answer;
+pub mod numbers;
 mod pages;
 mod request;
 mod vector;
@@ -10,8 +11,9 @@ pub(crate) use answer::{
     Forward, HEAD_BYTES, Head, Later, Offer, OpenFile, Protocol, Refusal, Stat, Status, Welcome, limits, names,
     wait_seconds,
 };
+pub(crate) use numbers::HELLO;
 pub(crate) use pages::{Pages, Part, Wrong};
-pub(crate) use request::{HELLO, Handle, Request, SessionId};
+pub(crate) use request::{Handle, Request, SessionId};
 pub(crate) use vector::Vector;
 
 /// Bytes that violate the protocol.

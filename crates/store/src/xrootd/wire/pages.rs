@@ -3,13 +3,12 @@
 
 use sapwood::io::ByteRange;
 
+use super::numbers::{PAGE_BYTES, request};
 use super::{Broken, take};
 
-/// Pages begin at multiples of this in the file.
-const PAGE_BYTES: u64 = 4096;
 const SUM_BYTES: usize = 4;
 /// Number of a read by pages, counted from the first request.
-const READ_PAGES: u8 = 30;
+const READ_PAGES: u8 = (request::READ_PAGES - request::AUTH) as u8;
 const LAST: u8 = 0;
 const PARTIAL: u8 = 1;
 

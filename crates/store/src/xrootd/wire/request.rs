@@ -3,36 +3,14 @@
 use sapwood::io::ByteRange;
 
 use super::Pages;
+use super::numbers::{LIST_STAT, VERSION, ability, open, query, request};
 
-/// What a client says first: that it speaks this protocol.
-pub(crate) const HELLO: [u8; 20] = {
-    let mut hello = [0; 20];
-    (hello[15], hello[18], hello[19]) = (4, 0x07, 0xDC); // 4 and 2012
-    hello
-};
-
-/// The version of the protocol that is spoken: 5.2.
-const VERSION: u32 = 0x520;
-const ABLE_TLS: u8 = 2;
-const WANT_TLS: u8 = 4;
-const EXPECT_LOGIN: u8 = 3;
-const EXPECT_BIND: u8 = 1;
 /// Redirections may be whole URLs, and there is IPv6.
 const ABILITY: u8 = 1 | 8;
 /// Answers may come later by themselves; the newest form of a login.
 const CAPABILITY: u8 = 128 | 5;
-const OPEN_NEW: u16 = 0x8;
-const OPEN_READ: u16 = 0x10;
-const OPEN_UPDATE: u16 = 0x20;
-const OPEN_MAKE_PATH: u16 = 0x100;
-const OPEN_STAT: u16 = 0x400;
-/// The file goes away unless it is closed.
-const OPEN_PERSIST_ON_CLOSE: u16 = 0x1000;
 /// Of files: all may read, the owner may write.
 const MODE: u16 = 0o644;
-const QUERY_CHECKSUM: u16 = 3;
-const LIST_STAT: u8 = 2;
-const QUERY_CONFIG: u16 = 7;
 
 /// An open file, as its server calls it.
 pub(crate) type Handle = [u8; 4];
@@ -95,76 +73,76 @@ impl Request<'_> {
             Self::Auth { protocol, proof } => {
                 let mut body = [0; 16];
                 copy(&mut body[12..], protocol.as_bytes());
-                (3000, body, proof.to_vec())
+                (request::AUTH, body, proof.to_vec())
             }
             Self::Config { names } => {
                 let mut body = [0; 16];
-                body[..2].copy_from_slice(&QUERY_CONFIG.to_be_bytes());
-                (3001, body, names.as_bytes().to_vec())
+                body[..2].copy_from_slice(&query::CONFIG.to_be_bytes());
+                (request::QUERY, body, names.as_bytes().to_vec())
             }
-            Self::Close { handle } => (3003, with_handle(*handle), Vec::new()),
+            Self::Close { handle } => (request::CLOSE, with_handle(*handle), Vec::new()),
             Self::Protocol { able_tls, want_tls, joins } => {
                 let mut body = [0; 16];
                 body[..4].copy_from_slice(&VERSION.to_be_bytes());
-                body[4] = if *able_tls { ABLE_TLS } else { 0 } | if *want_tls { WANT_TLS } else { 0 };
-                body[5] = if *joins { EXPECT_BIND } else { EXPECT_LOGIN };
-                (3006, body, Vec::new())
+                body[4] = if *able_tls { ability::TLS } else { 0 } | if *want_tls { ability::WANTS_TLS } else { 0 };
+                body[5] = if *joins { ability::NEXT_BIND } else { ability::NEXT_LOGIN };
+                (request::PROTOCOL, body, Vec::new())
             }
             Self::Login { process, user, ticket } => {
                 let mut body = [0; 16];
                 body[..4].copy_from_slice(&process.to_be_bytes());
                 copy(&mut body[4..12], user.as_bytes());
                 (body[13], body[14]) = (ABILITY, CAPABILITY);
-                (3007, body, ticket.as_bytes().to_vec())
+                (request::LOGIN, body, ticket.as_bytes().to_vec())
             }
             Self::Open { path } => {
                 let mut body = [0; 16];
-                body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
-                (3010, body, path.as_bytes().to_vec())
+                body[2..4].copy_from_slice(&(open::READ | open::STAT).to_be_bytes());
+                (request::OPEN, body, path.as_bytes().to_vec())
             }
             Self::Create { path } => {
                 let mut body = [0; 16];
                 body[..2].copy_from_slice(&MODE.to_be_bytes());
-                let options = OPEN_NEW | OPEN_UPDATE | OPEN_MAKE_PATH | OPEN_STAT | OPEN_PERSIST_ON_CLOSE;
+                let options = open::NEW | open::UPDATE | open::MAKE_PATH | open::STAT | open::PERSIST_ON_CLOSE;
                 body[2..4].copy_from_slice(&options.to_be_bytes());
-                (3010, body, path.as_bytes().to_vec())
+                (request::OPEN, body, path.as_bytes().to_vec())
             }
-            Self::StatPath { path } => (3017, [0; 16], path.as_bytes().to_vec()),
-            Self::Remove { path } => (3014, [0; 16], path.as_bytes().to_vec()),
+            Self::StatPath { path } => (request::STAT, [0; 16], path.as_bytes().to_vec()),
+            Self::Remove { path } => (request::REMOVE, [0; 16], path.as_bytes().to_vec()),
             Self::Rename { from, to } => {
                 let mut body = [0; 16];
                 // A URL is far shorter.
                 body[14..].copy_from_slice(&u16::try_from(from.len()).unwrap_or(0).to_be_bytes());
-                (3009, body, format!("{from} {to}").into_bytes())
+                (request::RENAME, body, format!("{from} {to}").into_bytes())
             }
             Self::Checksum { path } => {
                 let mut body = [0; 16];
-                body[..2].copy_from_slice(&QUERY_CHECKSUM.to_be_bytes());
-                (3001, body, path.as_bytes().to_vec())
+                body[..2].copy_from_slice(&query::CHECKSUM.to_be_bytes());
+                (request::QUERY, body, path.as_bytes().to_vec())
             }
             Self::Write { handle, at, bytes } => {
                 let mut body = with_handle(*handle);
                 body[4..12].copy_from_slice(&at.to_be_bytes());
-                (3019, body, bytes.to_vec())
+                (request::WRITE, body, bytes.to_vec())
             }
-            Self::Sync { handle } => (3016, with_handle(*handle), Vec::new()),
+            Self::Sync { handle } => (request::SYNC, with_handle(*handle), Vec::new()),
             Self::List { path } => {
                 let mut body = [0; 16];
                 body[15] = LIST_STAT;
-                (3004, body, path.as_bytes().to_vec())
+                (request::LIST, body, path.as_bytes().to_vec())
             }
             Self::Read { handle, range } => {
                 let data = if path == 0 { Vec::new() } else { vec![path, 0, 0, 0, 0, 0, 0, 0] };
-                (3013, with_range(*handle, range), data)
+                (request::READ, with_range(*handle, range), data)
             }
             Self::ReadPages { handle, range, again } => {
-                (3030, with_range(*handle, range), vec![path, u8::from(*again)])
+                (request::READ_PAGES, with_range(*handle, range), vec![path, u8::from(*again)])
             }
-            Self::Bind { session } => (3024, *session, Vec::new()),
+            Self::Bind { session } => (request::BIND, *session, Vec::new()),
             Self::Stat { handle } => {
                 let mut body = [0; 16];
                 body[12..].copy_from_slice(handle);
-                (3017, body, Vec::new())
+                (request::STAT, body, Vec::new())
             }
             Self::ReadVector { handle, ranges } => {
                 let mut data = Vec::with_capacity(ranges.len() * 16);
@@ -173,7 +151,7 @@ impl Request<'_> {
                     data.extend_from_slice(&length(range).to_be_bytes());
                     data.extend_from_slice(&range.start.to_be_bytes());
                 }
-                (3025, [0; 16], data)
+                (request::READ_VECTOR, [0; 16], data)
             }
         };
         to.extend_from_slice(&stream.to_be_bytes());
@@ -232,6 +210,7 @@ fn copy(to: &mut [u8], from: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::HELLO;
     use super::*;
 
     fn bytes(request: &Request<'_>) -> Vec<u8> {
