@@ -59,7 +59,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(ak.array_equal(one, other, equal_nan=True))
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
+def output(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -68,7 +68,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 def test_xrdcp_copies_files_byte_for_byte(proxy: Proxy, local: Path, tmp_path: Path, streams: int) -> None:
     for path in ("long.bin", "sub/empty.bin", "data.root"):
         target = tmp_path / Path(path).name
-        said(client("xrdcp", "-f", "-S", streams, f"{proxy.root}/{path}", target))
+        output(client("xrdcp", "-f", "-S", streams, f"{proxy.root}/{path}", target))
         assert target.read_bytes() == (local.parent / path).read_bytes()
 
 
@@ -83,35 +83,35 @@ def test_xrdcp_compares_checksums(proxy: Proxy, local: Path, tmp_path: Path) -> 
     sum_ = f"{zlib.adler32((local.parent / 'long.bin').read_bytes()):08x}"
     assert sum_ in done.stdout + done.stderr
     at = proxy.root.rstrip("/")
-    assert said(client("xrdfs", at, "query", "checksum", "/long.bin")).split() == ["adler32", sum_]
+    assert output(client("xrdfs", at, "query", "checksum", "/long.bin")).split() == ["adler32", sum_]
 
 
 def test_xrdfs_sees_files_and_folders(proxy: Proxy, local: Path) -> None:
     at = proxy.root.rstrip("/")
-    state = said(client("xrdfs", at, "stat", "/long.bin"))
+    state = output(client("xrdfs", at, "stat", "/long.bin"))
     assert f"Size:   {LONG_BYTES}" in state and "IsReadable" in state and "IsDir" not in state
-    assert "IsDir" in said(client("xrdfs", at, "stat", "/"))
-    config = said(client("xrdfs", at, "query", "config", "readv_iov_max readv_ior_max version"))
+    assert "IsDir" in output(client("xrdfs", at, "stat", "/"))
+    config = output(client("xrdfs", at, "query", "config", "readv_iov_max readv_ior_max version"))
     assert config.split()[:2] == ["1024", "2097136"] and config.split()[2].startswith("sapwood-")
-    assert said(client("xrdfs", at, "cat", "/data.root")) is not None
-    assert at.removeprefix("root://") in said(client("xrdfs", at, "locate", "/long.bin"))
-    assert "Read" in said(client("xrdfs", at, "locate", "-h", "/data.root"))
+    assert output(client("xrdfs", at, "cat", "/data.root")) is not None
+    assert at.removeprefix("root://") in output(client("xrdfs", at, "locate", "/long.bin"))
+    assert "Read" in output(client("xrdfs", at, "locate", "-h", "/data.root"))
 
 
 def test_xrdfs_lists(proxy: Proxy, local: Path) -> None:
     at = proxy.root.rstrip("/")
     done = client("xrdfs", at, "ls", "/")
     if done.returncode != 0:
-        # nginx lists nothing unless it is told to.
+        # nginx lists nothing by default.
         assert "index" in done.stderr or "Unsupported" in done.stderr, done.stderr
         return
     assert {"/data.root", "/long.bin", "/sub"} <= set(done.stdout.split())
     rows = {
-        line.split()[-1]: line.split() for line in said(client("xrdfs", at, "ls", "-l", "/")).splitlines()
+        line.split()[-1]: line.split() for line in output(client("xrdfs", at, "ls", "-l", "/")).splitlines()
     }
     assert rows["/long.bin"][0].startswith("-r") and str(LONG_BYTES) in rows["/long.bin"]
     assert rows["/sub"][0].startswith("dr")
-    assert said(client("xrdfs", at, "ls", "/sub")).split() == ["/sub/empty.bin"]
+    assert output(client("xrdfs", at, "ls", "/sub")).split() == ["/sub/empty.bin"]
 
 
 def test_what_is_missing_or_written_is_refused(proxy: Proxy, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`sapwood proxy` as a process, and clients of XRootD's protocol in processes of their own."""
+"""Runs `sapwood proxy`, and clients of XRootD's protocol, as processes."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ impl Access {
         self.passes
     }
 
-    /// What a client may read with that presents this token; none if it is not the required one.
+    /// Rights of a client that presents this token; `None` if another one is required.
     pub(crate) fn admit_token(&self, shown: &str) -> Option<Secret> {
         match &self.token {
             Some(token) => same(shown.as_bytes(), token.as_bytes()).then_some(Secret::Own),

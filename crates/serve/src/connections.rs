@@ -53,7 +53,7 @@ pub(crate) struct Acceptor<S> {
 }
 
 impl<S: Speak> Acceptor<S> {
-    /// At most as many connections as `permits` has; a client that sends nothing for `idle` is not kept.
+    /// Each connection takes one of `permits`; a client that sends nothing for `idle` is not kept.
     pub(crate) fn new(
         speaker: Arc<S>,
         permits: Arc<Semaphore>,

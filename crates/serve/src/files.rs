@@ -143,7 +143,9 @@ impl Files {
     /// The names in a folder, as the upstream lists them to clients that present `secret`.
     pub(crate) async fn list(self: &Arc<Self>, path: &Path, secret: &Secret) -> sapwood::Result<Vec<Listed>> {
         let reads = self.supply.reads.of_file(path);
-        let (files, path, secret) = (Arc::clone(self), path.clone(), secret.clone());
+        let files = Arc::clone(self);
+        let path = path.clone();
+        let secret = secret.clone();
         let list = move || {
             files.supply.metrics.upstream_reads.add(1);
             let listed = files.upstream.list(&path, &files.access.net(&secret));

@@ -72,15 +72,19 @@ impl Folder {
             let Ok(about) = self.walk(&full).and_then(|found| Ok(found.metadata()?)) else { continue };
             let is_file = about.is_file();
             if is_file || about.is_dir() {
-                let (len, modified) = (is_file.then(|| about.len()), is_file.then(|| about.mtime()));
-                listed.push(Listed { name: name.to_owned(), is_folder: !is_file, len, modified });
+                listed.push(Listed {
+                    name: name.to_owned(),
+                    is_folder: !is_file,
+                    len: is_file.then(|| about.len()),
+                    modified: is_file.then(|| about.mtime()),
+                });
             }
         }
         listed.sort();
         Ok(listed)
     }
 
-    /// Where a path leads: links are followed as long as they stay below.
+    /// Resolves a path: links are followed as long as they stay below.
     fn resolve(&self, path: &Path) -> Result<PathBuf> {
         let asked = path.names().iter().fold(self.place.clone(), |place, name| place.join(name));
         let full = std::fs::canonicalize(asked).map_err(|error| match error.kind() {

@@ -1,6 +1,7 @@
 //! Two servers: a caching range proxy ([`Proxy`]), and a browser for ROOT files ([`Browser`]).
 //!
-//! The proxy serves files of a server or a folder to any client that reads ranges over http, or speaks XRootD's protocol.
+//! The proxy serves files of a server or a folder to any client that reads ranges over http, or speaks XRootD's
+//! protocol.
 //! Blocks that were read once are kept on disk by the [cache of `sapwood-store`](sapwood_store::BlockCache). A block
 //! that many wait for is asked for once. And since trees are known here, the next cluster of the branches that a client
 //! reads is fetched ahead.

@@ -23,7 +23,7 @@ impl Counter {
     }
 }
 
-/// What clients speak.
+/// A protocol of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,

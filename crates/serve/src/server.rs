@@ -132,7 +132,7 @@ impl Proxy {
         format!("{}://{}", self.scheme, self.address)
     }
 
-    /// Where it speaks XRootD's protocol, if it does.
+    /// Address of XRootD's protocol, if it is spoken.
     ///
     /// # Example
     ///
@@ -154,8 +154,7 @@ impl Proxy {
         self.xrootd
     }
 
-    /// What stands before the paths of files for clients of XRootD, if it speaks their protocol:
-    /// `root://127.0.0.1:1094/`.
+    /// Prefix of the paths of files for clients of XRootD, if their protocol is spoken: `root://127.0.0.1:1094/`.
     pub fn xrootd_url(&self) -> Option<String> {
         self.xrootd.map(|address| format!("root://{address}/"))
     }

@@ -14,10 +14,10 @@ use crate::output::{self, Outcome};
 /// Serve the files of a server or a folder by ranges over http and root://, to ROOT, uproot, xrdcp, curl and sapwood,
 /// and keep what was read.
 ///
-/// Prints an address, and another one for root:// with `--xrootd`: paths of the upstream are paths of this address. Concurrent readers of a block share one request,
-/// and the next cluster of the branches that a client reads is prefetched. The token of a client is passed on, and data
-/// that need it are served to that client alone. /metrics is for Prometheus, /health for checks that it runs. It ends
-/// with SIGINT or SIGTERM.
+/// Prints an address, and another one for root:// with `--xrootd`: paths of the upstream are paths of this address.
+/// Concurrent readers of a block share one request, and the next cluster of the branches that a client reads is
+/// prefetched. The token of a client is passed on, and data that need it are served to that client alone. /metrics is
+/// for Prometheus, /health for checks that it runs. It ends with SIGINT or SIGTERM.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
                         sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache \

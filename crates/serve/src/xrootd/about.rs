@@ -1,4 +1,4 @@
-//! Answers about files and folders: opening, states, names, and where they are.
+//! Answers about files and folders: handles, states, names, locations.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::access::Secret;
 use crate::opened::Opened;
 use crate::path::{Path, decoded};
 
-/// Files of a folder whose states the upstream does not list, and that are looked at one by one,
+/// Maximum number of files in a folder that are looked at because the upstream does not list their states.
 const MAX_LOOKS: usize = 1000;
-/// so many at a time.
+/// Files that are looked at together.
 const LOOKS: usize = 8;
 /// Names are sent in frames of this length.
 const FRAME_BYTES: usize = 32 << 10;
@@ -28,7 +28,7 @@ const FRAME_BYTES: usize = 32 << 10;
 const STATES: &str = ".\n0 0 0 0\n";
 const OF_FOLDER: u64 = kind::FOLDER | kind::READABLE | kind::EXECUTABLE;
 
-/// What has a path.
+/// A file or a folder that has a path.
 pub(super) enum About {
     File(Arc<Opened>),
     Folder,
@@ -144,7 +144,7 @@ impl Exchange {
         }
     }
 
-    /// What has a path.
+    /// Finds the file or folder of a path.
     pub(super) async fn about(&self, path: &Path, secret: &Secret) -> Result<About, Trouble> {
         if path.is_top() {
             return Ok(About::Folder);
@@ -162,7 +162,7 @@ impl Exchange {
         Err(self.trouble(&error))
     }
 
-    /// What the client may read a path with: a token after it, or that of its session.
+    /// The client's rights for a path: by a token after it, or those of its session.
     pub(super) fn secret(&self, place: &Place) -> Result<Secret, Trouble> {
         let access = &self.service.files.access;
         let shown = place.rest.split('&').find_map(|part| part.strip_prefix("authz="));

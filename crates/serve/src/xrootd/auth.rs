@@ -8,12 +8,12 @@ use sapwood_store::SharedKeys;
 use crate::access::{Access, Secret};
 use crate::options::XrootdOptions;
 
-/// Longer tokens are none.
+/// Maximum length of a token.
 const TOKEN_BYTES: usize = 4096;
-/// What stands before a token: the method, a version, what follows, its length.
+/// Length of a proof's head: the method, a version, the kind of proof, the token's length.
 const TOKEN_HEAD: usize = 10;
 
-/// What clients have to prove.
+/// Checks what clients prove.
 pub(crate) struct Gate {
     keys: Option<SharedKeys>,
     unix: bool,
@@ -41,7 +41,7 @@ impl Gate {
         access.needs_token() && self.keys.is_none()
     }
 
-    /// What is offered to a client, in the form of the answer to its login; empty if it needs to prove nothing.
+    /// Methods offered to a client, in the form of the answer to its login; empty if it needs to prove nothing.
     pub(super) fn offers(&self, access: &Access, is_tls: bool) -> String {
         let mut offers = String::new();
         if is_tls && (access.needs_token() || self.passes(access)) {
@@ -57,7 +57,7 @@ impl Gate {
         offers
     }
 
-    /// What a client may read with that sends this proof; none if it is not accepted.
+    /// Rights of a client that sends this proof; `None` refuses it.
     pub(super) fn admit(&self, access: &Access, kind: [u8; 4], proof: &[u8], from: &From) -> Option<Secret> {
         match &kind {
             b"ztn\0" if from.is_tls && (access.needs_token() || self.passes(access)) => {
@@ -75,7 +75,7 @@ impl Gate {
     }
 }
 
-/// Where a proof comes from.
+/// The sender of a proof.
 pub(super) struct From {
     pub(super) peer: IpAddr,
     pub(super) is_tls: bool,

@@ -33,7 +33,8 @@ pub(super) async fn serve(
     if writer.send(&head(stream, status::OK, 1), answer).await.is_ok() {
         // Clients send nothing more by it: anything that comes is its end.
         let mut byte = [0];
-        let (more, broke) = (pin!(reader.read(&mut byte)), pin!(writer.broke()));
+        let more = pin!(reader.read(&mut byte));
+        let broke = pin!(writer.broke());
         let over = pin!(ended.wait_for(|ended| *ended));
         select(select(more, broke), over).await;
     }

@@ -44,7 +44,7 @@ enum State {
     In(Arc<Session>),
 }
 
-/// What comes next from a client.
+/// The next news from a client.
 enum More {
     Bytes,
     /// Nothing came for too long.
@@ -81,9 +81,19 @@ impl Connection {
     ) -> Self {
         let Greeted { wire, is_tls, next } = greeted;
         let (reader, writer) = split(wire);
-        let (reader, writer) = (BufReader::new(reader), Arc::new(Writer::new(writer)));
-        let (in_flight, answers) = (Arc::new(Semaphore::new(IN_FLIGHT)), JoinSet::new());
-        Self { service, reader, writer, is_tls, admitted, peer, here, state: State::New, next, in_flight, answers }
+        Self {
+            service,
+            reader: BufReader::new(reader),
+            writer: Arc::new(Writer::new(writer)),
+            is_tls,
+            admitted,
+            peer,
+            here,
+            state: State::New,
+            next,
+            in_flight: Arc::new(Semaphore::new(IN_FLIGHT)),
+            answers: JoinSet::new(),
+        }
     }
 
     /// Answers requests until the client ends, or the proxy does: then what was asked for is still answered.
@@ -116,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// The head of the next request; none if there is none.
+    /// The head of the next request; `None` at the end.
     async fn head(&mut self) -> Option<Head> {
         if let Some(head) = self.next.take() {
             return Some(head);
@@ -211,8 +221,14 @@ impl Connection {
         };
         let (session, request) = session;
         let here = host(self.here);
-        let (service, writer) = (Arc::clone(&self.service), Arc::clone(&self.writer));
-        let exchange = Exchange { service, session, writer, stream, here, begun: false };
+        let exchange = Exchange {
+            service: Arc::clone(&self.service),
+            session,
+            writer: Arc::clone(&self.writer),
+            stream,
+            here,
+            begun: false,
+        };
         self.answers.spawn(async move {
             // A client that cannot be reached is found by the connection.
             let _ = exchange.answer(request).await;
@@ -276,7 +292,7 @@ impl Connection {
         self.writer.send(&head(stream, status::OK, data.len()), data).await
     }
 
-    /// Says why the connection ends, and ends it.
+    /// Sends the reason why the connection ends, and ends it.
     async fn part(&self, stream: StreamId, trouble: Trouble) -> Next {
         fail(&self.writer, stream, trouble).await?;
         Err(Trouble::Lost)

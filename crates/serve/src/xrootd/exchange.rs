@@ -95,7 +95,7 @@ impl Exchange {
         fail(&self.writer, self.stream, trouble).await
     }
 
-    /// What an error of the upstream is to the client.
+    /// Translates an error of the upstream for the client.
     pub(super) fn trouble(&self, error: &Error) -> Trouble {
         Trouble::of(error, &self.service.files.upstream.host)
     }
@@ -107,7 +107,7 @@ impl Exchange {
     }
 }
 
-/// Sends why there is no good answer.
+/// Sends the reason why a request fails.
 pub(super) async fn fail(writer: &Writer, stream: StreamId, trouble: Trouble) -> Result<(), Trouble> {
     let (status, data) = match trouble {
         Trouble::Lost => return Err(Trouble::Lost),

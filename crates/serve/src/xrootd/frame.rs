@@ -1,11 +1,11 @@
-//! Frames: what stands before the data of requests and of answers.
+//! Frames: the heads of requests and of answers.
 
 use sapwood_store::xrootd_numbers::request;
 
 /// A number that the client chose for a request; its answer has the same.
 pub(super) type StreamId = [u8; 2];
 
-/// What stands before the data of a request.
+/// Head of a request, before its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) stream: StreamId,
@@ -33,7 +33,7 @@ impl Head {
     }
 }
 
-/// What stands before the data of an answer.
+/// Head of an answer, before its data.
 pub(super) fn head(stream: StreamId, status: u16, bytes: usize) -> [u8; 8] {
     let [a, b] = stream;
     let [c, d] = status.to_be_bytes();
@@ -42,11 +42,10 @@ pub(super) fn head(stream: StreamId, status: u16, bytes: usize) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// What stands before pages, without the sum of it that comes first.
+/// Length of the head of pages, without its own sum.
 const PAGES_BYTES: usize = 20;
 
-/// What an answer says of the pages after it: their file offset, their length with all sums, and whether they are the
-/// last ones.
+/// Head of pages: their file offset, their length with all sums, and whether they are the last ones.
 pub(super) fn pages_head(stream: StreamId, offset: u64, bytes: usize, last: bool) -> [u8; PAGES_BYTES + 4] {
     let mut body = [0; PAGES_BYTES];
     let [a, b] = stream;

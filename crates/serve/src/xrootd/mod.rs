@@ -1,7 +1,7 @@
 //! XRootD's protocol (`root://`) for clients, in front of the same files as http.
 //!
-//! [`service`] speaks with one client: [`greeting`] is what comes before there is a session, [`connection`] takes
-//! requests in their order, and [`exchange`] answers each of them.
+//! [`speaker`] speaks with one client: [`greeting`] is what comes before there is a session, [`connection`] takes
+//! requests in their order, and [`exchange`] answers each of them; [`service`] is what all of them share.
 
 mod about;
 mod auth;
@@ -17,9 +17,11 @@ mod reading;
 mod request;
 mod service;
 mod session;
+mod speaker;
 mod trouble;
 mod vector;
 mod writer;
 
 pub(crate) use auth::Gate;
-pub(crate) use service::{Service, Xrootd};
+pub(crate) use service::Service;
+pub(crate) use speaker::Xrootd;

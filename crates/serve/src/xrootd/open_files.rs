@@ -23,7 +23,7 @@ pub(super) type Handle = [u8; 4];
 /// A file that a client has opened.
 pub(super) struct OpenFile {
     pub(super) path: Path,
-    /// What the client may read it with.
+    /// The client's rights.
     pub(super) secret: Secret,
     pub(super) opened: Arc<Opened>,
     pub(super) stat: Vec<u8>,

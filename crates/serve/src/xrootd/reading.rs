@@ -13,7 +13,7 @@ use super::trouble::Trouble;
 use crate::answer::{Answer, Part};
 use crate::metrics::{Outcome, Protocol};
 
-/// Longer reads are those of copies, and tell nothing of what comes next.
+/// Longer reads belong to copies, which need no prefetch.
 const MAX_WATCHED: u64 = 4 << 20;
 
 impl Exchange {
@@ -95,7 +95,9 @@ mod tests {
     fn pages_end_where_those_of_the_file_do() {
         let bytes = vec![7; 10_000];
         let sizes = |at| {
-            let (pages, mut sizes, mut rest) = (with_sums(at, &bytes), Vec::new(), 0);
+            let pages = with_sums(at, &bytes);
+            let mut sizes = Vec::new();
+            let mut rest = 0;
             let mut at = at;
             let end = at + 10_000;
             while at < end {

@@ -1,4 +1,4 @@
-//! Requests: what a client asks for, read from its bytes. No length is believed before it was compared with a limit.
+//! Requests, read from the bytes of a client. No length is believed before it was compared with a limit.
 
 use sapwood_store::xrootd_numbers::{LIST_STAT, MAX_VECTOR, MAX_VECTOR_BYTES, open, query, request};
 use sapwood_store::xrootd_numbers::{ability, code};
@@ -33,7 +33,7 @@ pub(super) struct Segment {
     pub(super) bytes: u32,
 }
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Protocol {
@@ -108,8 +108,8 @@ impl Request {
         Ok(match head.number {
             request::PROTOCOL => {
                 let [flags] = head.field(4);
-                let (able_tls, wants_tls) = (flags & ability::TLS != 0, flags & ability::WANTS_TLS != 0);
-                Self::Protocol { able_tls: able_tls || wants_tls, wants_tls }
+                let wants_tls = flags & ability::WANTS_TLS != 0;
+                Self::Protocol { able_tls: wants_tls || flags & ability::TLS != 0, wants_tls }
             }
             request::LOGIN => Self::Login,
             request::AUTH => Self::Auth { kind: head.field(12), proof: data },

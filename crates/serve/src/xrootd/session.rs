@@ -19,7 +19,7 @@ pub(super) type SessionId = [u8; 16];
 /// A client that is logged in.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    /// What the client may read with.
+    /// The client's rights.
     pub(super) secret: Secret,
     pub(super) files: OpenFiles,
     /// Whether the login came over TLS: further connections have to, then.
@@ -78,8 +78,8 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn begin(&self, id: SessionId, secret: Secret, is_tls: bool, peer: IpAddr) -> Arc<Session> {
         let (ended, _) = watch::channel(false);
-        let (files, paths) = (OpenFiles::new(&self.handles), Mutex::default());
-        let session = Arc::new(Session { id, secret, files, is_tls, peer, paths, ended });
+        let files = OpenFiles::new(&self.handles);
+        let session = Arc::new(Session { id, secret, files, is_tls, peer, paths: Mutex::default(), ended });
         lock(&self.by_id).insert(id, Arc::downgrade(&session));
         session
     }

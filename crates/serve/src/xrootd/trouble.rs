@@ -13,7 +13,7 @@ const LATER: u32 = 1;
 pub(super) enum Trouble {
     /// An error, by a code of the protocol.
     Refused(u32, String),
-    /// It may work in so many seconds.
+    /// It may work after this number of seconds.
     Wait(u32),
     /// Nothing more can be sent to the client.
     Lost,
@@ -40,7 +40,7 @@ impl Trouble {
         Self::refused(code, format!("{} (upstream {host})", error.message()))
     }
 
-    /// The same once a part of the answer was sent, when it is too late to ask again.
+    /// Turns a wait into an error: once a part of the answer was sent, it is too late to ask again.
     pub(super) fn at_last(self) -> Self {
         match self {
             Self::Wait(_) => Self::refused(code::OVERLOADED, "the proxy is too busy to go on; try again later"),

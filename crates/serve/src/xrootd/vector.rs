@@ -18,7 +18,7 @@ use crate::opened::Opened;
 
 /// Bytes that name a range.
 const NAME_BYTES: usize = 16;
-/// A frame ends after as many bytes, and at the end of a range.
+/// Length after which a frame ends with a range.
 const FRAME_BYTES: usize = 128 << 10;
 
 /// Ranges of the same file, one after another.
@@ -54,7 +54,8 @@ impl Exchange {
     }
 
     async fn run(&mut self, run: &Run, first: bool, last: bool) -> Result<(), Trouble> {
-        let (mut parts, mut ranges) = (VecDeque::new(), Vec::new());
+        let mut parts = VecDeque::new();
+        let mut ranges = Vec::new();
         for segment in &run.segments {
             parts.push_back(Part::Text(name(segment)));
             if segment.bytes > 0 {
@@ -63,8 +64,9 @@ impl Exchange {
                 parts.push_back(Part::Range(range));
             }
         }
-        let (opened, supply) = (Arc::clone(&run.opened), Arc::clone(&self.service.supply));
-        let mut pieces = Pieces { answer: Answer::new(opened, supply, Protocol::Xrootd, parts), rest: Bytes::new() };
+        let supply = Arc::clone(&self.service.supply);
+        let answer = Answer::new(Arc::clone(&run.opened), supply, Protocol::Xrootd, parts);
+        let mut pieces = Pieces { answer, rest: Bytes::new() };
         let failed = |of: &Self, error| of.read_failed(&run.file.path, &run.file.secret, &run.opened, &error);
         pieces.answer.begin().await.map_err(|error| failed(self, error))?;
         if first {

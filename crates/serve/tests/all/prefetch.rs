@@ -10,8 +10,10 @@ use sapwood::write::{BranchSpec, Every, FieldSpec, FileWriter, NTupleOptions, Tr
 use sapwood::{File, OpenOptions};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
+use sapwood_store::xrootd_numbers::request;
 use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig};
 
+use crate::common::xrootd_client::{Client, segment};
 use crate::common::{Scrap, content, get, metric, options, quick, until};
 
 const CLUSTERS: usize = 6;
@@ -69,6 +71,41 @@ fn the_next_cluster_is_there_before_it_is_asked_for() {
             );
         }
     }
+}
+
+#[test]
+fn the_next_cluster_is_there_for_clients_of_xrootd_too() {
+    let scrap = Scrap::new("ahead-xrootd");
+    let bytes = file(&scrap);
+    let local = File::open(scrap.0.join("file.root")).unwrap();
+    let place = |branch: &str, cluster: usize| {
+        let tree = local.tree("t").unwrap();
+        match tree.branch(branch).unwrap().baskets()[cluster].bytes {
+            BasketBytes::Stored { seek, nbytes } => (seek, nbytes),
+            BasketBytes::Embedded(_) => panic!("baskets of this tree are records"),
+        }
+    };
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
+    let options = options(&format!("http://{}", server.address()), &scrap).xrootd(([127, 0, 0, 1], 0).into());
+    let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
+    let (mut client, handle) = Client::opened(&proxy, "/f");
+    // A vector, and then a single range.
+    let vector: Vec<u8> = ["x", "z"]
+        .into_iter()
+        .flat_map(|branch| {
+            let (seek, nbytes) = place(branch, 1);
+            segment(handle, seek, nbytes)
+        })
+        .collect();
+    assert_eq!(client.ask(request::READ_VECTOR, [0; 16], &vector).status, 0);
+    until("both baskets come", || metric(&proxy, "prefetched_baskets_total") == 2);
+    server.forget();
+    let (seek, nbytes) = place("x", 2);
+    let answer = client.read(handle, seek, nbytes);
+    assert!(answer.data == bytes[seek as usize..seek as usize + nbytes as usize]);
+    assert_eq!(metric(&proxy, "protocol_hits_total{protocol=\"xrootd\"}"), 1);
+    until("the next one comes", || metric(&proxy, "prefetched_baskets_total") == 3);
+    until("it is used", || metric(&proxy, "prefetched_baskets_used_total") == 1);
 }
 
 /// An RNTuple of two fields of numbers and one of lists, several pages of each in each cluster.

@@ -198,7 +198,7 @@ fn clients_that_take_nothing_keep_no_one_out() {
     }
     let (mut client, handle) = Client::opened(&proxy, "/f");
     assert!(client.read(handle, 0, 20_000_000).data == bytes);
-    // What they asked for comes whole once they take it.
+    // All answers come whole once they are taken.
     let (client, _) = &mut greedy[0];
     let mut got = [0_usize; 200];
     while got.iter().filter(|bytes| **bytes > 0).count() < 20 || got.iter().sum::<usize>() < 10 * 38_000_144 {

@@ -52,7 +52,7 @@ impl SharedKeys {
         Ok(Self { keys })
     }
 
-    /// What a server says of the method: how it seals, that it wants the names of keys, and how old a proof may be.
+    /// Parameters of a server's offer: the cipher, that names of keys are wanted, and the maximum age of a proof.
     ///
     /// # Example
     ///

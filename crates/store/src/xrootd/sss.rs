@@ -99,7 +99,7 @@ fn feed_back(secret: &[u8], bytes: &mut [u8], seals: bool) {
     }
 }
 
-/// What was sealed; none if it was not sealed with this key.
+/// Opens sealed bytes; `None` if they were sealed with another key.
 fn open(secret: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(sealed.to_vec());
     feed_back(secret, &mut bytes, false);
@@ -128,7 +128,7 @@ pub(super) fn proved(key: &Key, proof: &[u8], there: IpAddr) -> Option<i64> {
         let (text, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))?;
         if *what == HOST {
             let text = std::str::from_utf8(text).ok()?.trim_end_matches('\0');
-            // An address in brackets and a port, which differs behind a gateway.
+            // An address in brackets and a port, which gateways change.
             let address = text.strip_prefix('[')?.split(']').next()?.parse::<IpAddr>().ok()?;
             is_there = address.to_canonical() == there.to_canonical();
         }

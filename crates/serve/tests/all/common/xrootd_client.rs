@@ -36,7 +36,7 @@ impl Client {
         Self(stream)
     }
 
-    /// A client that has said hello.
+    /// A client after the hello.
     pub fn greeted(proxy: &Proxy) -> Self {
         let mut client = Self::connect(proxy.xrootd_address().expect("XRootD is spoken"));
         client.write(&HELLO);

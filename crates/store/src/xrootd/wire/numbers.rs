@@ -80,7 +80,7 @@ pub mod request {
     pub const READ_VECTOR: u16 = 3025;
     /// Bytes for a file, by pages with sums.
     pub const WRITE_PAGES: u16 = 3026;
-    /// Where a file is.
+    /// The location of a file.
     pub const LOCATE: u16 = 3027;
     /// A new length.
     pub const TRUNCATE: u16 = 3028;
@@ -92,7 +92,7 @@ pub mod request {
     pub const CLONE: u16 = 3032;
 }
 
-/// What a client says of itself when it asks for the protocol.
+/// Flags of a client in its request for the protocol.
 pub mod ability {
     /// It can speak TLS.
     pub const TLS: u8 = 2;
@@ -106,7 +106,7 @@ pub mod ability {
     pub const NEXT_LOGIN: u8 = 3;
 }
 
-/// What a server says of itself.
+/// Flags of a server in its answer to that.
 pub mod server {
     /// It has data.
     pub const DATA: u32 = 1;
