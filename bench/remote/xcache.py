@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What serving root:// from a cache costs: Debian's XCache and `sapwood proxy`, in front of the same XRootD.
+"""Compares Debian's XCache and `sapwood proxy`: what serving root:// from a cache costs.
 
     python -m bench.remote.xcache [--mb 1000] [--rounds 3] [--streams 1]
 
-Each contender starts with an empty cache. A client of XRootD then copies a file, or reads vectors of ranges that
-are scattered over it, twice: cold and warm. The table has the seconds that the client waited, the processor
-seconds of the cache for each GB that it served, and the MB that came from the origin, which a relay counts.
-Numbers are medians over the rounds, and ratios are those to XCache. All of it runs on one machine and shares its
-processors: compare the processor seconds, and take the others as a check.
+Both are in front of the same XRootD, and start with an empty cache. A client of XRootD then copies a file, or
+reads vectors of ranges that are scattered over it, twice: cold and warm. The table has the seconds that the
+client waited, the processor seconds of the cache for each GB that it served, and the MB that came from the
+origin, which a relay counts. Numbers are medians over the rounds, and ratios are those to XCache. All of it
+runs on one machine and shares its processors: compare the processor seconds, and take the others as a check.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support import proxies, servers
 
 #: Ranges of a vector, their length, and the number of vectors.
 RANGES, RANGE_BYTES, VECTORS = 100, 20_000, 100
-READ = """
+READ = f"""
 import random, sys
 from XRootD import client
 url, length, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -40,12 +40,12 @@ draw = random.Random(seed)
 with client.File() as file:
     status, _ = file.open(url)
     assert status.ok, status.message
-    for _ in range({vectors}):
-        ranges = [(draw.randrange(length - {bytes}), {bytes}) for _ in range({ranges})]
+    for _ in range({VECTORS}):
+        ranges = [(draw.randrange(length - {RANGE_BYTES}), {RANGE_BYTES}) for _ in range({RANGES})]
         status, found = file.vector_read(ranges)
         assert status.ok, status.message
-        assert sum(len(chunk.buffer) for chunk in found.chunks) == {ranges} * {bytes}
-""".format(vectors=VECTORS, bytes=RANGE_BYTES, ranges=RANGES)
+        assert sum(len(chunk.buffer) for chunk in found.chunks) == {RANGES} * {RANGE_BYTES}
+"""
 
 
 class Relay:

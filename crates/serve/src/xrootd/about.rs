@@ -73,7 +73,13 @@ impl Exchange {
         let About::File(opened) = about else {
             return Err(Trouble::refused(code::IS_FOLDER, "this is a folder"));
         };
-        let file = OpenFile { path: place.path.clone(), secret, opened, stat: stat.clone() };
+        let file = OpenFile {
+            path: place.path.clone(),
+            secret,
+            etag: opened.etag.clone(),
+            len: opened.len,
+            stat: stat.clone(),
+        };
         let mut answer = self.session.files.add(file)?.to_vec();
         if with_stat {
             // Without compression.

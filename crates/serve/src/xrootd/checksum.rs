@@ -38,7 +38,7 @@ impl Exchange {
     }
 
     pub(super) async fn checksum_of_open(&mut self, handle: Handle) -> std::result::Result<(), Trouble> {
-        let file = self.session.files.get(handle)?;
+        let file = self.file(handle)?;
         let opened = file.current(&self.service.files).await?;
         self.send_checksum(&file.path, &file.secret, opened, DEFAULT).await
     }

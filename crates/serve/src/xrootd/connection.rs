@@ -220,6 +220,8 @@ impl Connection {
             }
         };
         let (session, request) = session;
+        let handles = request.as_ref().map(Request::handles).unwrap_or_default();
+        let files = handles.into_iter().filter_map(|handle| Some((handle, session.files.get(handle)?))).collect();
         let here = host(self.here);
         let exchange = Exchange {
             service: Arc::clone(&self.service),
@@ -227,6 +229,7 @@ impl Connection {
             writer: Arc::clone(&self.writer),
             stream,
             here,
+            files,
             begun: false,
         };
         self.answers.spawn(async move {

@@ -1,5 +1,6 @@
 //! One request of a client that is logged in, and its answer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,6 +8,7 @@ use sapwood::Error;
 use sapwood_store::xrootd_numbers::status;
 
 use super::frame::{StreamId, head};
+use super::open_files::{Handle, OpenFile, unknown};
 use super::request::Request;
 use super::service::Service;
 use super::session::Session;
@@ -26,6 +28,8 @@ pub(super) struct Exchange {
     pub(super) stream: StreamId,
     /// Our end of the connection, as the client reached it.
     pub(super) here: String,
+    /// The open files that the request names, as they were when it came: it may be closed by the next request.
+    pub(super) files: HashMap<Handle, Arc<OpenFile>>,
     /// Whether a part of the answer was sent.
     pub(super) begun: bool,
 }
@@ -53,7 +57,7 @@ impl Exchange {
             }
             Request::Stat { place } => self.stat(&place).await,
             Request::StatOpen { handle } => {
-                let stat = self.session.files.get(handle)?.stat.clone();
+                let stat = self.file(handle)?.stat.clone();
                 self.ok(stat.into()).await
             }
             Request::Kinds { places } => self.kinds(&places).await,
@@ -72,6 +76,11 @@ impl Exchange {
             | Request::Bind { .. }
             | Request::End { .. } => Err(Trouble::Lost),
         }
+    }
+
+    /// An open file that the request names.
+    pub(super) fn file(&self, handle: Handle) -> Result<Arc<OpenFile>, Trouble> {
+        self.files.get(&handle).cloned().ok_or_else(unknown)
     }
 
     /// Sends the whole answer, or its last part.

@@ -20,12 +20,14 @@ const MAX_OF_ALL: usize = 65_536;
 /// How a client calls an open file.
 pub(super) type Handle = [u8; 4];
 
-/// A file that a client has opened.
+/// A file that a client has opened: how to find it, and the state that the client has seen. The file itself is one of
+/// those that all clients share, whose number is limited.
 pub(super) struct OpenFile {
     pub(super) path: Path,
     /// The client's rights.
     pub(super) secret: Secret,
-    pub(super) opened: Arc<Opened>,
+    pub(super) etag: String,
+    pub(super) len: u64,
     pub(super) stat: Vec<u8>,
 }
 
@@ -35,7 +37,7 @@ impl OpenFile {
     pub(super) async fn current(&self, files: &Arc<Files>) -> Result<Arc<Opened>, Trouble> {
         let opened = files.open(&self.path, &self.secret).await;
         let opened = opened.map_err(|error| Trouble::of(&error, &files.upstream.host))?;
-        if opened.etag != self.opened.etag || opened.len != self.opened.len {
+        if opened.etag != self.etag || opened.len != self.len {
             return Err(Trouble::refused(code::INPUT_OUTPUT, "the file changed while it was open; open it again"));
         }
         Ok(opened)
@@ -73,8 +75,8 @@ impl OpenFiles {
         Ok(handle)
     }
 
-    pub(super) fn get(&self, handle: Handle) -> Result<Arc<OpenFile>, Trouble> {
-        self.table().files.get(&handle).cloned().ok_or_else(unknown)
+    pub(super) fn get(&self, handle: Handle) -> Option<Arc<OpenFile>> {
+        self.table().files.get(&handle).cloned()
     }
 
     pub(super) fn close(&self, handle: Handle) -> Result<(), Trouble> {
@@ -99,6 +101,6 @@ impl Drop for OpenFiles {
     }
 }
 
-fn unknown() -> Trouble {
+pub(super) fn unknown() -> Trouble {
     Trouble::refused(code::FILE_NOT_OPEN, "the handle is not that of an open file")
 }

@@ -19,7 +19,7 @@ const MAX_WATCHED: u64 = 4 << 20;
 impl Exchange {
     /// Answers by the connection of path `by`, in frames of one piece each.
     pub(super) async fn read(&mut self, segment: &Segment, by: u8, by_pages: bool) -> Result<(), Trouble> {
-        let file = self.session.files.get(segment.handle)?;
+        let file = self.file(segment.handle)?;
         if by != 0 {
             self.writer = self.session.path(by)?;
         }

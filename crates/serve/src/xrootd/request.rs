@@ -1,5 +1,7 @@
 //! Requests, read from the bytes of a client. No length is believed before it was compared with a limit.
 
+use std::collections::HashSet;
+
 use sapwood_store::xrootd_numbers::{LIST_STAT, MAX_VECTOR, MAX_VECTOR_BYTES, open, query, request};
 use sapwood_store::xrootd_numbers::{ability, code};
 
@@ -156,6 +158,18 @@ impl Request {
             number if is_writing(number) => return Err(read_only()),
             number => return Err(Trouble::refused(code::INVALID_REQUEST, format!("request {number} is unknown here"))),
         })
+    }
+}
+
+impl Request {
+    /// The handles that it names.
+    pub(super) fn handles(&self) -> HashSet<Handle> {
+        match self {
+            Self::StatOpen { handle } | Self::ChecksumOpen { handle } => HashSet::from([*handle]),
+            Self::Read { segment, .. } | Self::ReadPages { segment, .. } => HashSet::from([segment.handle]),
+            Self::ReadVector { segments } => segments.iter().map(|segment| segment.handle).collect(),
+            _ => HashSet::new(),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Exchange {
         let mut runs: Vec<Run> = Vec::new();
         for segments in segments.chunk_by(|one, other| one.handle == other.handle) {
             let Some(first) = segments.first() else { continue };
-            let file = self.session.files.get(first.handle)?;
+            let file = self.file(first.handle)?;
             let opened = file.current(&self.service.files).await?;
             if segments.iter().any(|segment| segment.offset + u64::from(segment.bytes) > opened.len) {
                 return Err(Trouble::refused(code::INVALID_ARGUMENT, "a range of the vector ends beyond the file"));
@@ -151,7 +151,7 @@ mod tests {
             frames(&sizes.iter().map(segment).collect::<Vec<_>>())
         };
         assert_eq!(of(&[10, 0, 20]), [(78, 30)]);
-        assert_eq!(of(&[2_000_000, 5, 131_000]), [(2_000_016, 2_000_000), (21, 5), (131_016, 131_000)]);
+        assert_eq!(of(&[2_000_000, 5, 131_056]), [(2_000_016, 2_000_000), (21, 5), (131_072, 131_056)]);
         assert_eq!(of(&[131_056]), [(131_072, 131_056)]);
         assert_eq!(
             name(&Segment { handle: *b"abcd", offset: 258, bytes: 3 })[..],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sapwood::io::{Store, load};
+use sapwood::io::load;
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::xrootd_numbers::request;
 use sapwood_store::{NetOptions, XrootdStore, list};
@@ -90,6 +90,27 @@ fn reads_are_cut_at_the_end_of_the_file_and_come_in_pieces() {
     let first = client.answer().unwrap();
     assert_eq!((first.stream, first.status, first.data.len()), (3, 4000, 128 << 10));
     assert_eq!(client.whole().data.len(), 3_000_000 - (128 << 10));
+}
+
+#[test]
+fn a_file_may_be_closed_before_its_reads_are_answered() {
+    let bytes = content(3_000_000);
+    let scrap = Scrap::new("xrootd-close");
+    let proxy = of_file(&scrap, &bytes);
+    for _ in 0..50 {
+        let (mut client, handle) = Client::opened(&proxy, "/f");
+        for stream in 1..6 {
+            client.send(stream, request::READ, range(handle, 1_000, 400_000), b"");
+        }
+        client.send(9, request::CLOSE, range(handle, 0, 0), b"");
+        let mut found = std::collections::HashMap::<u16, usize>::new();
+        while found.values().sum::<usize>() < 5 * 400_000 || found.len() < 6 {
+            let answer = client.answer().unwrap();
+            assert_eq!(answer.code(), 0, "{}", answer.text());
+            *found.entry(answer.stream).or_default() += answer.data.len();
+        }
+        assert_eq!(client.read(handle, 0, 1).code(), 3004);
+    }
 }
 
 #[test]
