@@ -143,8 +143,9 @@ impl Proxy {
     /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data");
     /// # let cache = std::env::temp_dir().join(format!("sapwood-doc-xrootd-{}", std::process::id()));
     /// let proxy = Proxy::start(ProxyOptions::new(folder, &cache).xrootd(([127, 0, 0, 1], 0).into()))?;
-    /// let address = proxy.xrootd_address().expect("it was asked for");
-    /// let store = XrootdStore::new(&format!("root://{address}//plain.root"), &NetOptions::default())?;
+    /// let url = proxy.xrootd_url().expect("it was asked for");
+    /// assert_eq!(url, format!("root://{}/", proxy.xrootd_address().expect("it was asked for")));
+    /// let store = XrootdStore::new(&format!("{url}/plain.root"), &NetOptions::default())?;
     /// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
     /// # drop(proxy);
     /// # std::fs::remove_dir_all(cache).ok();

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::NetOptions;
+use sapwood_store::xrootd_numbers::request;
 use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 
+use crate::common::xrootd_client::Client;
 use crate::common::{Scrap, content, get, metric, options, quick, until};
 
 /// More clients than the proxy had threads for its upstream when they could stop one another.
@@ -25,6 +27,38 @@ fn waits(client: &TcpStream) -> bool {
     client.set_nonblocking(true).expect("an open connection");
     let found = client.peek(&mut [0]);
     found.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+}
+
+#[test]
+fn clients_of_xrootd_that_wait_for_a_silent_server_do_not_block_others() {
+    let bytes = content(300_000);
+    let scrap = Scrap::new("silent-xrootd");
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let routes = vec![("/dead".to_owned(), format!("http://{}/f", silent.local_addr().unwrap()))];
+    let front = HttpServer::start(bytes.clone(), ServerConfig { routes, ..ServerConfig::default() });
+    let net = NetOptions { timeout: Duration::from_secs(100), ..quick() };
+    let options = ProxyOptions { net, ..options(&format!("http://{}", front.address()), &scrap) };
+    let proxy = Proxy::start(options.xrootd(([127, 0, 0, 1], 0).into())).unwrap();
+    let (mut client, handle) = Client::opened(&proxy, "/kept");
+    assert!(client.read(handle, 0, 300_000).data == bytes);
+    let mut body = [0; 16];
+    body[3] = 0x10;
+    // Ten requests of each client: those that wait, and those that are answered meanwhile.
+    let mut clients: Vec<Client> = (0..6).map(|_| Client::logged_in(&proxy).0).collect();
+    for (number, waiting) in clients.iter_mut().enumerate() {
+        for stream in 0..10 {
+            waiting.send(stream, request::OPEN, body, format!("/dead/{number}/{stream}").as_bytes());
+        }
+    }
+    until("all wait", || metric(&proxy, "waiting_reads") == 60);
+    assert!(client.read(handle, 1_000, 200_000).data == bytes[1_000..201_000]);
+    let (mut fresh, other) = Client::opened(&proxy, "/good");
+    assert!(fresh.read(other, 0, 300_000).data == bytes);
+    for waiting in &mut clients {
+        assert!(waits(&waiting.0));
+        waiting.0.set_nonblocking(false).unwrap();
+        assert_eq!(waiting.ask(request::PING, [0; 16], b"").status, 0);
+    }
 }
 
 #[test]

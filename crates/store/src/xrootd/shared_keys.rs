@@ -53,19 +53,11 @@ impl SharedKeys {
     }
 
     /// Parameters of a server's offer: the cipher, that names of keys are wanted, and the maximum age of a proof.
-    ///
-    /// # Example
-    ///
-    /// See [`SharedKeys`].
     pub fn parameters(&self) -> String {
         format!("0.+{MAX_AGE}:")
     }
 
     /// Whether a client at `there` proves that it has one of the keys.
-    ///
-    /// # Example
-    ///
-    /// See [`SharedKeys`].
     pub fn admit(&self, proof: &[u8], there: IpAddr) -> bool {
         let now = now();
         let mut good = self.keys.iter().filter(|key| key.is_good(now));
