@@ -69,7 +69,8 @@ def test_xrdcp_copies_files_byte_for_byte(proxy: Proxy, local: Path, tmp_path: P
     for path in ("long.bin", "sub/empty.bin", "data.root"):
         target = tmp_path / Path(path).name
         output(client("xrdcp", "-f", "-S", streams, f"{proxy.root}/{path}", target))
-        assert target.read_bytes() == (local.parent / path).read_bytes()
+        is_same = target.read_bytes() == (local.parent / path).read_bytes()
+        assert is_same, path
 
 
 def test_xrdcp_compares_checksums(proxy: Proxy, local: Path, tmp_path: Path) -> None:
@@ -93,7 +94,8 @@ def test_xrdfs_sees_files_and_folders(proxy: Proxy, local: Path) -> None:
     assert "IsDir" in output(client("xrdfs", at, "stat", "/"))
     config = output(client("xrdfs", at, "query", "config", "readv_iov_max readv_ior_max version"))
     assert config.split()[:2] == ["1024", "2097136"] and config.split()[2].startswith("sapwood-")
-    assert output(client("xrdfs", at, "cat", "/data.root")) is not None
+    is_same = output(client("xrdfs", at, "cat", "/data.root")).encode("latin-1") == local.read_bytes()
+    assert is_same
     assert at.removeprefix("root://") in output(client("xrdfs", at, "locate", "/long.bin"))
     assert "Read" in output(client("xrdfs", at, "locate", "-h", "/data.root"))
 
@@ -103,7 +105,7 @@ def test_xrdfs_lists(proxy: Proxy, local: Path) -> None:
     done = client("xrdfs", at, "ls", "/")
     if done.returncode != 0:
         # nginx lists nothing by default.
-        assert "index" in done.stderr or "Unsupported" in done.stderr, done.stderr
+        assert "[3010]" in done.stderr and "403" in done.stderr, done.stderr
         return
     assert {"/data.root", "/long.bin", "/sub"} <= set(done.stdout.split())
     rows = {
@@ -196,7 +198,8 @@ def test_python_clients_read_vectors(proxy: Proxy, local: Path) -> None:
         status, found = file.vector_read(wanted)
         assert status.ok, status.message
         for chunk in found.chunks:
-            assert chunk.buffer == whole[chunk.offset : chunk.offset + chunk.length]
+            is_same = chunk.buffer == whole[chunk.offset : chunk.offset + chunk.length]
+            assert is_same, (chunk.offset, chunk.length)
         status, found = file.read(LONG_BYTES - 7, 100)
         assert status.ok and found == whole[-7:]
         status, _ = file.vector_read([(LONG_BYTES - 5, 10)])

@@ -67,10 +67,12 @@ def client(name: str, *arguments: object, **environment: str) -> subprocess.Comp
     unset = ("BEARER_TOKEN", "BEARER_TOKEN_FILE", "XDG_RUNTIME_DIR", "XrdSecSSSKT", "XrdSecPROTOCOL")
     clean = {key: value for key, value in os.environ.items() if key not in unset}
     times = {"XRD_CONNECTIONRETRY": "1", "XRD_CONNECTIONWINDOW": "10", "XRD_REQUESTTIMEOUT": "60"}
-    return subprocess.run(
+    done = subprocess.run(
         [servers.program(name), *map(str, arguments)],
         capture_output=True,
-        text=True,
         timeout=180,
         env={**clean, **times, **environment},
     )
+    # A letter for each byte: what is copied to the output may be a file.
+    streams = (done.stdout.decode("latin-1"), done.stderr.decode("latin-1"))
+    return subprocess.CompletedProcess(done.args, done.returncode, *streams)

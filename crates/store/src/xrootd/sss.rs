@@ -127,10 +127,10 @@ pub(super) fn proved(key: &Key, proof: &[u8], there: IpAddr) -> Option<i64> {
     while let Some(([what, high, low], behind)) = rest.split_first_chunk::<3>() {
         let (text, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))?;
         if *what == HOST {
-            let text = std::str::from_utf8(text).ok()?.trim_end_matches('\0');
-            // An address in brackets and a port, which gateways change.
-            let address = text.strip_prefix('[')?.split(']').next()?.parse::<IpAddr>().ok()?;
-            is_there = address.to_canonical() == there.to_canonical();
+            // An address in brackets and a port, which gateways change; XRootD's client adds the name of its host.
+            let text = std::str::from_utf8(text).ok()?;
+            let address = text.strip_prefix('[').and_then(|text| text.split(']').next()?.parse::<IpAddr>().ok());
+            is_there |= address.is_some_and(|address| address.to_canonical() == there.to_canonical());
         }
         rest = behind;
     }
@@ -201,6 +201,16 @@ mod tests {
             }
         }
         assert_eq!(proved(&mine, b"", here.ip()), None);
+        // XRootD's client names its host as well, and fills up with a text that means nothing.
+        let text = b"\x20\0\x19[::ffff:127.0.0.1]:41308\0\x20\0\x03vm\0\x01\0\x07nobody\0\x07\0\x03\xAD\x6E\0";
+        let theirs = |text: &[u8]| {
+            let body = [&[7; 32], &5_i32.to_be_bytes()[..], &[0; 4], text].concat();
+            let sealed = seal(&mine.secret, Zeroizing::new(body)).unwrap();
+            proved(&mine, &[head(&mine, true), sealed].concat(), here.ip())
+        };
+        assert_eq!(theirs(text), Some(BEGAN + 5));
+        assert_eq!(theirs(b"\x20\0\x03vm\0"), None);
+        assert_eq!(theirs(&text[..20]), None);
     }
 
     #[test]
