@@ -65,6 +65,8 @@ class Relay:
             except OSError:
                 return
             far = socket.create_connection(("127.0.0.1", self._port))
+            for link in (near, far):
+                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for one, other, counts in ((near, far, False), (far, near, True)):
                 threading.Thread(target=self._pass, args=(one, other, counts), daemon=True).start()
 
@@ -143,7 +145,8 @@ def measured(cache: Cache, relay: Relay, line: list[str]) -> Run:
 
 def work(kind: str, url: str, length: int, seed: int, streams: int) -> list[str]:
     if kind == "copy":
-        return [servers.program("xrdcp"), "-f", "-N", "-S", str(streams), url, "/dev/null"]
+        further = ["-S", str(streams)] if streams > 1 else []
+        return [servers.program("xrdcp"), "-f", "-N", *further, url, "/dev/null"]
     return [sys.executable, "-c", READ, url, str(length), str(seed)]
 
 
