@@ -75,7 +75,7 @@ impl Folder {
                 listed.push(Listed {
                     name: name.to_owned(),
                     is_folder: !is_file,
-                    len: is_file.then(|| about.len()),
+                    len: is_file.then_some(about.len()),
                     modified: is_file.then(|| about.mtime()),
                 });
             }

@@ -38,7 +38,7 @@ impl Exchange {
         if range.end - range.start <= MAX_WATCHED
             && let Some(prefetcher) = &service.prefetcher
         {
-            prefetcher.saw(&opened, &[range.clone()]);
+            prefetcher.saw(&opened, std::slice::from_ref(&range));
         }
         let mut at = range.start;
         while at < range.end {

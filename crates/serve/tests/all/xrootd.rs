@@ -19,9 +19,9 @@ pub fn start(upstream: &str, scrap: &Scrap) -> Proxy {
 
 /// A proxy of a folder with one file.
 pub fn of_file(scrap: &Scrap, bytes: &[u8]) -> Proxy {
-    std::fs::create_dir_all(scrap.0.join("data/sub")).unwrap();
-    std::fs::write(scrap.0.join("data/f"), bytes).unwrap();
-    start(scrap.0.join("data").to_str().unwrap(), scrap)
+    std::fs::create_dir_all(scrap.0.join("data/sub")).expect("a folder");
+    std::fs::write(scrap.0.join("data/f"), bytes).expect("a file");
+    start(&scrap.0.join("data").to_string_lossy(), scrap)
 }
 
 fn store(proxy: &Proxy, path: &str) -> XrootdStore {

@@ -12,9 +12,9 @@ use crate::xrootd::of_file;
 
 /// A proxy of a folder with one file whose clients must not be slow.
 fn impatient(scrap: &Scrap, bytes: &[u8]) -> Proxy {
-    std::fs::write(scrap.0.join("f"), bytes).unwrap();
-    let options = options(scrap.0.to_str().unwrap(), scrap).xrootd(([127, 0, 0, 1], 0).into());
-    Proxy::start(ProxyOptions { idle: Duration::from_millis(500), ..options }).unwrap()
+    std::fs::write(scrap.0.join("f"), bytes).expect("a file");
+    let options = options(&scrap.0.to_string_lossy(), scrap).xrootd(([127, 0, 0, 1], 0).into());
+    Proxy::start(ProxyOptions { idle: Duration::from_millis(500), ..options }).expect("options that make sense")
 }
 
 #[test]
