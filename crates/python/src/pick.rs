@@ -86,7 +86,8 @@ impl Pick {
         run(py, || {
             let pick = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
             let pick = pick.ok_or_else(|| Error::mismatch("the events have been written"))?;
-            let (missing, repeated) = (pick.missing(), pick.repeated());
+            let missing = pick.missing();
+            let repeated = pick.repeated();
             Ok((missing, repeated, pick.finish()?.notices))
         })
     }

@@ -81,8 +81,8 @@ impl Graph {
             let began = Instant::now();
             let found = computed.call(columns, rows)?;
             step.insert(FIRST_COMPUTED + number, computed.spread(&found, &inputs.is_in)?);
-            let (met, time) = (rows as u64, began.elapsed());
-            self.meter.add(Spot::Function(number), Measure { met, kept: met, time });
+            let met = rows as u64;
+            self.meter.add(Spot::Function(number), Measure { met, kept: met, time: began.elapsed() });
         }
         Ok(step)
     }
