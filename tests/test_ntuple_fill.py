@@ -172,3 +172,14 @@ def test_an_rntuple_without_entries_gets_fields(tmp_path: Path) -> None:
         ntuple.extend({"x": [1], "y": [2.5]})
     sound(path)
     assert sapwood.open(path)["t"].arrays().tolist() == [{"x": 1, "y": 2.5}]
+
+
+def test_a_directory_adds_fields_to_what_it_holds(tmp_path):
+    path = tmp_path / "folder.root"
+    with sapwood.recreate(path) as file:
+        file.mkrntuple("d/t", {"x": np.arange(5)})
+    with sapwood.update(path) as file:
+        file["d"].add_branches("t", {"y": np.arange(5) * 2})
+    with sapwood.open(path) as file:
+        assert file["d/t/y"].array().tolist() == [0, 2, 4, 6, 8]
+    assert sapwood.verify(path) == []

@@ -169,3 +169,19 @@ def test_a_name_is_required_if_asked_for(place: Path, tmp_path: Path) -> None:
         assert copies(proxy.root, place, tmp_path) == ""
         assert copies(proxy.root, place, tmp_path, XrdSecPROTOCOL="sss") != ""
         assert sapwood.open(f"{proxy.root}/a.root")["text"] == "hello"
+
+
+def test_a_login_without_the_first_words_needs_the_token_too(secure: proxies.Proxy) -> None:
+    """Old clients log in at once: without TLS they have no way to show a token."""
+    port = int(secure.root.rsplit(":", 1)[1].strip("/"))
+    hello = struct.pack(">5i", 0, 0, 0, 4, 2012)
+    login = struct.pack(">HHI8sBBBBI", 1, 3007, 0, b"nobody", 0, 0, 0, 0, 0)
+    protocol = struct.pack(">HHIB11xI", 1, 3006, 0x520, 0, 1) + b"x"
+    for first in (login, protocol + login):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as stream:
+            stream.sendall(hello + first + struct.pack(">HH12xiI", 2, 3010, 0, 1) + b"/")
+            answer = b""
+            while data := stream.recv(4096):
+                answer += data
+        assert b"f.bin" not in answer and b"a.root" not in answer
+        assert b"TLS" in answer

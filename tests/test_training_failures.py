@@ -231,3 +231,38 @@ def test_mixing_of_several_samples(place: str) -> None:
 
     assert mixing() < 0.05 and mixing(shuffle="rows") > 0.9
     assert mixing(shuffle=True, buffer="1 MB") > 0.9 > mixing(shuffle=True, buffer="10 kB")
+
+
+def test_a_score_of_an_old_cycle_is_not_written_to_the_newest(tmp_path):
+    path = tmp_path / "cycles.root"
+    for values in ([1, 2, 3], [10, 20, 30]):
+        with (sapwood.update if path.exists() else sapwood.recreate)(path) as file:
+            file.mkrntuple("t", {"x": np.array(values, "i4")})
+    with pytest.raises(sapwood.errors.MismatchError, match="older cycle"):
+        sapwood.add_column(f"{path}:t;1", "s", lambda columns: columns["x"] * 2, ["x"])
+    sapwood.add_column(f"{path}:t;2", "s", lambda columns: columns["x"] * 2, ["x"])
+    assert sapwood.open(path)["t/s"].array().tolist() == [20, 40, 60]
+
+
+def test_an_epoch_begins_at_one_of_its_batches(tmp_path):
+    path = tmp_path / "few.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(100.0)}
+    made = sapwood.batches(f"{path}:t", ["x"], 10)
+    made.set_epoch(3, 10)
+    assert list(made) == []
+    for batch in (-1, 11):
+        with pytest.raises(sapwood.errors.MismatchError, match="has 10 batches"):
+            made.set_epoch(3, batch)
+
+
+def test_memory_that_ends_while_it_is_counted_does_not_wait():
+    """A lease may be collected at any moment of the thread that counts another one."""
+    from sapwood._batches.form import Lease, Meter
+
+    meter = Meter()
+    held = [Lease(meter, 5)]
+    with meter._lock:
+        held.clear()
+    Lease(meter, 3)
+    assert meter.most == 5 and meter.now == 3

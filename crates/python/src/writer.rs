@@ -320,7 +320,10 @@ impl FileWriter {
         let compression = compression.map(str::parse).transpose().map_err(raise)?;
         let options = NTupleOptions { compression, ..NTupleOptions::default() };
         let given = taken_over(py, &values, sessions::shared(0).memory())?;
-        self.with(py, |writer| {
+        // Ctrl-C ends it, unlike a close.
+        run(py, || {
+            let mut held = locked(&self.writer);
+            let writer = held.as_mut().ok_or_else(|| sapwood::Error::mismatch("the file is closed"))?;
             let columns = columns_of(given, &fields)?;
             writer.fill_fields(path, fields, &columns, &options)
         })

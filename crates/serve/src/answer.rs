@@ -174,12 +174,23 @@ impl Answer {
         while bytes < FETCH_BYTES
             && let Some(range) = self.far.pop_front()
         {
-            let end = range.end.min(range.start + (FETCH_BYTES - bytes));
-            if end < range.end {
+            let mut end = range.end.min(range.start + (FETCH_BYTES - bytes));
+            let is_cut = end < range.end;
+            if is_cut {
+                // Pieces end with blocks, and with the pages in them: clients check each page by itself.
+                let floor = end / BLOCK_BYTES * BLOCK_BYTES;
+                if floor <= range.start && bytes > 0 {
+                    self.far.push_front(range);
+                    break;
+                }
+                end = if floor > range.start { floor } else { end };
                 self.far.push_front(end..range.end);
             }
             bytes += end - range.start;
             ranges.push(range.start..end);
+            if is_cut {
+                break;
+            }
         }
         let (opened, supply, wanted) = (Arc::clone(&self.opened), Arc::clone(&self.supply), Arc::clone(&self.wanted));
         let work = async move {

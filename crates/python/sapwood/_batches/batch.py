@@ -14,6 +14,8 @@ from sapwood.errors import MismatchError
 
 #: Types that DLPack of NumPy or of PyTorch does not know, and those in which they are handed over.
 _AS_OTHERS = {"bool": "uint8", "bfloat16": "int16"}
+#: Bytes at whose multiples the memory of a tensor of TensorFlow begins.
+ALIGNED = 64
 
 
 class Batch:
@@ -99,7 +101,8 @@ def library(to: Any, pin: bool = False) -> Callable[[Any], Any]:
         tensorflow = need("tensorflow", 'to="tensorflow"')
 
         def tensorflow_tensor(array: Any) -> Any:
-            if array.dtype.name in _AS_OTHERS:
+            # TensorFlow takes it for aligned, whatever it is.
+            if array.dtype.name in _AS_OTHERS or array.ctypes.data % ALIGNED:
                 return tensorflow.convert_to_tensor(array)
             return _by_dlpack(lambda one: tensorflow.experimental.dlpack.from_dlpack(one.__dlpack__()), array)
 

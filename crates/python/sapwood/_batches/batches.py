@@ -300,9 +300,11 @@ class Batches:
     # ---- the state
 
     def set_epoch(self, epoch: int, batch: int = 0) -> None:
-        """Sets the epoch that comes next, which determines the order of rows, and the batch at which it begins."""
+        """Sets the epoch that comes next, which determines the order of rows, and the batch at which it begins: a
+        number of batches of this epoch, from 0 to ``len``."""
         taken = [0] * len(self._samples)
-        batch = min(max(batch, 0), len(self))
+        if not 0 <= batch <= len(self):
+            raise MismatchError(f"an epoch has {len(self)} batches, and cannot begin at batch {batch}")
         if batch:
             *_, last = islice(self._allotted(epoch, 0, taken, is_ordered=False), batch)
             taken = last.taken
@@ -349,8 +351,7 @@ class Batches:
         """Figures of all batches so far: rows; seconds of reading, of mixing and padding, in which the consumer
         waited for a batch, and in which it used one; numbers that are not finite and lists that were longer
         than their padding, by column; and the most bytes of rows and batches that were in memory together.
-        Some
-        rows are counted before they are handed out."""
+        Some rows are counted before they are handed out."""
         return {
             "rows": self._rows_given,
             "reading_seconds": self._seconds["reading"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -68,12 +69,20 @@ class Meter:
     def __init__(self) -> None:
         self.now = self.most = 0
         self._lock = threading.Lock()
+        #: Bytes that were given back. A lease may end at any moment, also while the lock is held.
+        self._ended: deque[int] = deque()
 
     def add(self, size: int, passing: int = 0) -> None:
-        """Adds bytes, or removes them; ``passing`` bytes exist for a moment only."""
+        """Adds bytes; ``passing`` bytes exist for a moment only."""
         with self._lock:
+            while self._ended:
+                self.now -= self._ended.popleft()
             self.now += size
             self.most = max(self.most, self.now + passing)
+
+    def end(self, size: int) -> None:
+        """Gives bytes back."""
+        self._ended.append(size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Meter, ()  # another process has none of this memory
@@ -87,7 +96,7 @@ class Lease:
         meter.add(size, passing)
 
     def __del__(self) -> None:
-        self._meter.add(-self._size)
+        self._meter.end(self._size)
 
 
 class Held(NamedTuple):

@@ -64,7 +64,13 @@ def add_column(
     if friend is not None:
         Path(friend).mkdir(parents=True, exist_ok=True)
     for member in chain.members():
-        path, tree_path = str(member.tree.file_path), member.tree.object_path.strip("/").partition(";")[0]
+        path = str(member.tree.file_path)
+        tree_path, _, cycle = member.tree.object_path.strip("/").partition(";")
+        if cycle and friend is None and member.tree.file.key(tree_path).cycle != int(cycle):
+            raise MismatchError(
+                f"{path}: {tree_path};{cycle} is an older cycle, and columns are added to the newest one: leave "
+                ";CYCLE out, or write a friend"
+            )
         is_ntuple = member.tree.classname == "ROOT::RNTuple"
         place = Path(path) if friend is None else Path(friend) / Path(path).name
         if friend is not None:

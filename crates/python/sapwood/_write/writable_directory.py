@@ -543,7 +543,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         written yet.
         """
         full = self._full(name, "the name of a tree")
-        if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
+        if name in self and self.file._core.key(full).classname == "ROOT::RNTuple":
             sizes = (cluster_bytes, basket_bytes)
             return writable_ntuple.append(self.file, full, compression, every(auto_save), *sizes)
         core, schema = self.file._append(full, compression, auto_save, cluster_bytes, basket_bytes)
@@ -553,7 +553,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
 
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
         """Adds branches to a tree, or fields to an RNTuple, that was in the file before, whatever wrote it: a
-        value for each entry. ``data`` and ``compression`` are those of :meth:`mktree` and its ``extend``.
+        value for each entry. All else in it stays as it was. ``data`` and ``compression`` are those of :meth:`mktree` and its ``extend``.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -567,7 +567,7 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
         Raises :class:`sapwood.errors.MismatchError` if the number of values is not that of the entries.
         """
         full = self._full(name, "the name of a tree")
-        if full in self and self.file._core.key(full).classname == "ROOT::RNTuple":
+        if name in self and self.file._core.key(full).classname == "ROOT::RNTuple":
             return writable_ntuple.fill_fields(self.file, full, data, compression)
         given = tables.columns_of(data, ())
         columns = {column: tables.as_column(column, values) for column, values in given.items()}

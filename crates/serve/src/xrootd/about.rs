@@ -10,6 +10,7 @@ use sapwood_store::Listed;
 use sapwood_store::xrootd_numbers::{code, kind};
 use twox_hash::XxHash64;
 
+use super::auth::is_token;
 use super::exchange::Exchange;
 use super::open_files::OpenFile;
 use super::request::Place;
@@ -17,9 +18,10 @@ use super::trouble::Trouble;
 use crate::access::Secret;
 use crate::opened::Opened;
 use crate::path::{Path, decoded};
+use crate::upstream_reads::ending;
 
 /// Maximum number of files in a folder that are looked at because the upstream does not list their states.
-const MAX_LOOKS: usize = 1000;
+const MAX_LOOKS: usize = 100;
 /// Files that are looked at together.
 const LOOKS: usize = 8;
 /// Names are sent in frames of this length.
@@ -112,7 +114,7 @@ impl Exchange {
 
     pub(super) async fn list(&mut self, place: &Place, with_stat: bool) -> Result<(), Trouble> {
         let secret = self.secret(place)?;
-        let listed = self.service.files.list(&place.path, &secret).await.map_err(|error| self.trouble(&error))?;
+        let listed = self.listed(&place.path, &secret).await.map_err(|error| self.trouble(&error))?;
         let unknown = || listed.iter().filter(|one| !one.is_folder && one.len.is_none());
         let with_stat = with_stat && unknown().count() <= MAX_LOOKS;
         let mut looked = Vec::new();
@@ -161,11 +163,24 @@ impl Exchange {
             Err(error) => error,
         };
         // Upstreams that list their folders have no file of the name of one.
-        let may_be_folder = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Mismatch);
-        if may_be_folder && files.list(path, secret).await.is_ok() {
-            return Ok(About::Folder);
+        if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Mismatch) {
+            return Err(self.trouble(&error));
         }
-        Err(self.trouble(&error))
+        match self.listed(path, secret).await {
+            Ok(_) => Ok(About::Folder),
+            // Too many names to be listed.
+            Err(failed) if failed.kind() == ErrorKind::Limit => Ok(About::Folder),
+            Err(failed) if matches!(failed.kind(), ErrorKind::TimedOut | ErrorKind::Cancelled) => {
+                Err(self.trouble(&failed))
+            }
+            Err(_) => Err(self.trouble(&error)),
+        }
+    }
+
+    /// Names in a folder. Lists of large folders take much memory: few are made at a time.
+    async fn listed(&self, path: &Path, secret: &Secret) -> sapwood::Result<Vec<Listed>> {
+        let _turn = self.service.lists.acquire().await.map_err(|_| ending())?;
+        self.service.files.list(path, secret).await
     }
 
     /// The client's rights for a path: by a token after it, or those of its session.
@@ -176,10 +191,12 @@ impl Exchange {
         if !self.session.is_tls {
             return Err(Trouble::refused(code::TLS_REQUIRED, "a token after a path is accepted over TLS alone"));
         }
-        let shown = decoded(shown).filter(|shown| shown.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
-        let shown =
-            shown.ok_or_else(|| Trouble::refused(code::INVALID_ARGUMENT, "the token after the path is malformed"))?;
+        let malformed = || Trouble::refused(code::INVALID_ARGUMENT, "the token after the path is malformed");
+        let shown = decoded(shown).ok_or_else(malformed)?;
         let token = shown.strip_prefix("Bearer ").unwrap_or(&shown).trim();
+        if !is_token(token) {
+            return Err(malformed());
+        }
         let denied = || Trouble::refused(code::NOT_AUTHORIZED, "the token is not accepted");
         access.admit_token(token).ok_or_else(denied)
     }

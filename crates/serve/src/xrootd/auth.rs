@@ -13,6 +13,17 @@ const TOKEN_BYTES: usize = 4096;
 /// Length of a proof's head: the method, a version, the kind of proof, the token's length.
 const TOKEN_HEAD: usize = 10;
 
+/// The way in for a client.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Door {
+    /// Nothing has to be proved.
+    Open,
+    /// One of these methods, in the form of the answer to a login.
+    Prove(String),
+    /// No method is of use without TLS.
+    NeedsTls,
+}
+
 /// Checks what clients prove.
 pub(crate) struct Gate {
     keys: Option<SharedKeys>,
@@ -41,8 +52,21 @@ impl Gate {
         access.needs_token() && self.keys.is_none()
     }
 
-    /// Methods offered to a client, in the form of the answer to its login; empty if it needs to prove nothing.
-    pub(super) fn offers(&self, access: &Access, is_tls: bool) -> String {
+    /// The way in for a client that logs in.
+    pub(super) fn door(&self, access: &Access, is_tls: bool) -> Door {
+        if self.needs_tls(access) && !is_tls {
+            return Door::NeedsTls;
+        }
+        let offers = self.offers(access, is_tls);
+        if !offers.is_empty() {
+            return Door::Prove(offers);
+        }
+        // No method must not mean that nothing has to be proved.
+        if access.needs_token() || self.keys.is_some() { Door::NeedsTls } else { Door::Open }
+    }
+
+    /// Methods offered to a client, in the form of the answer to its login.
+    fn offers(&self, access: &Access, is_tls: bool) -> String {
         let mut offers = String::new();
         if is_tls && (access.needs_token() || self.passes(access)) {
             offers.push_str(&format!("&P=ztn,0:{TOKEN_BYTES}:"));
@@ -87,11 +111,12 @@ fn token(proof: &[u8]) -> Option<&str> {
     let [b'z', b't', b'n', 0, _, b'T', _, _, high, low] = *head else { return None };
     let length = usize::from(u16::from_be_bytes([high, low]));
     let token = rest.get(..length)?.split(|byte| *byte == 0).next()?;
-    let token = std::str::from_utf8(token).ok()?.trim();
-    (1..=TOKEN_BYTES)
-        .contains(&token.len())
-        .then_some(token)
-        .filter(|token| token.bytes().all(|b| b.is_ascii_graphic()))
+    Some(std::str::from_utf8(token).ok()?.trim()).filter(|token| is_token(token))
+}
+
+/// Whether a text can be a token: neither empty nor too long, and without spaces.
+pub(super) fn is_token(text: &str) -> bool {
+    (1..=TOKEN_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 #[cfg(test)]
@@ -123,6 +148,19 @@ mod tests {
         assert_eq!(offers(true, None, false, false), "&P=unix");
         assert_eq!(offers(false, Some("sesame"), true, true), "&P=ztn,0:4096:");
         assert!(gate(false, Some("sesame"), true, false).is_err() && gate(true, Some("sesame"), true, true).is_err());
+    }
+
+    #[test]
+    fn a_client_without_tls_is_not_let_in_where_a_token_is_needed() {
+        let door = |unix, token, passes, is_tls| {
+            let (gate, access) = gate(unix, token, passes, true).unwrap();
+            gate.door(&access, is_tls)
+        };
+        assert_eq!(door(false, Some("sesame"), false, false), Door::NeedsTls);
+        assert_eq!(door(false, Some("sesame"), false, true), Door::Prove("&P=ztn,0:4096:".into()));
+        assert_eq!(door(false, None, false, false), Door::Open);
+        assert_eq!(door(true, None, false, false), Door::Prove("&P=unix".into()));
+        assert!(is_token("a.b-c") && !is_token("") && !is_token("a b") && !is_token(&"a".repeat(TOKEN_BYTES + 1)));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(super) async fn serve(
             return Err(Trouble::Lost);
         }
     };
+    // Also if this is dropped in the middle.
+    let _path = BoundPath { session, number };
     let answer = Bytes::copy_from_slice(&[number]);
     if writer.send(&head(stream, status::OK, 1), answer).await.is_ok() {
         // Clients send nothing more by it: anything that comes is its end.
@@ -38,6 +40,17 @@ pub(super) async fn serve(
         let over = pin!(ended.wait_for(|ended| *ended));
         select(select(more, broke), over).await;
     }
-    session.unbind(number);
     Err(Trouble::Lost)
+}
+
+/// A further connection of a session, as long as it is served.
+struct BoundPath<'s> {
+    session: &'s Session,
+    number: u8,
+}
+
+impl Drop for BoundPath<'_> {
+    fn drop(&mut self) {
+        self.session.unbind(self.number);
+    }
 }

@@ -10,11 +10,13 @@ use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 use sapwood_store::xrootd_numbers::code;
 use sapwood_store::{BlockCache, Checksum, ChecksumKind, checksums};
+use tokio::time::timeout;
 
 use super::about::About;
 use super::exchange::Exchange;
 use super::open_files::Handle;
 use super::request::Place;
+use super::service::CHECKSUM_TURN;
 use super::trouble::Trouble;
 use crate::access::Secret;
 use crate::opened::Opened;
@@ -53,7 +55,9 @@ impl Exchange {
         let sum = match known(&opened, kind) {
             Some(sum) => sum,
             None => {
-                let turn = self.service.checksums.acquire().await.map_err(|_| self.trouble(&ending()))?;
+                let turn = timeout(CHECKSUM_TURN, self.service.checksums.acquire()).await;
+                let turn = turn.map_err(|_| Trouble::Wait(CHECKSUM_TURN.as_secs() as u32))?;
+                let turn = turn.map_err(|_| self.trouble(&ending()))?;
                 let sum = self.compute(&opened, kind).await;
                 drop(turn);
                 sum.map_err(|error| self.read_failed(path, secret, &opened, &error))?

@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::auth::From;
+use super::auth::{Door, From};
 use super::bound;
 use super::exchange::{Exchange, fail};
 use super::frame::{Head, StreamId, head};
@@ -113,7 +113,11 @@ impl Connection {
 
     async fn requests(&mut self) {
         loop {
-            let Ok(permit) = Arc::clone(&self.in_flight).acquire_owned().await else { return };
+            let room = pin!(Arc::clone(&self.in_flight).acquire_owned());
+            let permit = match select(room, pin!(self.writer.broke())).await {
+                Either::Left((Ok(permit), _)) => permit,
+                _ => return,
+            };
             while self.answers.try_join_next().is_some() {}
             let Some(head) = self.head().await else { return };
             let handled = match self.data(&head).await {
@@ -168,7 +172,9 @@ impl Connection {
     /// Whether a client that has sent nothing for so long is kept.
     fn may_be_silent(&self, since: Duration) -> bool {
         let has_open = matches!(&self.state, State::In(session) if !session.files.is_empty());
-        !self.answers.is_empty() || (has_open && since < OPEN_IDLE)
+        // The loop holds one permit itself.
+        let is_answering = self.in_flight.available_permits() < IN_FLIGHT - 1;
+        is_answering || (has_open && since < OPEN_IDLE)
     }
 
     /// The data of a request.
@@ -201,7 +207,8 @@ impl Connection {
             (State::In(own), Ok(Request::End { session })) => {
                 let is_own = own.id == session;
                 // After a broken connection clients end their old session, which may be gone.
-                if let Some(other) = self.service.sessions.get(&session) {
+                let is_theirs = |other: &Arc<Session>| other.peer == self.peer.ip() && (self.is_tls || !other.is_tls);
+                if let Some(other) = self.service.sessions.get(&session).filter(is_theirs) {
                     other.end();
                 }
                 self.ok(stream, Bytes::new()).await?;
@@ -247,14 +254,18 @@ impl Connection {
         let Some(id) = self.service.new_id() else {
             return self.part(stream, Trouble::refused(code::SERVER, "the system has no random numbers")).await;
         };
-        let offers = self.service.gate.offers(&self.service.files.access, self.is_tls);
         let mut answer = id.to_vec();
-        if offers.is_empty() {
-            self.enter(id, Secret::None);
-        } else {
-            self.state = State::Proving(id, 0);
-            answer.extend(offers.as_bytes());
-            answer.push(0);
+        match self.service.gate.door(&self.service.files.access, self.is_tls) {
+            Door::Open => self.enter(id, Secret::None),
+            Door::Prove(offers) => {
+                self.state = State::Proving(id, 0);
+                answer.extend(offers.as_bytes());
+                answer.push(0);
+            }
+            Door::NeedsTls => {
+                let words = "this proxy is reached by roots:// (TLS) alone";
+                return self.part(stream, Trouble::refused(code::TLS_REQUIRED, words)).await;
+            }
         }
         self.ok(stream, answer.into()).await
     }
@@ -281,6 +292,9 @@ impl Connection {
 
     /// Serves a session that began elsewhere, until it or the connection ends.
     async fn bind(&mut self, stream: StreamId, session: &SessionId) -> Next {
+        if !self.admitted {
+            return self.part(stream, Trouble::refused(code::OVERLOADED, "the proxy has too many connections")).await;
+        }
         let session = self.service.sessions.get(session).filter(|session| session.peer == self.peer.ip());
         let Some(session) = session else {
             return self.part(stream, Trouble::refused(code::NOT_FOUND, "the session is unknown")).await;

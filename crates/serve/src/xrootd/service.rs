@@ -12,8 +12,11 @@ use super::session::{SessionId, Sessions};
 use crate::files::{Files, Supply};
 use crate::prefetch::Prefetcher;
 
-/// Checksums that are computed at a time.
+/// Checksums that are computed at a time, and how long a client waits for its turn before it is told to ask again.
 const CHECKSUMS: usize = 2;
+pub(super) const CHECKSUM_TURN: Duration = Duration::from_secs(5);
+/// Folders that are listed at a time.
+const LISTS: usize = 4;
 
 /// State that all connections share.
 pub(crate) struct Service {
@@ -26,6 +29,7 @@ pub(crate) struct Service {
     pub(crate) idle: Duration,
     pub(super) sessions: Sessions,
     pub(super) checksums: Semaphore,
+    pub(super) lists: Semaphore,
     random: &'static dyn SecureRandom,
 }
 
@@ -47,6 +51,7 @@ impl Service {
             idle,
             sessions: Sessions::default(),
             checksums: Semaphore::new(CHECKSUMS),
+            lists: Semaphore::new(LISTS),
             random: rustls::crypto::ring::default_provider().secure_random,
         }
     }

@@ -229,3 +229,59 @@ fn two_hundred_idle_clients_and_one_that_reads() {
     until("all have left", || metric(&proxy, "open_connections") == 0);
     assert!(Client::opened(&proxy, "/f").0.ask(request::PING, [0; 16], b"").status == 0);
 }
+
+#[test]
+fn clients_that_fall_silent_after_a_request_are_let_go() {
+    let scrap = Scrap::new("hostile-silent");
+    let proxy = impatient(&scrap, b"x");
+    let (mut client, _) = Client::logged_in(&proxy);
+    assert_eq!(client.ask(request::STAT, [0; 16], b"/f").status, 0);
+    assert_eq!(client.ask(request::PING, [0; 16], b"").status, 0);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn further_connections_count_as_others_do() {
+    let scrap = Scrap::new("hostile-bind");
+    std::fs::write(scrap.0.join("f"), b"x").expect("a file");
+    let options = options(&scrap.0.to_string_lossy(), &scrap).xrootd(([127, 0, 0, 1], 0).into());
+    let proxy = Proxy::start(ProxyOptions { connections: 1, ..options }).expect("options that make sense");
+    let (mut client, session) = Client::logged_in(&proxy);
+    let mut more = Client::greeted(&proxy);
+    assert!(more.ask(request::BIND, session, b"").code() == 3024 && more.is_closed());
+    assert_eq!(client.ask(request::PING, [0; 16], b"").status, 0);
+}
+
+#[test]
+fn pages_are_whole_in_every_frame() {
+    use std::io::Read;
+    let scrap = Scrap::new("hostile-pages");
+    let bytes = content(9_000_000);
+    let proxy = of_file(&scrap, &bytes);
+    let (mut client, handle) = Client::opened(&proxy, "/f");
+    let (start, length) = (100_u64, 8_500_000_u32);
+    client.send(3, request::READ_PAGES, range(handle, start, length), b"");
+    let mut at = start;
+    loop {
+        let answer = client.answer().expect("an answer");
+        assert_eq!((answer.stream, answer.status, answer.data.len()), (3, 4007, 24));
+        let sent = u32::from_be_bytes(answer.data[12..16].try_into().unwrap());
+        let offset = u64::from_be_bytes(answer.data[16..24].try_into().unwrap());
+        assert_eq!(offset, at);
+        // Only the first frame may begin within a page: a page has one checksum.
+        assert!(at == start || at % 4096 == 0, "{at}");
+        let mut pages = vec![0; sent as usize];
+        client.0.read_exact(&mut pages).expect("pages");
+        let mut rest = &pages[..];
+        while !rest.is_empty() {
+            let len = ((4096 - at % 4096) as usize).min(rest.len() - 4);
+            assert_eq!(rest[4..4 + len], bytes[at as usize..at as usize + len]);
+            rest = &rest[4 + len..];
+            at += len as u64;
+        }
+        if answer.data[7] == 0 {
+            break;
+        }
+    }
+    assert_eq!(at, start + u64::from(length));
+}

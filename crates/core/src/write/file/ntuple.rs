@@ -131,15 +131,16 @@ impl Output {
         Ok((Link::new(at, stored.len() as u64, length), room))
     }
 
-    /// Writes the pages of a cluster. Returns the pages of each column, and the records that hold them.
+    /// Writes the pages of a cluster. Returns the pages of each column, and adds the records that hold them to `rooms`,
+    /// also if it fails.
     pub(crate) fn write_pages(
         &self,
         state: &mut State,
         sealed: &SealedCluster<'_>,
         most: u64,
-    ) -> Result<(Vec<ColumnPages>, Vec<Range<u64>>)> {
+        rooms: &mut Vec<Range<u64>>,
+    ) -> Result<Vec<ColumnPages>> {
         let mut columns = sealed.columns.clone();
-        let mut rooms = Vec::new();
         let stored = sealed.pages.iter().map(|page| page.stored(sealed.with_checksums));
         let mut start = 0_u64;
         for blob in blobs(stored, most) {
@@ -164,7 +165,7 @@ impl Output {
                 page.locator = Locator::File { at: at & !PLACED, bytes };
             }
         }
-        Ok((columns, rooms))
+        Ok(columns)
     }
 
     /// Writes the pages of a cluster and adds it to its RNTuple. A page list of its own follows, so that recovery finds
@@ -178,7 +179,7 @@ impl Output {
         compression: Compression,
     ) -> Result<()> {
         let most = ntuple(state, index)?.max_key_bytes;
-        let mut columns = self.write_pages(state, sealed, most)?.0;
+        let mut columns = self.write_pages(state, sealed, most, &mut Vec::new())?;
         let ntuple = ntuple(state, index)?;
         let in_use = columns.iter_mut().zip(&mut ntuple.elements).filter(|(column, _)| column.first_element.is_some());
         for (column, elements) in in_use {

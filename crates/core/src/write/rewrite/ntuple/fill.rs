@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ntuple::{AliasColumn, ColumnPages, Descriptors, NTuple};
 use crate::read::Column;
 use crate::write::file::state::{Output, State};
@@ -137,6 +138,7 @@ fn fill(
     let mut elements = vec![0_u64; layout.plans.len()];
     let mut buffer = ClusterBuffer::new(&layout.plans, session.memory().clone());
     for cluster in &written.clusters {
+        interrupt::check()?;
         let row = |entry: u64| usize::try_from(entry).map_err(|_| Error::mismatch("there are too many entries"));
         let rows = row(cluster.entries.start)?..row(cluster.entries.end)?;
         for (node, column) in sources {
@@ -144,14 +146,13 @@ fn fill(
         }
         buffer.rows = rows.len() as u64;
         let sealed = seal(&layout.plans, &buffer, sealing, session, &recycler)?;
-        let (mut columns, rooms) = output.write_pages(state, &sealed, written.max_key_bytes)?;
+        let mut columns = output.write_pages(state, &sealed, written.max_key_bytes, &mut filled.rooms)?;
         for (column, before) in columns.iter_mut().zip(&mut elements) {
             column.first_element = Some(*before);
             *before += column.elements();
         }
         filled.stored += sealed.stored;
         filled.clusters.push(columns);
-        filled.rooms.extend(rooms);
         recycler.give_back(sealed);
         buffer.clear();
     }
