@@ -66,7 +66,7 @@ def add_column(
     for member in chain.members():
         path = str(member.tree.file_path)
         tree_path, _, cycle = member.tree.object_path.strip("/").partition(";")
-        if cycle and friend is None and member.tree.file.key(tree_path).cycle != int(cycle):
+        if cycle and friend is None and member.tree.file.key(tree_path).fCycle != int(cycle):
             raise MismatchError(
                 f"{path}: {tree_path};{cycle} is an older cycle, and columns are added to the newest one: leave "
                 ";CYCLE out, or write a friend"
