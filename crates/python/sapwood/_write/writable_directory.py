@@ -553,7 +553,8 @@ class WritableDirectory(Copying, Listing, MutableMapping[str, Any]):  # type: ig
 
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
         """Adds branches to a tree, or fields to an RNTuple, that was in the file before, whatever wrote it: a
-        value for each entry. All else in it stays as it was. ``data`` and ``compression`` are those of :meth:`mktree` and its ``extend``.
+        value for each entry. All else in it stays as it was. ``data`` and ``compression`` are those of
+        :meth:`mktree` and its ``extend``.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")

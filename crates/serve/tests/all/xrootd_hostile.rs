@@ -259,7 +259,8 @@ fn pages_are_whole_in_every_frame() {
     let bytes = content(9_000_000);
     let proxy = of_file(&scrap, &bytes);
     let (mut client, handle) = Client::opened(&proxy, "/f");
-    let (start, length) = (100_u64, 8_500_000_u32);
+    let start = 100_u64;
+    let length = 8_500_000_u32;
     client.send(3, request::READ_PAGES, range(handle, start, length), b"");
     let mut at = start;
     loop {
