@@ -68,7 +68,8 @@ impl Memory {
     /// Memory with a budget. At most `budget_bytes` wait to be used again; a `Fetcher` reads no
     /// more than that ahead.
     pub fn new(budget_bytes: usize) -> Self {
-        let (lent, most_lent) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let lent = AtomicUsize::new(0);
+        let most_lent = AtomicUsize::new(0);
         Self(Arc::new(Shared { budget_bytes, idle: Mutex::default(), lent, most_lent }))
     }
 

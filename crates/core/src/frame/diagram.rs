@@ -171,8 +171,8 @@ impl Tracing {
     }
 
     fn push(&mut self, parent: Option<usize>, kind: StepKind, name: String, text: String, key: Key) -> usize {
-        let (met, passed, time, varied) = (0, 0, Duration::ZERO, 0);
-        self.diagram.steps.push(DiagramStep { parent, kind, name, text, met, passed, time, varied });
+        let time = Duration::ZERO;
+        self.diagram.steps.push(DiagramStep { parent, kind, name, text, met: 0, passed: 0, time, varied: 0 });
         self.keys.push(key);
         self.keys.len() - 1
     }

@@ -51,7 +51,8 @@ pub fn draw_frame(diagram: &Diagram) -> String {
     for block in &blocks {
         let x = LEFT + block.depth * (BOX + GAP);
         if let Some(above) = block.above.and_then(|above| blocks.get(above)) {
-            let (from, to) = (above.y + above.height / 2, block.y + block.height / 2);
+            let from = above.y + above.height / 2;
+            let to = block.y + block.height / 2;
             let path = format!("M{} {from}H{}V{to}H{x}", x - GAP, x - GAP / 2);
             svg.line(path, "stroke=\"#888\"");
         }

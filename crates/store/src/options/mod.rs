@@ -95,8 +95,8 @@ impl NetOptions {
     /// The same without what a server could use elsewhere: tokens, headers of logins, and keys of clouds. Certificates
     /// stay: they prove something and show no secret.
     pub(crate) fn without_tokens(self) -> Self {
-        let (certificate, key, keytab) = (self.certificate.clone(), self.key.clone(), self.keytab.clone());
-        Self { certificate, key, keytab, ..self.anonymous() }
+        let own = self.clone();
+        Self { certificate: own.certificate, key: own.key, keytab: own.keytab, ..self.anonymous() }
     }
 }
 
