@@ -270,7 +270,7 @@ fn pages_are_whole_in_every_frame() {
         let offset = u64::from_be_bytes(answer.data[16..24].try_into().unwrap());
         assert_eq!(offset, at);
         // Only the first frame may begin within a page: a page has one checksum.
-        assert!(at == start || at % 4096 == 0, "{at}");
+        assert!(at == start || at.is_multiple_of(4096), "{at}");
         let mut pages = vec![0; sent as usize];
         client.0.read_exact(&mut pages).expect("pages");
         let mut rest = &pages[..];
