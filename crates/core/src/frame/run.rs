@@ -281,6 +281,15 @@ impl Run {
     }
 
     /// The steps of the frames, with the entries that reached them and the time that they took so far.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::{Frame, Run};
+    /// let run = Run::new([Frame::new().filter("nJet > 2", "three jets")?.count()]);
+    /// assert_eq!(run.diagram().steps[0].name, "three jets");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     #[must_use]
     pub fn diagram(&self) -> &Diagram {
         &self.tracing.diagram
