@@ -11,7 +11,7 @@ pub(crate) const OF_PYTHON: [(&str, &str); 3] = [
 const GROUPS: [(&str, &[&str]); 6] = [
     ("See what files hold", &["ls", "show", "scan", "draw", "frame", "browse", "dump"]),
     ("See how it is stored", &["map", "layout", "perf", "doctor", "optimize", "compression", "verify", "checksum"]),
-    ("Write files", &["merge", "rewrite", "convert", "index", "recover", "pack", "unpack"]),
+    ("Write files", &["merge", "rewrite", "pick", "convert", "index", "recover", "pack", "unpack"]),
     ("Change files in place", &["cp", "mv", "mkdir", "rm"]),
     ("Serve and keep remote files", &["proxy", "cache"]),
     ("Write code, pages and completions", &["process", "makeselector", "makeproject", "completions", "man"]),
