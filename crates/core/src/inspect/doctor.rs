@@ -82,10 +82,7 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
         });
         return Ok(Diagnosis { issues, trees });
     }
-    let mut keys = file.keys(true)?;
-    keys.retain(|found| found.key.has_entries());
-    keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    keys.dedup_by(|a, b| a.path == b.path);
+    let mut keys = file.table_keys()?;
     keys.sort_by_key(|found| found.key.seek_key);
     for found in keys {
         let diagnosed = match found.key.is_ntuple() {

@@ -81,11 +81,7 @@ pub struct MadeColumn {
 pub fn make(file: &File, options: &Options) -> Result<Made> {
     let mut made = Made { side_file: SideFile::default(), columns: Vec::new() };
     let mut tables = Vec::new();
-    let mut keys = file.keys(true)?;
-    keys.retain(|found| found.key.has_entries());
-    keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    keys.dedup_by(|a, b| a.path == b.path);
-    for key in keys {
+    for key in file.table_keys()? {
         let table = file.table_at(&key.key)?;
         let ids = columns_of(&table, &options.columns)?;
         tables.push((key.path, table, ids));

@@ -39,24 +39,30 @@ use crate::table::Table;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn joined_statistics(output: &File, inputs: impl IntoIterator<Item = Result<File>>) -> Result<Option<SideFile>> {
-    let mut tables = tables_of(output)?;
+    // Most files have none: their tables are not looked at.
+    let mut tables = None;
     for input in inputs {
         let input = input?;
         if input.statistics().is_none() {
             return Ok(None);
         }
-        // Inputs may lack a tree.
-        tables.iter_mut().for_each(|joined| joined.path_in(&input).into_iter().for_each(|table| joined.add(&table)));
+        if tables.is_none() {
+            tables = Some(tables_of(output)?);
+        }
+        for joined in tables.iter_mut().flatten() {
+            // Inputs may lack a tree.
+            if let Ok(table) = input.table(&joined.path) {
+                joined.add(&table);
+            }
+        }
     }
     let mut side = SideFile::default();
-    for JoinedTable { table, entries, columns, .. } in &tables {
-        for column in columns.iter().filter(|column| column.is_complete && *entries == table.entries()) {
+    for JoinedTable { table, entries, columns, .. } in tables.unwrap_or_default() {
+        for column in columns.into_iter().filter(|column| column.is_complete && entries == table.entries()) {
             let (Some(path), Some(stamp)) = (table.path(column.id), table.stamp(column.id)?) else { continue };
             let part = &column.part;
             let first = column.first.unwrap_or(0);
-            let Ok(joined) = ColumnStatistics::new(part.number, part.depth, first, column.runs.clone()) else {
-                continue;
-            };
+            let Ok(joined) = ColumnStatistics::new(part.number, part.depth, first, column.runs) else { continue };
             side.add(table.name(), path, &part.members, stamp, &joined)?;
         }
     }
@@ -87,10 +93,6 @@ struct JoinedColumn {
 
 /// The tables of a file, the newest cycle of each.
 fn tables_of(output: &File) -> Result<Vec<JoinedTable>> {
-    let mut keys = output.keys(true)?;
-    keys.retain(|found| found.key.has_entries());
-    keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    keys.dedup_by(|a, b| a.path == b.path);
     let of_key = |found: KeyPath| {
         let table = output.table_at(&found.key)?;
         let ids = table.columns().iter().map(|column| column.id).collect::<Vec<_>>();
@@ -103,14 +105,10 @@ fn tables_of(output: &File) -> Result<Vec<JoinedTable>> {
         let columns = columns.collect();
         Ok(JoinedTable { path: found.path, table, entries: 0, columns })
     };
-    keys.into_iter().map(of_key).collect()
+    output.table_keys()?.into_iter().map(of_key).collect()
 }
 
 impl JoinedTable {
-    fn path_in(&self, input: &File) -> Option<Table> {
-        input.table(&self.path).ok()
-    }
-
     /// Adds the statistics of a table whose entries follow.
     fn add(&mut self, input: &Table) {
         if input.entries() == 0 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Table;
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::file::File;
+use crate::file::{File, KeyPath};
 
 impl File {
     /// The tree or RNTuple of a path, such as `"Events"` or `"folder/t;2"`.
@@ -53,6 +53,28 @@ impl File {
         Ok(Table::Tree(self.tree_at(key)?))
     }
 
+    /// Keys of all trees and RNTuples by their paths, the highest cycle of each.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`keys`](Self::keys).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let keys = sapwood::File::open(path)?.table_keys()?;
+    /// assert_eq!(keys.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(), ["Events", "Runs"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn table_keys(&self) -> Result<Vec<KeyPath>> {
+        let mut keys = self.keys(true)?;
+        keys.retain(|found| found.key.has_entries());
+        keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
+        keys.dedup_by(|a, b| a.path == b.path);
+        Ok(keys)
+    }
+
     /// The only tree or RNTuple of the file, in its highest cycle.
     ///
     /// # Errors
@@ -87,10 +109,7 @@ impl File {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn only_table_path(&self) -> Result<String> {
-        let keys = self.keys(true)?;
-        let mut found: Vec<_> = keys.iter().filter(|found| found.key.has_entries()).collect();
-        found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-        found.dedup_by(|a, b| a.path == b.path);
+        let found = self.table_keys()?;
         let named = |error: Error| error.in_file(Arc::clone(&self.identity().name));
         match &found[..] {
             [one] => Ok(one.path.clone()),
