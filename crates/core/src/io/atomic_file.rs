@@ -174,12 +174,9 @@ impl AtomicFile {
     pub fn folder(&mut self) -> Result<&Path> {
         let folder = parts_of(&self.unfinished);
         if self.folder.is_none() {
-            let mut builder = std::fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             let named =
                 |error| Error::system("cannot make a folder for parts", error).in_file(folder.to_string_lossy());
-            builder.create(&folder).map_err(named)?;
+            make_private(&folder).map_err(named)?;
         }
         Ok(self.folder.get_or_insert(folder))
     }
@@ -272,6 +269,14 @@ fn begin(target: &Path) -> Result<PathBuf> {
     Err(Error::new(ErrorKind::Exists, "too many unfinished files beside it").in_file(target.to_string_lossy()))
 }
 
+/// Makes a folder for this user alone.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 /// A new folder among the temporary files, for this user alone.
 fn temporary_folder() -> Result<PathBuf> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -280,10 +285,7 @@ fn temporary_folder() -> Result<PathBuf> {
     for _ in 0..MOST {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = parent.join(format!("sapwood-{}-{number}", std::process::id()));
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(&folder) {
+        match make_private(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let error = Error::system("cannot make a folder for the file on its way", error);
