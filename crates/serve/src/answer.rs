@@ -109,10 +109,7 @@ impl Answer {
                         self.parts.push_front(Part::Range(range));
                         break;
                     }
-                    let mut end = range.end.min(range.start + room);
-                    if end < range.end && end / BLOCK_BYTES * BLOCK_BYTES > range.start {
-                        end = end / BLOCK_BYTES * BLOCK_BYTES;
-                    }
+                    let end = cut(&range, room);
                     if end < range.end {
                         self.parts.push_front(Part::Range(end..range.end));
                         room = 0;
@@ -174,21 +171,16 @@ impl Answer {
         while bytes < FETCH_BYTES
             && let Some(range) = self.far.pop_front()
         {
-            let mut end = range.end.min(range.start + (FETCH_BYTES - bytes));
-            let is_cut = end < range.end;
-            if is_cut {
-                // Pieces end with blocks, and with the pages in them: clients check each page by itself.
-                let floor = end / BLOCK_BYTES * BLOCK_BYTES;
-                if floor <= range.start && bytes > 0 {
-                    self.far.push_front(range);
-                    break;
-                }
-                end = if floor > range.start { floor } else { end };
-                self.far.push_front(end..range.end);
+            let end = cut(&range, FETCH_BYTES - bytes);
+            if end < range.end && !end.is_multiple_of(BLOCK_BYTES) && bytes > 0 {
+                // The next step begins with it, and ends with a block.
+                self.far.push_front(range);
+                break;
             }
             bytes += end - range.start;
             ranges.push(range.start..end);
-            if is_cut {
+            if end < range.end {
+                self.far.push_front(end..range.end);
                 break;
             }
         }
@@ -213,4 +205,12 @@ impl Drop for Answer {
     fn drop(&mut self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
+}
+
+/// The end of the first part of a range that has room. It is cut between blocks, if it has as many, and so between the
+/// pages in them, each of which clients check by itself.
+fn cut(range: &ByteRange, room: u64) -> u64 {
+    let end = range.end.min(range.start + room);
+    let floor = end / BLOCK_BYTES * BLOCK_BYTES;
+    if end < range.end && floor > range.start { floor } else { end }
 }
