@@ -5,18 +5,25 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sapwood::Error;
-use sapwood::frame::{self, StepKind};
+use sapwood::frame::{self, DiagramStep, StepKind};
 use sapwood::inspect::draw_frame;
 
 use crate::errors::raise;
 
-/// Entries, those that were read, nanoseconds of reads, and of each step: entries that reached it, those that passed,
-/// nanoseconds, variations.
-type Measures = (u64, u64, u64, Vec<(u64, u64, u64, usize)>);
+/// A step: the number of the one before it, kind, name, text, entries that reached it, those that passed, nanoseconds,
+/// variations.
+type Step = (Option<usize>, String, String, String, u64, u64, u64, usize);
 
-/// A step: the number of the one before it, kind, name, text, entries that reached it, those that passed,
-/// seconds, variations.
-type Step = (Option<usize>, &'static str, String, String, u64, u64, f64, usize);
+/// Entries, those that were read, nanoseconds of reads, and the steps.
+type State = (u64, u64, u64, Vec<Step>);
+
+const KINDS: [(StepKind, &str); 5] = [
+    (StepKind::Define, "define"),
+    (StepKind::Function, "function"),
+    (StepKind::Filter, "filter"),
+    (StepKind::Vary, "vary"),
+    (StepKind::Result, "result"),
+];
 
 /// The steps of an analysis.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -38,30 +45,41 @@ fn nanos(of: Duration) -> u64 {
 
 #[pymethods]
 impl Diagram {
-    /// Entries and nanoseconds of all steps, without their names.
-    fn measures(&self) -> Measures {
-        let held = self.held();
-        let steps = held.steps.iter().map(|step| (step.met, step.passed, nanos(step.time), step.varied)).collect();
-        (held.entries, held.read, nanos(held.reading), steps)
+    /// The diagram of a state.
+    #[staticmethod]
+    fn of(state: State) -> PyResult<Self> {
+        let (entries, read, reading, steps) = state;
+        let step = |(parent, kind, name, text, met, passed, time, varied): Step| {
+            let kind = KINDS.iter().find(|(_, known)| *known == kind).map(|(kind, _)| *kind)?;
+            Some(DiagramStep { parent, kind, name, text, met, passed, time: Duration::from_nanos(time), varied })
+        };
+        let steps = steps.into_iter().map(step).collect::<Option<Vec<_>>>();
+        let steps = steps.ok_or_else(|| raise(Error::mismatch("the steps of a frame are of another version")))?;
+        Ok(Self::new(frame::Diagram { entries, read, reading: Duration::from_nanos(reading), steps }))
     }
 
-    /// Adds the measures of the same steps elsewhere.
-    fn add(&self, measures: Measures) -> PyResult<()> {
-        let (entries, read, reading, steps) = measures;
-        let mut held = self.held();
-        if held.steps.len() != steps.len() {
-            return Err(raise(Error::internal("the steps of a frame differ between processes")));
-        }
-        held.entries += entries;
-        held.read += read;
-        held.reading += Duration::from_nanos(reading);
-        for (step, (met, passed, time, varied)) in held.steps.iter_mut().zip(steps) {
-            step.met += met;
-            step.passed += passed;
-            step.time += Duration::from_nanos(time);
-            step.varied = step.varied.max(varied);
-        }
-        Ok(())
+    /// Entries, those that were read, nanoseconds of reads, and the steps.
+    fn state(&self) -> State {
+        let held = self.held();
+        let one = |step: &DiagramStep| {
+            let kind = KINDS.iter().find(|(kind, _)| *kind == step.kind).map_or("", |(_, name)| *name);
+            let words = (kind.to_owned(), step.name.clone(), step.text.clone());
+            (step.parent, words.0, words.1, words.2, step.met, step.passed, nanos(step.time), step.varied)
+        };
+        (held.entries, held.read, nanos(held.reading), held.steps.iter().map(one).collect())
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (State,))> {
+        Ok((py.get_type::<Self>().getattr("of")?.unbind(), (self.state(),)))
+    }
+
+    /// This one and another one of the same results of the same frames together.
+    fn plus(&self, other: &Self) -> PyResult<Self> {
+        let mut sum = self.held().clone();
+        // Not while the first one is locked: they may be the same.
+        let other = other.held().clone();
+        sum.add(&other).map_err(raise)?;
+        Ok(Self::new(sum))
     }
 
     /// Gives results other names, in their order.
@@ -71,23 +89,6 @@ impl Diagram {
         for (step, name) in results.zip(names) {
             (step.name, step.text) = (name, String::new());
         }
-    }
-
-    /// Entries, those that were read, seconds of reads, and the steps.
-    fn all(&self) -> (u64, u64, f64, Vec<Step>) {
-        let held = self.held();
-        let one = |step: &frame::DiagramStep| {
-            let kind = match step.kind {
-                StepKind::Define => "define",
-                StepKind::Function => "function",
-                StepKind::Filter => "filter",
-                StepKind::Vary => "vary",
-                StepKind::Result => "result",
-            };
-            let words = (step.name.clone(), step.text.clone());
-            (step.parent, kind, words.0, words.1, step.met, step.passed, step.time.as_secs_f64(), step.varied)
-        };
-        (held.entries, held.read, held.reading.as_secs_f64(), held.steps.iter().map(one).collect())
     }
 
     /// The picture.

@@ -11,7 +11,7 @@ from typing import Any
 from sapwood import _core
 from sapwood._frame.booking import Booking
 from sapwood._frame.functions import is_running
-from sapwood._frame.graph import FrameGraph, Measures
+from sapwood._frame.graph import FrameGraph
 from sapwood._frame.results import Result
 from sapwood._frame.samples import Sample, lacking, samples_of
 from sapwood._frame.sinks import Sinks, Snapshots
@@ -83,18 +83,18 @@ class Analysis:
                         if isinstance(one.booking.collects, Snapshots):
                             written.enter_context(one.booking.collects)
                     found = []
-                    diagram = self._described(waiting)
+                    diagram: _core.Diagram | None = None
                     for sample in self.samples:
                         if executor is None:
-                            of_sample, measures = self._run(sample, waiting, show)
+                            of_sample, steps = self._run(sample, waiting, show)
                         else:
-                            of_sample, measures = self._run_on(executor, sample, waiting, show, step_size)
+                            of_sample, steps = self._run_on(executor, sample, waiting, show, step_size)
                         found.append(of_sample)
-                        diagram.add(measures)
+                        diagram = steps if diagram is None else diagram.plus(steps)
             except (ExpressionError, MismatchError, NotFoundError):
                 self._drop_faulty(waiting)
                 raise
-            self._diagram = diagram
+            self._diagram = None if diagram is None else named(diagram, waiting)
             with self._booking:
                 self._waiting = [one for one in self._waiting if one() not in waiting]
             self._note_unused(waiting, found)
@@ -132,13 +132,6 @@ class Analysis:
             words = ", ".join(repr(name) for name in unused)
             warn(f"no result depends on the variation {words}: all have nominal values alone", stacklevel=5)
 
-    @staticmethod
-    def _described(waiting: list[Result]) -> _core.Diagram:
-        """The steps of a pass."""
-        diagram = _core.FrameRun([result.wanted for result in waiting]).diagram()
-        diagram.name([result.what for result in waiting])
-        return diagram
-
     def graph(self) -> FrameGraph:
         """The steps of the next pass if results wait, else those of the last one."""
         waiting = self.waiting
@@ -148,12 +141,13 @@ class Analysis:
             raise MismatchError(
                 "nothing was asked of this frame yet: draw its graph after its results are named"
             )
-        return FrameGraph(self._described(waiting), False)
+        run = _core.FrameRun([result.wanted for result in waiting])
+        return FrameGraph(named(run.diagram(), waiting), False)
 
     def _chain(self, sample: Sample) -> Chain:
         return Chain("frame", sample.files, self.options, **self.reads)
 
-    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> tuple[Any, Measures]:
+    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> tuple[Any, _core.Diagram]:
         """In this process, with the engine's threads."""
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])
@@ -169,8 +163,8 @@ class Analysis:
             with chain.naming(member):
                 for start, stop in member.ranges:
                     sinks.read(run, plan, member.select(start, stop))
-        measures = run.diagram().measures()
-        return sinks.partial(run.finish()), measures
+        diagram = run.diagram()
+        return sinks.partial(run.finish()), diagram
 
     def _names(self, chain: Chain, member: Member, sample: Sample) -> dict[str, str]:
         """Names of expressions for a file of a sample."""
@@ -191,7 +185,7 @@ class Analysis:
 
     def _run_on(
         self, executor: Any, sample: Sample, waiting: list[Result], show: bool | None, step_size: int | str
-    ) -> tuple[Any, Measures]:
+    ) -> tuple[Any, _core.Diagram]:
         """On an executor: workers open the files."""
         bookings = [result.booking for result in waiting]
         for booking in bookings:
@@ -206,7 +200,7 @@ class Analysis:
             return self._run(sample, waiting, False)
         name = sample.name if self.has_samples else None
         found = [_assembled(booking, name, of) for booking, of in zip(bookings, done.found, strict=True)]
-        return found, done.measures
+        return found, done.diagram
 
     def explain(self, waiting: list[Result]) -> Any:
         """Describes a pass over the first file."""
@@ -223,6 +217,12 @@ class Analysis:
             if lacking(known, self.samples) == sample.name and known in str(error):
                 return ExpressionError(f"the sample {sample.name!r} has no {known!r}, and others do: {error}")
         return error
+
+
+def named(diagram: _core.Diagram, of: list[Result]) -> _core.Diagram:
+    """A diagram whose results have the words that they were asked for with."""
+    diagram.name([result.what for result in of])
+    return diagram
 
 
 def _assembled(booking: Booking, sample: str | None, of: Any) -> Any:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sapwood import _core
-
-#: Entries and nanoseconds of steps without their names: these can be sent to other processes.
-Measures = tuple[int, int, int, list[tuple[int, int, int, int]]]
 
 
 class Step(NamedTuple):
@@ -40,8 +37,9 @@ class FrameGraph:
         self.has_run = has_run
         """Whether the steps were computed: entries and seconds are 0 before."""
         #: Entries of the files, those that were read, and the seconds of reads, of all threads together.
-        self.entries, self.read, self.reading_seconds, steps = diagram.all()
-        self.steps = [Step(*step) for step in steps]
+        self.entries, self.read, reading, steps = diagram.state()
+        self.reading_seconds = reading / 1e9
+        self.steps = [Step(*step)._replace(seconds=step[6] / 1e9) for step in steps]
 
     def svg(self) -> str:
         """The picture, as SVG."""
@@ -80,16 +78,3 @@ def _line(step: Step) -> str:
     if step.variations:
         parts.append(f"{step.variations} variations")
     return ", ".join(parts)
-
-
-def summed(measures: list[Measures]) -> Any:
-    """Adds the measures of the same steps in several places.
-
-    >>> summed([(2, 2, 10, [(2, 1, 5, 0)]), (1, 1, 10, [(1, 1, 5, 3)])])
-    (3, 3, 20, [(3, 2, 10, 3)])
-    """
-    steps = [
-        (sum(s[0] for s in of), sum(s[1] for s in of), sum(s[2] for s in of), max(s[3] for s in of))
-        for of in zip(*(one[3] for one in measures), strict=True)
-    ]
-    return sum(m[0] for m in measures), sum(m[1] for m in measures), sum(m[2] for m in measures), steps

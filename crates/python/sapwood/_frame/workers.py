@@ -8,7 +8,6 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._frame.booking import Booking, Known
-from sapwood._frame.graph import Measures, summed
 from sapwood._frame.sinks import Sinks
 from sapwood._read.selection import Selection
 from sapwood._tools.selector import Selector
@@ -21,8 +20,8 @@ Found = tuple[Any, list[tuple[str, Any]]]
 class Partial:
     """The results of some entries, in the engine's form. Histograms travel as a file of ROOT."""
 
-    def __init__(self, found: list[Found], measures: Measures) -> None:
-        self.found, self.measures = found, measures
+    def __init__(self, found: list[Found], diagram: _core.Diagram) -> None:
+        self.found, self.diagram = found, diagram
 
     def __reduce__(self) -> Any:
         histograms: list[_core.Histogram] = []
@@ -36,7 +35,7 @@ class Partial:
         found = [
             (packed(nominal), [(name, packed(one)) for name, one in varied]) for nominal, varied in self.found
         ]
-        return _unpacked, (found, _as_file(histograms), self.measures)
+        return _unpacked, (found, _as_file(histograms), self.diagram)
 
 
 class Place:
@@ -58,7 +57,7 @@ def _as_file(histograms: list[_core.Histogram]) -> bytes:
     return memory.getvalue()
 
 
-def _unpacked(found: list[Found], data: bytes, measures: Measures) -> Partial:
+def _unpacked(found: list[Found], data: bytes, diagram: _core.Diagram) -> Partial:
     histograms: dict[int, _core.Histogram] = {}
     if data:
         import sapwood
@@ -72,7 +71,7 @@ def _unpacked(found: list[Found], data: bytes, measures: Measures) -> Partial:
 
     return Partial(
         [(opened(nominal), [(name, opened(one)) for name, one in varied]) for nominal, varied in found],
-        measures,
+        diagram,
     )
 
 
@@ -106,8 +105,8 @@ class FrameSelector(Selector):
         named = list(aliases.items())
         plan = tree._with_friends(lambda of: run.plan(tree._core, named, of), friends)
         sinks.read(run, plan, selection)
-        measures = run.diagram().measures()
-        return Partial(sinks.partial(run.finish()), measures)
+        diagram = run.diagram()
+        return Partial(sinks.partial(run.finish()), diagram)
 
     def merge(self, one: Partial, other: Partial) -> Partial:
         """Both as one."""
@@ -122,7 +121,7 @@ class FrameSelector(Selector):
                 for name in names
             ]
             merged.append((booking.plus(nominal, more), both))
-        return Partial(merged, summed([one.measures, other.measures]))
+        return Partial(merged, one.diagram.plus(other.diagram))
 
     def _reader(
         self, tree: Any, aliases: Mapping[str, str], friends: list[Any], library: Any
