@@ -114,7 +114,9 @@ def _begin(
     ignore(others, mode, stacklevel=4)
     tables = _format(format)  # before the file that is there goes
     if statistics:
-        _check_indexed(file_path)
+        from sapwood._tools.indexing import check_statistics
+
+        check_statistics(_place(file_path), statistics)
     options = (threads, reproducible, sync, over, random_access)
     made = WritableFile(mode, file_path, compression, *options)
     made._format = tables
@@ -122,13 +124,6 @@ def _begin(
     made._statistics = statistics
     made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
-
-
-def _check_indexed(path: Any) -> None:
-    """Refuses statistics of what is not a local file."""
-    place = _place(path)
-    if place is None or urls.is_url(place):
-        raise ValueError("statistics are stored next to a file on this machine: sapwood.index makes others")
 
 
 def _format(format: str) -> str:

@@ -96,8 +96,9 @@ def index(
 
 
 def check_statistics(target: Any, statistics: bool | str | Iterable[str], append: bool = False) -> None:
-    """Refuses to make statistics that cannot be stored, before a file is written."""
-    if statistics and urls.is_url(urls.local_path(os.fspath(target))):
+    """Refuses to make statistics that cannot be stored, before a file is written: of a URL, or of memory."""
+    is_path = isinstance(target, str | os.PathLike)
+    if statistics and (not is_path or urls.is_url(urls.local_path(os.fspath(target)))):
         raise ValueError("statistics are stored next to a file on this machine: sapwood.index makes others")
     if statistics and append:
         raise ValueError("a file that is appended to gets no statistics: sapwood.index makes them afterwards")

@@ -93,11 +93,10 @@ def pick(
 def _events(events: Any) -> tuple[Any, bool]:
     """Lines of events or the numbers of each, and whether it is the path of a list instead."""
     if isinstance(events, (str, os.PathLike)):
-        if not os.path.exists(events):
-            raise MissingFileError(
-                f"no file {os.fspath(events)!r} with events: give events themselves in a list"
-            )
-        return os.path.expanduser(os.fspath(events)), True
+        path = os.path.expanduser(os.fspath(events))
+        if not os.path.exists(path):
+            raise MissingFileError(f"no file {path!r} with events: give events themselves in a list")
+        return path, True
     listed = list(events)
     if listed and all(isinstance(one, str) for one in listed):
         return "\n".join(listed), False
