@@ -87,7 +87,7 @@ impl<H: Handle> Http<H> {
             .title_case_headers(true)
             .serve_connection(TokioIo::new(stream), handler);
         let mut connection = pin!(connection);
-        // A client that leaves, or is too slow, is no error of the server.
+        // The server has done nothing wrong if a client leaves, or is too slow.
         if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;

@@ -128,7 +128,7 @@ impl Metalink {
     }
 }
 
-/// What was found so far.
+/// A metalink that has been read up to some element.
 #[derive(Default)]
 struct Places {
     metalink: Metalink,

@@ -29,7 +29,7 @@ pub(super) struct Compiler<'b, 's> {
 /// Outputs of the graph that a result needs, each with its role.
 pub(super) type Outputs = Vec<(usize, Role)>;
 
-/// What is measured of a node: as it is, and in variations that reach it.
+/// The measures of a node: as it is, and in each variation that reaches it.
 #[derive(Debug, Default)]
 pub(super) struct NodeSpots {
     pub(super) nominal: Option<Spot>,

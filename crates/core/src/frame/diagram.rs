@@ -1,4 +1,4 @@
-//! The steps of an analysis as they were written, with what each has met and cost.
+//! The steps of an analysis as they were written, with entries and seconds of each.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -120,8 +120,8 @@ def ahead(
     steps: Iterator[Step], read: Callable[[Step], Item], late: Literal[True]
 ) -> Generator[Item | None]: ...
 def ahead(steps: Iterator[Step], read: Callable[[Step], Item], late: bool = False) -> Generator[Item | None]:
-    """What is read for each step, the next one while the one before is in use. With ``late``, ``None`` follows each
-    item: the next step begins only when it is asked for.
+    """Yields the item that is read for each step, and reads the next one while this one is in use. With ``late``,
+    ``None`` follows each item: the next step begins only when it is asked for.
 
     Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
     """

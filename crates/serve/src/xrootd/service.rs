@@ -12,7 +12,7 @@ use super::session::{SessionId, Sessions};
 use crate::files::{Files, Supply};
 use crate::prefetch::Prefetcher;
 
-/// Checksums that are computed at a time, and how long a client waits for its turn before it is told to ask again.
+/// Checksums that are computed at a time, and how long a client waits for its turn before it has to ask again.
 const CHECKSUMS: usize = 2;
 pub(super) const CHECKSUM_TURN: Duration = Duration::from_secs(5);
 /// Folders that are listed at a time.

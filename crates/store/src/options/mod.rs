@@ -92,8 +92,8 @@ impl NetOptions {
 }
 
 impl NetOptions {
-    /// The same without what a server could use elsewhere: tokens, headers of logins, and keys of clouds. Certificates
-    /// stay: they prove something and show no secret.
+    /// These options without credentials that a server could use elsewhere: tokens, headers of logins, and keys of
+    /// clouds. Certificates stay: they prove something and show no secret.
     pub(crate) fn without_tokens(self) -> Self {
         let own = self.clone();
         Self { certificate: own.certificate, key: own.key, keytab: own.keytab, ..self.anonymous() }

@@ -168,8 +168,8 @@ impl Output {
         Ok(columns)
     }
 
-    /// Writes the pages of a cluster and adds it to its RNTuple. A page list of its own follows, so that recovery finds
-    /// it.
+    /// Writes the pages of a cluster and adds it to its RNTuple. The cluster's own page list follows, so that recovery
+    /// finds it.
     pub(crate) fn commit_cluster(
         &self,
         state: &mut State,

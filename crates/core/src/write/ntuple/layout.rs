@@ -14,7 +14,7 @@ use crate::write::page::stored::stored_values;
 /// Where the values of a field go, and its values.
 pub(crate) type Source<'v> = (Node, Cow<'v, Column>);
 
-/// What the writers of an RNTuple share: its fields, and how their values become pages.
+/// The layout that all writers of an RNTuple share: its fields, and how their values become pages.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) name: Arc<str>,
