@@ -19,6 +19,7 @@ from sapwood._read import layout
 from sapwood._read.selection import Selection
 from sapwood._remote import network, urls
 from sapwood._write.staged import staged
+from sapwood._write.upload import make_folders
 from sapwood.errors import MismatchError
 
 
@@ -175,7 +176,11 @@ class Snapshots:
             return part
         if self._folder is None:
             # Next to the file: there is room for it, and temporary files may be in memory.
-            beside = os.path.dirname(os.path.realpath(self.path)) if self._is_local() else None
+            beside = None
+            if self._is_local():
+                path = os.path.realpath(self.path)
+                make_folders(path)
+                beside = os.path.dirname(path)
             folder = tempfile.TemporaryDirectory(prefix=".sapwood-frame-", dir=beside)
             self._folder = self._held.enter_context(folder)
         self._count += 1
