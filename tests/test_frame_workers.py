@@ -144,9 +144,8 @@ def test_a_snapshot_of_workers_that_fail_leaves_nothing(path, tmp_path):
 
 
 def test_nothing_that_passes_is_a_snapshot_with_types(path, tmp_path):
-    none = (
-        sapwood.frame(path).filter("met < -1").snapshot(tmp_path / "new" / "none.root", {"pt": "jet_pt", "n": "run"})
-    )
+    columns = {"pt": "jet_pt", "n": "run"}
+    none = sapwood.frame(path).filter("met < -1").snapshot(tmp_path / "new" / "none.root", columns)
     with ThreadPoolExecutor(2) as executor:
         sapwood.run(none, executor=executor, step_size=500)
     with sapwood.open(none.value.rsplit(":", 1)[0]) as file:
