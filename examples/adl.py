@@ -111,7 +111,7 @@ def main() -> None:
     for name, result in results.items():
         histogram = result.value
         print(
-            f"query {name:2}: {histogram.sum(flow=True):12.0f} entries, {histogram.sum():12.0f} in its range"
+            f"query {name:2}: {histogram.sum(flow=True).value:12.0f} entries, {histogram.sum().value:12.0f} in its range"
         )
 
 

@@ -177,7 +177,7 @@ impl Frames<'_> {
                 "frames.{name} is built on itself, or on more than {MAX_DEPTH} others"
             )));
         }
-        part.only(&["from", "define", "redefine", "filter", "vary"])?;
+        part.only(&["from", "define", "redefine", "filter", "range", "vary"])?;
         let mut frame = match part.get("from")? {
             Some(from) => self.named(from.text()?, depth + 1)?,
             None => Frame::new(),
@@ -188,6 +188,11 @@ impl Frames<'_> {
                 for (name, tags) in part.entries()? {
                     frame = frame.vary(variations(name, &tags)?).map_err(|error| placed(&tags, error))?;
                 }
+                continue;
+            }
+            if what == "range" {
+                let (start, stop, step) = range(&part)?;
+                frame = frame.range(start, stop, step).map_err(|error| placed(&part, error))?;
                 continue;
             }
             if what == "filter" && !part.value.is_object() {
@@ -208,6 +213,21 @@ impl Frames<'_> {
         }
         self.made.insert(name.to_owned(), frame.clone());
         Ok(frame)
+    }
+}
+
+/// `range = 1000`, `[start, stop]`, or `[start, stop, step]`.
+fn range(part: &Part<'_>) -> Result<(u64, Option<u64>, u64)> {
+    let wrong = || part.fault("a whole number, or [start, stop], or [start, stop, step]");
+    if let Some(stop) = part.value.as_u64() {
+        return Ok((0, Some(stop), 1));
+    }
+    let all = part.value.as_array().ok_or_else(wrong)?;
+    let all: Vec<u64> = all.iter().map(|one| one.as_u64().ok_or_else(wrong)).collect::<Result<_>>()?;
+    match all[..] {
+        [start, stop] => Ok((start, Some(stop), 1)),
+        [start, stop, step] => Ok((start, Some(stop), step)),
+        _ => Err(wrong()),
     }
 }
 

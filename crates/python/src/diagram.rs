@@ -17,10 +17,11 @@ type Step = (Option<usize>, String, String, String, u64, u64, u64, usize);
 /// Entries, those that were read, nanoseconds of reads, and the steps.
 type State = (u64, u64, u64, Vec<Step>);
 
-const KINDS: [(StepKind, &str); 5] = [
+const KINDS: [(StepKind, &str); 6] = [
     (StepKind::Define, "define"),
     (StepKind::Function, "function"),
     (StepKind::Filter, "filter"),
+    (StepKind::Range, "range"),
     (StepKind::Vary, "vary"),
     (StepKind::Result, "result"),
 ];

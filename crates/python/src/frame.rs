@@ -12,7 +12,7 @@ use sapwood::query::Compute;
 use crate::column::Column;
 use crate::diagram::Diagram;
 use crate::errors::{raise, run, with_function};
-use crate::hist::{Axis, Histogram};
+use crate::hist::{Axis, Histogram, SparseFill};
 use crate::ntuple_writer::kind_of;
 use crate::query::{Friend, source};
 use crate::reading::{Wanted as Entries, watched};
@@ -69,6 +69,12 @@ impl Frame {
         self.0.filter(text, name).map(Self).map_err(raise)
     }
 
+    /// Keeps entries by their positions among those that pass the filters so far.
+    #[pyo3(signature = (start, stop, step))]
+    fn range(&self, start: u64, stop: Option<u64>, step: u64) -> PyResult<Self> {
+        self.0.range(start, stop, step).map(Self).map_err(raise)
+    }
+
     /// Variations: their names, and pairs of a column and an expression.
     fn vary(&self, variations: Vec<(String, Vec<(String, String)>)>) -> PyResult<Self> {
         self.0.vary(variations.into_iter().map(|(name, of)| Variation { name, of })).map(Self).map_err(raise)
@@ -99,6 +105,26 @@ impl Frame {
                 wanted = wanted.automatic_bins(bins)?;
             }
             weight.map_or(Ok(wanted.clone()), |weight| wanted.weight(weight))
+        };
+        made().map(Wanted).map_err(raise)
+    }
+
+    /// A sparse histogram of expressions.
+    fn sparse(
+        &self,
+        of: Vec<String>,
+        axes: Vec<Py<Axis>>,
+        weight: Option<&str>,
+        name: &str,
+        title: &str,
+    ) -> PyResult<Wanted> {
+        let made = || {
+            let wanted = self.0.sparse(of.iter().map(String::as_str))?.named(name, title)?;
+            let wanted = wanted.axes(axes.iter().map(|axis| axis.get().engine().clone()))?;
+            match weight {
+                Some(weight) => wanted.weight(weight),
+                None => Ok(wanted),
+            }
         };
         made().map(Wanted).map_err(raise)
     }
@@ -208,24 +234,35 @@ impl FrameRun {
         run(py, || self.held(|held| Ok(Diagram::new(held.diagram().clone()))))
     }
 
+    /// The results of what was read so far, each with its variations.
+    fn so_far(&self, py: Python<'_>) -> PyResult<Vec<Results>> {
+        results(py, run(py, || self.held(|held| held.so_far()))?)
+    }
+
     /// The results, each with its variations.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Results>> {
         let found = run(py, || {
             let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             locked.take().ok_or_else(|| sapwood::Error::mismatch("the frame has been computed"))?.finish()
         })?;
-        let one = |found: Varied| {
-            let varied = found.variations.into_iter().map(|(name, of)| Ok((name, value(py, of)?)));
-            Ok((value(py, found.nominal)?, varied.collect::<PyResult<_>>()?))
-        };
-        found.into_iter().map(one).collect()
+        results(py, found)
     }
+}
+
+/// Results and their variations as values of Python.
+fn results(py: Python<'_>, found: Vec<Varied>) -> PyResult<Vec<Results>> {
+    let one = |found: Varied| {
+        let varied = found.variations.into_iter().map(|(name, of)| Ok((name, value(py, of)?)));
+        Ok((value(py, found.nominal)?, varied.collect::<PyResult<_>>()?))
+    };
+    found.into_iter().map(one).collect()
 }
 
 /// A result as a value of Python: a histogram, a number of entries, a tuple of statistics, or a list of filters.
 fn value(py: Python<'_>, of: Outcome) -> PyResult<Py<PyAny>> {
     Ok(match of {
         Outcome::Histogram(histogram) => Py::new(py, Histogram::from_engine(*histogram))?.into_any(),
+        Outcome::Sparse(sparse) => Py::new(py, SparseFill::from_engine(*sparse))?.into_any(),
         Outcome::Count(count) => count.into_pyobject(py)?.into_any().unbind(),
         Outcome::Statistics(of) => {
             let all = (of.count(), of.sum(), of.mean(), of.min(), of.max(), of.standard_deviation());

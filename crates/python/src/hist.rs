@@ -244,6 +244,44 @@ impl Efficiency {
     }
 }
 
+/// A sparse histogram that was filled.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct SparseFill(hist::SparseFill);
+
+impl SparseFill {
+    pub(crate) fn from_engine(engine: hist::SparseFill) -> Self {
+        Self(engine)
+    }
+}
+
+#[pymethods]
+impl SparseFill {
+    /// The histogram that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, _) = flattened(record, true)?;
+        run(record.py(), || hist::SparseFill::from_draft(&draft)).map(Self)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// As an object that can be written.
+    fn draft(&self) -> Draft {
+        self.0.clone().into_draft().into()
+    }
+
+    /// The sum of it and another one with the same axes.
+    fn plus(&self, other: &Self) -> PyResult<Self> {
+        let mut sum = self.0.clone();
+        sum.add(&other.0).map_err(raise)?;
+        Ok(Self(sum))
+    }
+}
+
 /// A sparse histogram: the bins that were filled.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct SparseHistogram(hist::SparseHistogram);

@@ -67,8 +67,8 @@ mod _core {
     use super::frame::{Frame, FramePlan, FrameRun, Wanted};
     #[pymodule_export]
     use super::hist::{
-        Axis, Efficiency, Graph, Histogram, SparseHistogram, axis_members, efficiency_members, graph, histogram,
-        histogram_dtype, profile,
+        Axis, Efficiency, Graph, Histogram, SparseFill, SparseHistogram, axis_members, efficiency_members, graph,
+        histogram, histogram_dtype, profile,
     };
     #[pymodule_export]
     use super::inspect::{

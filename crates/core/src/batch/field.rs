@@ -37,6 +37,57 @@ pub enum Field {
     },
 }
 
+/// The form of a field in batches: rows of equal forms can be in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Of each column the type of its numbers, the stored one if it stays, and the numbers of a row or an item.
+    columns: Vec<(NumberType, Option<Number>, usize)>,
+    is_list: bool,
+    padding: Option<(usize, Vec<u8>)>,
+}
+
+impl Field {
+    /// The form of the field in batches.
+    pub(super) fn form(&self) -> Result<Form> {
+        Ok(match self {
+            Self::Numbers(inputs) => {
+                let column = |input: &Input| input.form(input.first()?);
+                let columns = inputs.iter().map(column).collect::<Result<_>>()?;
+                Form { columns, is_list: false, padding: None }
+            }
+            Self::Lists(lists) => {
+                Form { columns: vec![lists.form(&lists.first()?.items()?)?], is_list: true, padding: None }
+            }
+            Self::Padded { lists, width, fill } => Form {
+                columns: vec![lists.form(&lists.first()?.items()?)?],
+                is_list: true,
+                padding: Some((*width, fill.clone())),
+            },
+        })
+    }
+}
+
+impl Input {
+    fn first(&self) -> Result<&Column> {
+        self.pieces.first().ok_or_else(|| Error::mismatch("a column of batches has no pieces"))
+    }
+
+    fn form(&self, column: &Column) -> Result<(NumberType, Option<Number>, usize)> {
+        let (number, width, _) = shape(&column.kind)?;
+        let to = self.to_of(number);
+        Ok((to, (to == NumberType::AsStored).then_some(number), width))
+    }
+
+    /// The type of its numbers in batches, if they are stored as `number`.
+    fn to_of(&self, number: Number) -> NumberType {
+        match self.to {
+            NumberType::AsStored if self.scale.is_some() && number == Number::F32 => NumberType::F32,
+            NumberType::AsStored if self.scale.is_some() => NumberType::F64,
+            to => to,
+        }
+    }
+}
+
 /// Rows of one piece of a column.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -85,10 +136,7 @@ impl Source {
             pieces.push(Piece { first, rows: column.len, bytes, number, width });
         }
         let Some(first) = pieces.first() else { return Err(Error::mismatch("a column of batches has no pieces")) };
-        let mut conversion = Conversion { to: input.to, scale: input.scale };
-        if conversion.scale.is_some() && conversion.to == NumberType::AsStored {
-            conversion.to = if first.number == Number::F32 { NumberType::F32 } else { NumberType::F64 };
-        }
+        let conversion = Conversion { to: input.to_of(first.number), scale: input.scale };
         let differ = |piece: &Piece| {
             piece.width != first.width || (conversion.to == NumberType::AsStored && piece.number != first.number)
         };

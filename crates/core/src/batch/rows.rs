@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::deal::Deal;
-use super::field::{Field, Input, Source};
+use super::field::{Field, Form, Input, Source};
 use super::lists::{Lists, Padding};
 use super::numbers::Numbers;
 use super::shuffle::Shuffle;
@@ -233,6 +233,8 @@ pub struct Mixing {
     pieces: Vec<Vec<Part>>,
     starts: Vec<Vec<usize>>,
     not_finite: Vec<Vec<u64>>,
+    /// Of each field; empty before the first rows.
+    forms: Vec<Form>,
 }
 
 impl Mixing {
@@ -246,19 +248,32 @@ impl Mixing {
             return Err(Error::mismatch("too many rows are shuffled together"));
         }
         let shuffle = Shuffle::new(seed, rows);
-        Ok(Self { shuffle, added: 0, pieces: Vec::new(), starts: Vec::new(), not_finite: Vec::new() })
+        Ok(Self {
+            shuffle,
+            added: 0,
+            pieces: Vec::new(),
+            starts: Vec::new(),
+            not_finite: Vec::new(),
+            forms: Vec::new(),
+        })
     }
 
     /// Adds the next rows: the same fields each time.
     ///
     /// # Errors
     ///
-    /// The errors of [`Rows::new`]; [`Mismatch`](crate::ErrorKind::Mismatch) for more rows than were announced.
+    /// The errors of [`Rows::new`]; [`Mismatch`](crate::ErrorKind::Mismatch) for more rows than were announced, and for
+    /// fields of other types than before.
     pub fn add(&mut self, session: &Session, fields: &[Field]) -> Result<()> {
         let len = common_rows(fields)?;
         if len > self.shuffle.rows - self.added {
             let error = Error::mismatch("there are more rows than were to be shuffled");
             return Err(error.wanted(self.shuffle.rows as u64, (self.added + len) as u64));
+        }
+        let forms = fields.iter().map(Field::form).collect::<Result<Vec<_>>>()?;
+        if !self.pieces.is_empty() && forms != self.forms {
+            let at = forms.iter().zip(&self.forms).take_while(|(new, known)| new == known).count();
+            return Err(Error::mismatch(format!("field {at} of rows to be shuffled has another type than before")));
         }
         let found = fields.iter().map(|field| Found::new(session, field)).collect::<Result<Vec<_>>>()?;
         let (deal, starts) = Deal::of_shuffle(session, self.shuffle, self.added..self.added + len);
@@ -271,6 +286,7 @@ impl Mixing {
             sums.for_each(|(sum, count)| *sum += count);
         }
         self.added += len;
+        self.forms = forms;
         self.pieces.push(parts);
         self.starts.push(starts);
         Ok(())
@@ -331,5 +347,31 @@ fn rows_of(field: &Field) -> usize {
     match field {
         Field::Numbers(inputs) => inputs.first().map_or(0, of),
         Field::Lists(lists) | Field::Padded { lists, .. } => of(lists),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::NumberType;
+    use crate::read::Column;
+
+    #[test]
+    fn rows_of_other_types_are_not_shuffled_together() {
+        let session = Session::with_threads(1);
+        let input = |column: Column, to| Input { pieces: vec![column], to, scale: None };
+        let stored = |column: Column| [Field::Numbers(vec![input(column, NumberType::AsStored)])];
+        let mut mixing = Mixing::new(1, 4).unwrap();
+        mixing.add(&session, &stored(Column::from_numbers(&[1_f32, 2.0]))).unwrap();
+        for other in [Column::from_numbers(&[1_i32, 2]), Column::from_numbers(&[1_f64, 2.0])] {
+            let error = mixing.add(&session, &stored(other)).unwrap_err();
+            assert_eq!(error.message(), "field 0 of rows to be shuffled has another type than before");
+        }
+        // A conversion makes one type of different ones.
+        let converted = |column| [Field::Numbers(vec![input(column, NumberType::F64)])];
+        let mut mixing = Mixing::new(1, 4).unwrap();
+        mixing.add(&session, &converted(Column::from_numbers(&[1_i32, 2]))).unwrap();
+        mixing.add(&session, &converted(Column::from_numbers(&[3_f32, 4.0]))).unwrap();
+        assert_eq!(mixing.finish().unwrap().len(), 4);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
-use crate::hist::Histogram;
+use crate::hist::{Histogram, SparseFill};
 use crate::query::{Filling, Piece, Target};
 
 /// A result that is complete.
@@ -20,6 +20,8 @@ use crate::query::{Filling, Piece, Target};
 pub enum Outcome {
     /// A histogram or a profile.
     Histogram(Box<Histogram>),
+    /// A sparse histogram.
+    Sparse(Box<SparseFill>),
     /// Entries.
     Count(u64),
     /// Sum, mean, extremes and spread.
@@ -72,6 +74,25 @@ impl Outcome {
         match self {
             Self::Histogram(histogram) => Ok(histogram),
             _ => Self::is_not("histogram"),
+        }
+    }
+
+    /// The sparse histogram.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other results.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::frame::Outcome;
+    /// assert!(Outcome::Count(3).sparse().is_err());
+    /// ```
+    pub fn sparse(&self) -> Result<&SparseFill> {
+        match self {
+            Self::Sparse(sparse) => Ok(sparse),
+            _ => Self::is_not("sparse histogram"),
         }
     }
 
@@ -136,40 +157,63 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Values,
-    /// Entries after this number of filters of a report.
-    Behind(usize),
+    /// Entries on one side of a filter of a report.
+    Cut(usize, Side),
     /// Their weights.
-    WeightsBehind(usize),
+    CutWeights(usize, Side),
+}
+
+/// Entries that met a filter, or those that passed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Met,
+    Passed,
+}
+
+/// The sums of a report for one filter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    met: u64,
+    passed: u64,
+    weights: Option<(Statistics, Statistics)>,
 }
 
 /// A result while it is gathered.
 #[derive(Clone, Debug)]
 pub(super) enum Accumulator {
     Histogram { target: Box<Target>, filling: Box<Filling> },
+    Sparse(Box<SparseFill>),
     Count(u64),
     Statistics(Statistics),
-    Report { names: Vec<String>, counts: Vec<u64>, weights: Option<Vec<Statistics>> },
+    Report { names: Vec<String>, cuts: Vec<Counted> },
     Columns,
 }
 
 impl Accumulator {
     pub(super) fn report(names: Vec<String>, has_weight: bool) -> Self {
-        let counts = vec![0; names.len() + 1];
-        let weights = has_weight.then(|| vec![Statistics::default(); names.len() + 1]);
-        Self::Report { names, counts, weights }
+        let weights = has_weight.then(Default::default);
+        let cuts = vec![Counted { weights, ..Counted::default() }; names.len()];
+        Self::Report { names, cuts }
     }
 
     pub(super) fn take(&mut self, role: Role, piece: Piece) -> Result<()> {
         match (self, piece, role) {
             (Self::Histogram { target, filling }, Piece::Points(points), _) => filling.take(target, points)?,
+            (Self::Sparse(sparse), Piece::Points(points), _) => {
+                sparse.fill(&points.columns, points.weights.as_deref())?;
+            }
             (Self::Count(count), Piece::Count(more), _) => *count += more,
             (Self::Statistics(all), Piece::Points(points), _) => points.columns.iter().for_each(|of| all.add(of)),
-            (Self::Report { counts, .. }, Piece::Count(more), Role::Behind(filters)) => {
-                counts.iter_mut().skip(filters).take(1).for_each(|count| *count += more);
+            (Self::Report { cuts, .. }, Piece::Count(more), Role::Cut(number, side)) => {
+                if let Some(cut) = cuts.get_mut(number) {
+                    *(if side == Side::Met { &mut cut.met } else { &mut cut.passed }) += more;
+                }
             }
-            (Self::Report { weights: Some(weights), .. }, Piece::Points(points), Role::WeightsBehind(filters)) => {
-                let weights = weights.iter_mut().skip(filters).take(1);
-                weights.zip(&points.columns).for_each(|(all, of)| all.add(of));
+            (Self::Report { cuts, .. }, Piece::Points(points), Role::CutWeights(number, side)) => {
+                if let Some((met, passed)) = cuts.get_mut(number).and_then(|cut| cut.weights.as_mut()) {
+                    let all = if side == Side::Met { met } else { passed };
+                    points.columns.iter().for_each(|of| all.add(of));
+                }
             }
             _ => return Err(Error::internal("a piece of a frame is of another result")),
         }
@@ -179,20 +223,16 @@ impl Accumulator {
     pub(super) fn finish(self) -> Result<Outcome> {
         Ok(match self {
             Self::Histogram { target, filling } => Outcome::Histogram(Box::new(filling.finish(&target)?)),
+            Self::Sparse(sparse) => Outcome::Sparse(sparse),
             Self::Count(count) => Outcome::Count(count),
             Self::Statistics(statistics) => Outcome::Statistics(statistics),
             Self::Columns => Outcome::Columns,
-            Self::Report { names, counts, weights } => {
-                let cut = |(place, name): (usize, String)| {
-                    let weight = |place: usize| weights.as_ref().and_then(|all| all.get(place)).map(Statistics::sum);
-                    Cut {
-                        name,
-                        all: counts.get(place).copied().unwrap_or(0),
-                        passed: counts.get(place + 1).copied().unwrap_or(0),
-                        weights: weight(place).zip(weight(place + 1)),
-                    }
+            Self::Report { names, cuts } => {
+                let cut = |(name, of): (String, Counted)| {
+                    let weights = of.weights.map(|(met, passed)| (met.sum(), passed.sum()));
+                    Cut { name, all: of.met, passed: of.passed, weights }
                 };
-                Outcome::Report(names.into_iter().enumerate().map(cut).collect())
+                Outcome::Report(names.into_iter().zip(cuts).map(cut).collect())
             }
         })
     }

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::accumulator::{Accumulator, Role, Varied};
+use super::accumulator::{Accumulator, Role, Side, Varied};
 use super::node::{Frame, Node, Variation, What};
 use super::wanted::{Axes, HistogramOf, Kind, Wanted};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hist::SparseFill;
 use crate::query::{Bins, Builder, Filling, Scope, Spot, Target, ValueId, Want};
 
 /// The variation that something is computed for: the node that has it, and its number there. None for what is as it is.
-type Chosen = Option<(usize, usize)>;
+pub(super) type Chosen = Option<(usize, usize)>;
 
 /// A frame in a graph.
 #[derive(Clone)]
@@ -24,7 +25,12 @@ pub(super) struct Compiler<'b, 's> {
     /// Frames by the address of their node, and the variation.
     known: HashMap<(usize, Chosen), Compiled>,
     pub(super) spots: Spots,
+    /// For each range of the graph the ranges of frames that it stands for.
+    pub(super) ranges: Vec<Vec<RangeKey>>,
 }
+
+/// A range of a frame: the address of its node, and the variation.
+pub(super) type RangeKey = (usize, Chosen);
 
 /// Outputs of the graph that a result needs, each with its role.
 pub(super) type Outputs = Vec<(usize, Role)>;
@@ -53,7 +59,7 @@ fn variations(frame: &Frame) -> Vec<(&str, Chosen)> {
 
 impl<'b, 's> Compiler<'b, 's> {
     pub(super) fn new(builder: &'b mut Builder<'s>) -> Self {
-        Self { builder, known: HashMap::new(), spots: Spots::new() }
+        Self { builder, known: HashMap::new(), spots: Spots::new(), ranges: Vec::new() }
     }
 
     /// The outputs of a result as it is, and of each variation that changes it.
@@ -76,6 +82,13 @@ impl<'b, 's> Compiler<'b, 's> {
                 let Compiled { scope, .. } = self.frame(&wanted.frame, None)?;
                 let target = Box::new(self.target(of, &scope)?);
                 Accumulator::Histogram { target, filling: Box::default() }
+            }
+            Kind::Sparse(of) => {
+                let Axes::Given(axes) = &of.axes else {
+                    return Err(Error::mismatch(format!("the sparse histogram of {} has no axes", of.of.join(", "))));
+                };
+                let made = SparseFill::new(axes.iter().cloned(), of.weight.is_some())?.named(&of.name, &of.title);
+                Accumulator::Sparse(Box::new(made))
             }
             Kind::Count => Accumulator::Count(0),
             Kind::Statistics(_) => Accumulator::Statistics(super::Statistics::default()),
@@ -116,7 +129,7 @@ impl<'b, 's> Compiler<'b, 's> {
         let one = |output: usize| vec![(output, Role::Values)];
         Ok(match &wanted.kind {
             Kind::Count => one(self.builder.output(place, Want::Count, &[], None)?),
-            Kind::Histogram(of) => {
+            Kind::Histogram(of) | Kind::Sparse(of) => {
                 let values = self.values(&scope, &of.of)?;
                 let weight = of.weight.as_ref().map(|text| self.builder.value(&scope, text)).transpose()?;
                 one(self.builder.output(place, Want::Points, &values, weight)?)
@@ -139,16 +152,15 @@ impl<'b, 's> Compiler<'b, 's> {
 
     fn report(&mut self, frame: &Frame, weight: Option<&str>, scope: &Scope, chosen: Chosen) -> Result<Outputs> {
         let weight = weight.map(|text| self.builder.value(scope, text)).transpose()?;
-        let mut places = vec![0];
-        for (filter, _) in frame.filters() {
-            places.push(self.frame(&filter, chosen)?.place);
-        }
         let mut outputs = Vec::new();
-        for (filters, place) in places.into_iter().enumerate() {
-            outputs.push((self.builder.output(place, Want::Count, &[], None)?, Role::Behind(filters)));
-            if let Some(weight) = weight {
-                let output = self.builder.output(place, Want::Points, &[weight], None)?;
-                outputs.push((output, Role::WeightsBehind(filters)));
+        for (number, (filter, _)) in frame.filters().into_iter().enumerate() {
+            for (frame, side) in [(filter.before(), Side::Met), (filter, Side::Passed)] {
+                let place = self.frame(&frame, chosen)?.place;
+                outputs.push((self.builder.output(place, Want::Count, &[], None)?, Role::Cut(number, side)));
+                if let Some(weight) = weight {
+                    let output = self.builder.output(place, Want::Points, &[weight], None)?;
+                    outputs.push((output, Role::CutWeights(number, side)));
+                }
             }
         }
         Ok(outputs)
@@ -200,6 +212,13 @@ impl<'b, 's> Compiler<'b, 's> {
             }
             What::Filter { text, .. } => {
                 let place = self.builder.filter(place, &scope, text)?;
+                self.note(node, chosen, Some(Spot::Place(place)));
+                Compiled { scope, place }
+            }
+            What::Range(positions) => {
+                let (number, place) = self.builder.range(place, *positions);
+                self.ranges.resize_with(self.ranges.len().max(number + 1), Vec::new);
+                self.ranges[number].push((node.address(), chosen));
                 self.note(node, chosen, Some(Spot::Place(place)));
                 Compiled { scope, place }
             }

@@ -18,6 +18,8 @@ pub enum StepKind {
     Function,
     /// A filter of entries.
     Filter,
+    /// Entries by their positions among those that pass the filters before.
+    Range,
     /// Variations.
     Vary,
     /// Something that is wanted.
@@ -37,7 +39,7 @@ pub struct DiagramStep {
     pub text: String,
     /// Entries that reached it. Definitions count none.
     pub met: u64,
-    /// Entries that passed it, if it is a filter; otherwise those that reached it.
+    /// Entries that passed it, if it is a filter or a range; otherwise those that reached it.
     pub passed: u64,
     /// The time that threads took to compute it, in all variations. What other steps have computed is theirs.
     pub time: Duration,
@@ -231,6 +233,7 @@ fn words(node: &Node) -> (StepKind, String, String) {
         What::Define { name, text, .. } => (StepKind::Define, name.clone(), text.clone()),
         What::Compute { name, inputs, .. } => (StepKind::Function, name.clone(), inputs.join(", ")),
         What::Filter { text, name } => (StepKind::Filter, name.clone(), text.clone()),
+        What::Range(positions) => (StepKind::Range, String::new(), positions.words()),
         What::Vary(variations) => {
             let names: Vec<&str> = variations.iter().map(|variation| variation.name.as_str()).collect();
             (StepKind::Vary, String::new(), names.join(", "))

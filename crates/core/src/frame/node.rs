@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::query::{Compute, check_expression};
+use crate::query::{Compute, Positions, check_expression};
 
 /// Names of values, filters of entries and variations of columns, one on top of another. Cheap to clone.
 ///
@@ -36,6 +36,7 @@ pub(super) enum What {
     Define { name: String, text: String, is_again: bool },
     Compute { name: String, inputs: Vec<String>, function: Arc<dyn Compute>, is_again: bool },
     Filter { text: String, name: String },
+    Range(Positions),
     Vary(Vec<Variation>),
 }
 
@@ -44,6 +45,7 @@ impl fmt::Debug for Node {
         let (what, name) = match &self.what {
             What::Define { name, .. } | What::Compute { name, .. } => ("define", name.as_str()),
             What::Filter { text, .. } => ("filter", text.as_str()),
+            What::Range(_) => ("range", ""),
             What::Vary(_) => ("vary", ""),
         };
         f.debug_struct("Node").field(what, &name).field("before", &self.before).finish()
@@ -179,6 +181,35 @@ impl Frame {
         Ok(self.on_top(What::Filter { text: text.to_owned(), name: name.to_owned() }))
     }
 
+    /// Keeps the entries `start`, `start + step` and so on, before `stop`, of those that pass the filters so far. They
+    /// are counted from the first file on. Columns of filters above are read twice, up to the last of these entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for a step of 0, and for a `stop` before `start`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let some = Frame::new().filter("nJet > 0", "")?.range(1, Some(5), 2)?;
+    /// let mut run = Run::new([some.count()]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// assert_eq!(run.finish()?[0].nominal.count()?, 2);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn range(&self, start: u64, stop: Option<u64>, step: u64) -> Result<Self> {
+        if step == 0 {
+            return Err(Error::mismatch("the step of a range is at least 1"));
+        }
+        if let Some(stop) = stop.filter(|stop| *stop < start) {
+            return Err(Error::mismatch("a range ends before it starts").wanted(start, stop));
+        }
+        Ok(self.on_top(What::Range(Positions { start, stop, step })))
+    }
+
     /// Varies columns or values: all that is computed of them further down is wanted as it is and for each variation.
     ///
     /// # Errors
@@ -230,7 +261,12 @@ impl Frame {
         std::iter::successors(self.0.as_deref(), |node| node.before.0.as_deref())
     }
 
-    /// The names of its filters, the first one first.
+    /// The frame that it is on top of; itself, if it is on top of none.
+    pub(super) fn before(&self) -> Self {
+        self.0.as_ref().map_or_else(Self::new, |node| node.before.clone())
+    }
+
+    /// Its filters, each as the frame that it makes, with its name; the first one first.
     pub(super) fn filters(&self) -> Vec<(Self, &str)> {
         let mut at = self;
         let mut found = Vec::new();

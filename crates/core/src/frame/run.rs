@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::accumulator::{Accumulator, Role, Varied};
-use super::compile::{Compiler, Outputs};
+use super::compile::{Compiler, Outputs, RangeKey};
 use super::diagram::{Diagram, StepMeasures, Tracing};
 use super::wanted::Wanted;
 use crate::error::{Error, Result};
@@ -36,6 +36,8 @@ pub struct Run {
     /// Of each that is wanted; none before the first file.
     states: Option<Vec<State>>,
     tracing: Tracing,
+    /// Rows that passed the filters above each range so far.
+    met: HashMap<RangeKey, u64>,
 }
 
 /// How a run computes its results from one table: all names are looked up, and nothing is read yet.
@@ -47,6 +49,8 @@ pub struct Plan {
     outputs: Vec<Varied<Outputs>>,
     /// Of each step of the diagram.
     measures: Vec<StepMeasures>,
+    /// Of each range of the graph.
+    ranges: Vec<Vec<RangeKey>>,
     /// Results that have taken nothing, for the first table of a run.
     empty: Option<Vec<Accumulator>>,
 }
@@ -102,7 +106,7 @@ impl Run {
     pub fn new(wanted: impl IntoIterator<Item = Wanted>) -> Self {
         let wanted: Arc<[Wanted]> = wanted.into_iter().collect();
         let tracing = Tracing::new(&wanted);
-        Self { wanted, states: None, tracing }
+        Self { wanted, states: None, tracing, met: HashMap::new() }
     }
 
     /// Adds some entries of a table: [`plan`](Self::plan) and [`read`](Self::read) in one.
@@ -149,7 +153,9 @@ impl Run {
         let empty = || self.wanted.iter().map(|wanted| compiler.accumulator(wanted)).collect::<Result<_>>();
         let empty = self.states.is_none().then(empty).transpose()?;
         let measures = self.tracing.measures(&compiler.spots, &outputs);
-        Ok(Plan { wanted: Arc::clone(&self.wanted), graph: builder.finish(Lengths::Same), outputs, measures, empty })
+        let ranges = std::mem::take(&mut compiler.ranges);
+        let graph = builder.finish(Lengths::Same);
+        Ok(Plan { wanted: Arc::clone(&self.wanted), graph, outputs, measures, ranges, empty })
     }
 
     /// Adds some entries of the table of a plan. `progress` is called with the state of each read, and `take` with the
@@ -188,6 +194,7 @@ impl Run {
             return Err(Error::mismatch("the plan is of another run"));
         }
         let entries = entries.try_into().map_err(Into::into)?;
+        self.find_ranges(plan, &entries, &mut progress)?;
         let routes = self.routes(plan);
         let states = self.states.as_mut().ok_or_else(|| Error::internal("a run has no results"))?;
         let mut filling = vec![Duration::ZERO; self.wanted.len()];
@@ -220,6 +227,30 @@ impl Run {
             Ok(())
         })?;
         self.tracing.add(&plan.measures, &plan.graph.take_measures(), &filling);
+        Ok(())
+    }
+
+    /// Finds the rows of the ranges of a plan.
+    fn find_ranges(
+        &mut self,
+        plan: &Plan,
+        entries: &Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<()> {
+        let mut met = Vec::with_capacity(plan.ranges.len());
+        for keys in &plan.ranges {
+            let mut known = keys.iter().map(|key| self.met.get(key).copied().unwrap_or(0));
+            let first = known.next().unwrap_or(0);
+            if known.any(|other| other != first) {
+                let words = "a range has the same entries for several variations in this file, and had others before";
+                return Err(Error::mismatch(words));
+            }
+            met.push(first);
+        }
+        plan.graph.find_ranges(entries, &mut met, progress)?;
+        for (keys, met) in plan.ranges.iter().zip(met) {
+            self.met.extend(keys.iter().map(|key| (*key, met)));
+        }
         Ok(())
     }
 
@@ -295,17 +326,45 @@ impl Run {
         &self.tracing.diagram
     }
 
+    /// The results of what was read so far. The run goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if no file was added.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut run = Run::new([Frame::new().count()]);
+    /// run.add(&tree, 0..4)?;
+    /// assert_eq!(run.so_far()?[0].nominal.count()?, 4);
+    /// run.add(&tree, 4..tree.entries)?;
+    /// assert_eq!(run.finish()?[0].nominal.count()?, tree.entries);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn so_far(&self) -> Result<Vec<Varied>> {
+        finished(self.states.clone())
+    }
+
     /// The results, in the order in which they are wanted.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if no file was added.
     pub fn finish(self) -> Result<Vec<Varied>> {
-        let states = self.states.ok_or_else(|| Error::mismatch("nothing was read: the frame has no file"))?;
-        let finish = |state: State| {
-            let varied = state.variations.into_iter().map(|(name, of)| Ok((name, of.finish()?)));
-            Ok(Varied { nominal: state.nominal.finish()?, variations: varied.collect::<Result<_>>()? })
-        };
-        states.into_iter().map(finish).collect()
+        finished(self.states)
     }
+}
+
+/// The results of what was gathered.
+fn finished(states: Option<Vec<State>>) -> Result<Vec<Varied>> {
+    let states = states.ok_or_else(|| Error::mismatch("nothing was read: the frame has no file"))?;
+    let finish = |state: State| {
+        let varied = state.variations.into_iter().map(|(name, of)| Ok((name, of.finish()?)));
+        Ok(Varied { nominal: state.nominal.finish()?, variations: varied.collect::<Result<_>>()? })
+    };
+    states.into_iter().map(finish).collect()
 }

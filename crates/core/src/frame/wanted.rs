@@ -15,6 +15,7 @@ pub struct Wanted {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Histogram(Box<HistogramOf>),
+    Sparse(Box<HistogramOf>),
     Count,
     Statistics(String),
     Columns(Vec<String>),
@@ -30,6 +31,32 @@ impl Frame {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of expressions.
     pub fn histogram<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
         Wanted::histogram(self.clone(), of.into_iter().map(str::to_owned).collect())
+    }
+
+    /// A sparse histogram of any number of expressions: it takes memory for bins that were filled alone. Its axes have
+    /// to be [set](Wanted::axes).
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, and
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) without expressions.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::frame::{Frame, Run};
+    /// use sapwood::hist::Axis;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let axes = vec![Axis::regular(100, 0.0, 1000.0)?; 4];
+    /// let of = ["Sum$(Jet_pt)", "Max$(Jet_pt)", "Min$(Jet_pt)", "nJet"];
+    /// let mut run = Run::new([Frame::new().filter("nJet > 0", "")?.sparse(of)?.axes(axes)?]);
+    /// run.add(&tree, 0..tree.entries)?;
+    /// assert!(run.finish()?[0].nominal.sparse()?.bins() > 0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn sparse<'t>(&self, of: impl IntoIterator<Item = &'t str>) -> Result<Wanted> {
+        Wanted::sparse(self.clone(), of.into_iter().map(str::to_owned).collect())
     }
 
     /// How many entries there are.
@@ -92,6 +119,19 @@ pub(super) struct HistogramOf {
     pub(super) axes: Axes,
 }
 
+impl HistogramOf {
+    fn new(of: Vec<String>) -> Self {
+        Self {
+            title: of.join(", "),
+            name: "h".to_owned(),
+            of,
+            weight: None,
+            is_profile: false,
+            axes: Axes::Automatic(None),
+        }
+    }
+}
+
 /// The axes of a histogram.
 #[derive(Clone, Debug)]
 pub(super) enum Axes {
@@ -121,15 +161,15 @@ impl Wanted {
             return Err(Error::mismatch(format!("a histogram has one to three axes, not {}", of.len())));
         }
         of.iter().try_for_each(|text| check_expression(text))?;
-        let of = HistogramOf {
-            title: of.join(", "),
-            name: "h".to_owned(),
-            of,
-            weight: None,
-            is_profile: false,
-            axes: Axes::Automatic(None),
-        };
-        Ok(Self { frame, kind: Kind::Histogram(Box::new(of)) })
+        Ok(Self { frame, kind: Kind::Histogram(Box::new(HistogramOf::new(of))) })
+    }
+
+    fn sparse(frame: Frame, of: Vec<String>) -> Result<Self> {
+        if of.is_empty() {
+            return Err(Error::mismatch("a sparse histogram has one axis or more"));
+        }
+        of.iter().try_for_each(|text| check_expression(text))?;
+        Ok(Self { frame, kind: Kind::Sparse(Box::new(HistogramOf::new(of))) })
     }
 
     pub(super) fn count(frame: Frame) -> Self {
@@ -155,6 +195,7 @@ impl Wanted {
     pub(super) fn words(&self) -> (String, String) {
         let (what, of) = match &self.kind {
             Kind::Histogram(of) => (if of.is_profile { "profile" } else { "histogram" }, of.of.join(", ")),
+            Kind::Sparse(of) => ("sparse histogram", of.of.join(", ")),
             Kind::Count => ("count", String::new()),
             Kind::Statistics(text) => ("statistics", text.clone()),
             Kind::Columns(texts) => ("columns", texts.join(", ")),
@@ -163,10 +204,18 @@ impl Wanted {
         (what.to_owned(), of)
     }
 
+    /// The histogram that it is, unless it is sparse.
+    fn of_dense(&mut self, what: &str) -> Result<&mut HistogramOf> {
+        match &mut self.kind {
+            Kind::Sparse(_) => Err(Error::mismatch(format!("a sparse histogram does not have {what}"))),
+            _ => self.of_histogram(),
+        }
+    }
+
     /// The histogram that it is.
     fn of_histogram(&mut self) -> Result<&mut HistogramOf> {
         match &mut self.kind {
-            Kind::Histogram(of) => Ok(of),
+            Kind::Histogram(of) | Kind::Sparse(of) => Ok(of),
             _ => Err(Error::mismatch("this result is not a histogram")),
         }
     }
@@ -210,7 +259,7 @@ impl Wanted {
         if !(1..=100_000_000).contains(&bins) {
             return Err(Error::mismatch("the number of bins is a whole number from 1 to 100,000,000"));
         }
-        self.of_histogram()?.axes = Axes::Automatic(Some(bins));
+        self.of_dense("automatic bins")?.axes = Axes::Automatic(Some(bins));
         Ok(self)
     }
 
@@ -257,7 +306,7 @@ impl Wanted {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn profile(mut self) -> Result<Self> {
-        let of = self.of_histogram()?;
+        let of = self.of_dense("a mean in each bin")?;
         if of.of.len() < 2 {
             return Err(Error::mismatch("a profile has bins along x and means along y: name two expressions"));
         }

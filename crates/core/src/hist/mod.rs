@@ -7,7 +7,7 @@
 //! | [`Axis`] | `TAxis`: bins of one width or of any, labels, times, ranges |
 //! | [`Graph`] | `TGraph`, `TGraphErrors`, `TGraphAsymmErrors` and others; `TGraph2D` |
 //! | [`Efficiency`] | `TEfficiency` |
-//! | [`SparseHistogram`] | `THnSparse` of all types, to read |
+//! | [`SparseHistogram`], [`SparseFill`] | `THnSparse`: of all types to read, of doubles to fill |
 //!
 //! Each is made of a [`Draft`](crate::schema::Draft), which [`File::draft`](crate::File::draft) reads, and becomes one,
 //! which [`FileWriter::write`](crate::write::FileWriter::write) takes; members that it does not know stay as they are.
@@ -33,6 +33,7 @@ mod limits;
 mod objects;
 mod options;
 mod sparse;
+mod sparse_fill;
 mod statistics;
 
 pub(crate) use add::Place;
@@ -49,3 +50,4 @@ pub use histogram::Histogram;
 pub use objects::is_part;
 pub use sparse::SparseHistogram;
 pub(crate) use sparse::{SparseChunks, chunk_list};
+pub use sparse_fill::SparseFill;

@@ -114,7 +114,7 @@ impl SparseHistogram {
 }
 
 /// Bits of a bin number along an axis, underflow and overflow included.
-fn bits_of(axis: &Axis) -> usize {
+pub(super) fn bits_of(axis: &Axis) -> usize {
     (usize::BITS - (axis.bins() + 2).leading_zeros()) as usize
 }
 

@@ -153,11 +153,12 @@ fn lines(step: &DiagramStep) -> (String, String) {
         StepKind::Define => format!("{} = {}", step.name, step.text),
         StepKind::Function => format!("{} = function of {}", step.name, step.text),
         StepKind::Filter => format!("filter {}", of_filter()),
+        StepKind::Range => format!("range {}", step.text),
         StepKind::Vary => format!("vary {}", step.text),
         StepKind::Result => format!("{} {}", step.name, step.text),
     };
     let mut second = match step.kind {
-        StepKind::Filter => {
+        StepKind::Filter | StepKind::Range => {
             let share = 100.0 * step.passed as f64 / step.met.max(1) as f64;
             format!("{} of {} ({share:.1} %), ", step.passed, step.met)
         }

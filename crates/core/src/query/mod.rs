@@ -99,7 +99,7 @@ pub use draw::{Draw, draw_many, draw_with};
 pub use event_list::EventList;
 pub(crate) use filling::{Bins, Filling, Target};
 pub use formula::{Formula, Function, FunctionAxis, Parameter};
-pub(crate) use graph::{Builder, Graph, Measures, Piece, Spot, ValueId, Want};
+pub(crate) use graph::{Builder, Graph, Measures, Piece, Positions, Spot, ValueId, Want};
 pub use graph::{Compute, Explained};
 pub use item_table::ItemTable;
 pub use items::{Item, ItemLines};

@@ -202,6 +202,22 @@ impl Selection {
         Self { runs, len }
     }
 
+    /// No entries.
+    pub(crate) fn none() -> Self {
+        Self { runs: Arc::new([]), len: 0 }
+    }
+
+    /// The entries that the other one has, too.
+    pub(crate) fn within(&self, other: &Self) -> Result<Self> {
+        let mut found = Vec::new();
+        for range in self.ranges() {
+            let first = other.runs.partition_point(|run| run.entries.end <= range.start);
+            let held = other.runs.iter().skip(first).take_while(|run| run.entries.start < range.end);
+            found.extend(held.map(|run| range.start.max(run.entries.start)..range.end.min(run.entries.end)));
+        }
+        Self::of_ranges(found)
+    }
+
     /// The entries of both.
     pub(crate) fn and(&self, other: &Self) -> Result<Self> {
         if self == other {

@@ -12,6 +12,7 @@ from sapwood import _core
 from sapwood._frame.booking import Booking
 from sapwood._frame.functions import is_running
 from sapwood._frame.graph import FrameGraph
+from sapwood._frame.partials import Partials
 from sapwood._frame.results import Result
 from sapwood._frame.samples import Sample, lacking, samples_of
 from sapwood._frame.sinks import Sinks, Snapshots
@@ -68,9 +69,13 @@ class Analysis:
             self._waiting = [*(one for one in self._waiting if one() is not None), held]
 
     def run(
-        self, progress: bool | None = None, executor: Any = None, step_size: int | str = WORKER_STEP
+        self,
+        progress: bool | None = None,
+        executor: Any = None,
+        step_size: int | str = WORKER_STEP,
+        partials: Partials | None = None,
     ) -> None:
-        """Computes all results that wait, in one pass."""
+        """Computes all results that wait, in one pass. ``partials`` gets what was found on the way."""
         if is_running():
             raise MismatchError("a function of a frame cannot wait for a result: look at the result before")
         with self._lock:
@@ -86,9 +91,11 @@ class Analysis:
                     diagram: _core.Diagram | None = None
                     for sample in self.samples:
                         if executor is None:
-                            of_sample, steps = self._run(sample, waiting, show)
+                            of_sample, steps = self._run(sample, waiting, show, partials)
                         else:
-                            of_sample, steps = self._run_on(executor, sample, waiting, show, step_size)
+                            of_sample, steps = self._run_on(
+                                executor, sample, waiting, show, step_size, partials
+                            )
                         found.append(of_sample)
                         diagram = steps if diagram is None else diagram.plus(steps)
             except (ExpressionError, MismatchError, NotFoundError):
@@ -100,7 +107,7 @@ class Analysis:
             self._note_unused(waiting, found)
             for sample, of_sample in zip(self.samples, found, strict=True):
                 for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
-                    result._take(sample.name if self.has_samples else None, nominal, varied)
+                    result._take(self._sample_name(sample), nominal, varied)
 
     def _drop_faulty(self, waiting: list[Result]) -> None:
         """Drops the results whose own names or expressions are wrong, so that the others can be computed."""
@@ -144,16 +151,20 @@ class Analysis:
         run = _core.FrameRun([result.wanted for result in waiting])
         return FrameGraph(named(run.diagram(), waiting), False)
 
+    def _sample_name(self, sample: Sample) -> str | None:
+        """The name of a sample in results, if they have values for samples."""
+        return sample.name if self.has_samples else None
+
     def _chain(self, sample: Sample) -> Chain:
         return Chain("frame", sample.files, self.options, **self.reads)
 
-    def _run(self, sample: Sample, waiting: list[Result], show: bool | None) -> tuple[Any, _core.Diagram]:
+    def _run(
+        self, sample: Sample, waiting: list[Result], show: bool | None, partials: Partials | None = None
+    ) -> tuple[Any, _core.Diagram]:
         """In this process, with the engine's threads."""
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])
-        sinks = Sinks(
-            [result.booking.collects for result in waiting], sample.name if self.has_samples else None
-        )
+        sinks = Sinks([result.booking.collects for result in waiting], self._sample_name(sample))
         for member in progress_bar.each(chain.members(), len(chain.sources), show, "files", "files"):
             try:
                 plan = self._plan(run, chain, member, sample)
@@ -163,6 +174,9 @@ class Analysis:
             with chain.naming(member):
                 for start, stop in member.ranges:
                     sinks.read(run, plan, member.select(start, stop))
+            if partials is not None and partials.is_due():
+                found = sinks.partial(run.so_far())
+                partials.take(waiting, self._sample_name(sample), found, run.diagram())
         diagram = run.diagram()
         return sinks.partial(run.finish()), diagram
 
@@ -184,7 +198,13 @@ class Analysis:
             return member.tree._with_friends(lambda of: run.plan(member.tree._core, named, of), more)
 
     def _run_on(
-        self, executor: Any, sample: Sample, waiting: list[Result], show: bool | None, step_size: int | str
+        self,
+        executor: Any,
+        sample: Sample,
+        waiting: list[Result],
+        show: bool | None,
+        step_size: int | str,
+        partials: Partials | None,
     ) -> tuple[Any, _core.Diagram]:
         """On an executor: workers open the files."""
         bookings = [result.booking for result in waiting]
@@ -192,13 +212,25 @@ class Analysis:
             booking.check_workers()
         options = {name: value for name, value in self.options.items() if name != "threads"}
         selector = FrameSelector(bookings, {**sample.names, **self.aliases}, sample.names)
+        name = self._sample_name(sample)
+
+        def tell(so_far: Any, units: int) -> None:
+            if partials is not None and partials.is_due():
+                partials.take(waiting, name, so_far.found, so_far.diagram)
+
         done = processing.process(
-            sample.files, selector, executor, step_size=step_size, progress=show, **self.reads, **options
+            sample.files,
+            selector,
+            executor,
+            step_size=step_size,
+            progress=show,
+            partial=None if partials is None else tell,
+            **self.reads,
+            **options,
         )
         if done is None:
             # Files without entries have no units of work.
             return self._run(sample, waiting, False)
-        name = sample.name if self.has_samples else None
         found = [_assembled(booking, name, of) for booking, of in zip(bookings, done.found, strict=True)]
         return found, done.diagram
 

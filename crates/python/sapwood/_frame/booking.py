@@ -61,13 +61,18 @@ class Booking(NamedTuple):
 
     def of_engine(self) -> tuple[Any, ...]:
         """The arguments as the engine takes them: axes travel as their edges."""
-        if self.method != "histogram" or self.arguments[1] is None:
+        if self.method not in ("histogram", "sparse") or self.arguments[1] is None:
             return self.arguments
         axes = [_core.Axis(edges_of(axis), None, "") for axis in self.arguments[1]]
         return (self.arguments[0], axes, *self.arguments[2:])
 
     def check_workers(self) -> None:
         """Refuses what several workers cannot do together."""
+        if any(method == "range" for method, _ in self.frame.steps):
+            raise MismatchError(
+                "range() counts entries from the first one on, and workers compute in no order: leave executor= out, "
+                "or choose entries by an expression of Entry$"
+            )
         if self.method == "histogram" and self.arguments[1] is None:
             raise MismatchError(
                 f"the bins of the histogram of {', '.join(self.arguments[0])} lie around the values that are seen first: "
@@ -129,6 +134,7 @@ def plus_statistics(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, 
 
 _PLUS: dict[str, Callable[[Any, Any], Any]] = {
     "histogram": lambda one, other: one.plus(other),
+    "sparse": lambda one, other: one.plus(other),
     "count": lambda one, other: one + other,
     "statistics": plus_statistics,
     "report": _plus_reports,

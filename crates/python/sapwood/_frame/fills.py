@@ -6,7 +6,10 @@ import functools
 import operator
 from typing import Any
 
+import numpy as np
+
 from sapwood._frame.sinks import Folding
+from sapwood._read import drawing
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -48,6 +51,27 @@ def filling(histogram: Any, expressions: int, is_weighted: bool) -> Folding:
         )
     names = [str(number) for number in range(expressions + is_weighted)]
     return Folding(names, "ak", histogram.copy().reset(), Fill(axes), operator.add)
+
+
+def empty(bins: Any, expressions: int) -> Any:
+    """A histogram of hist without fills, with an axis for each expression."""
+    hist = need("hist", "histnd()")
+    each = [bins] if isinstance(bins, tuple) or hasattr(bins, "traits") else list(bins)
+    if each and np.ndim(each[0]) == 0 and not hasattr(each[0], "traits"):
+        each = [each]  # the edges of one axis
+    if len(each) != expressions:
+        raise MismatchError(f"bins= of {len(each)} axes do not fit {expressions} expressions")
+    return hist.Hist(*(_axis(hist, one) for one in each), storage=hist.storage.Weight())
+
+
+def _axis(hist: Any, bins: Any) -> Any:
+    if hasattr(bins, "traits"):
+        return bins
+    (axis,) = drawing.axes_of(bins)
+    edges = axis.edges()
+    if isinstance(bins, tuple) and len(bins) == 3:
+        return hist.axis.Regular(len(axis), axis.low, axis.high)
+    return hist.axis.Variable(edges)
 
 
 def _is_text(array: Any) -> bool:

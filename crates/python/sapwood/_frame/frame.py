@@ -10,8 +10,9 @@ from sapwood import _core
 from sapwood._frame import results
 from sapwood._frame.analysis import WORKER_STEP, Analysis
 from sapwood._frame.booking import Booking, Description, applied, short
-from sapwood._frame.fills import filling
+from sapwood._frame.fills import empty, filling
 from sapwood._frame.graph import FrameGraph
+from sapwood._frame.partials import Partials
 from sapwood._frame.results import Explained, Result
 from sapwood._frame.sinks import Folding, Snapshots, Taking
 from sapwood._read import drawing
@@ -153,6 +154,30 @@ class Frame:
         """
         return self._on_top("filter", expression, name)
 
+    def range(self, *bounds: int | None) -> Frame:
+        """Keeps some of the entries that pass the filters so far, by their positions. ``bounds`` are those of
+        :func:`itertools.islice`: ``range(1000)`` keeps the first thousand, ``range(1000, 5000)`` the four
+        thousand after these, ``range(0, None, 10)`` every tenth. Positions count through all files of a
+        sample.
+
+        Columns of the filters above are read twice, up to the last of these entries. Entries after
+        all ranges are not read.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1, 2, 3, 4, 5, 6]}
+        >>> sapwood.frame(f"{path}:t").filter("x > 1").range(1, None, 2).take("x", library="np").value
+        array([3, 5])
+        """
+        if not 1 <= len(bounds) <= 3:
+            raise MismatchError(f"range takes stop, or start and stop, or start, stop and step: {bounds}")
+        start, stop, step = (None, bounds[0], None) if len(bounds) == 1 else (*bounds, None)[:3]
+        for value in bounds:
+            if value is not None and (not isinstance(value, numbers.Integral) or value < 0):
+                raise MismatchError(f"bounds of a range are whole numbers from 0 on, not {value!r}")
+        return self._on_top("range", start or 0, stop, 1 if step is None else step)
+
     def vary(self, name: str, variations: Mapping[str, Mapping[str, str]]) -> Frame:
         """Varies columns or other names: results further down have a value for each variation that changes them,
         beside the nominal one.
@@ -213,6 +238,53 @@ class Frame:
         folding = filling(histogram, len(expressions), weight is not None)
         words = f"fill {', '.join(expressions)}"
         return self._booked(words, "columns", given, finish=folding.finished, collects=folding)
+
+    def histnd(self, *expressions: str, bins: Any, weight: str | None = None) -> Result:
+        """A histogram of hist with any number of axes. ``bins`` has ``(50, 0, 500)``, edges or an axis of hist for
+        each expression, also axes of categories. The rest is as in :meth:`fill`.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.0, 2.0], "y": [3.0, 4.0], "z": [5.0, 6.0], "u": [7.0, 8.0]}
+        >>> found = sapwood.frame(f"{path}:t").histnd("x", "y", "z", "u", bins=[(10, 0, 10)] * 4)
+        >>> found.value.ndim, found.value[1j, 3j, 5j, 7j].value
+        (4, 1.0)
+        """
+        return self.fill(empty(bins, len(expressions)), *expressions, weight=weight)
+
+    def sparse(
+        self,
+        *expressions: str,
+        bins: Any,
+        weight: str | None = None,
+        name: str = "h",
+        title: str | None = None,
+    ) -> Result:
+        """A sparse histogram of any number of expressions: a ``THnSparse`` of ROOT, which takes memory for bins that
+        were filled alone. ``bins`` are as in :meth:`hist`, a list with one for each expression. The value can
+        be written to a file, and has ``coordinates()``, ``contents``, ``squares`` and ``to_hist()``.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.5, 1.5, 2.5], "y": [3.5, 3.5, 4.5]}
+        >>> found = sapwood.frame(f"{path}:t").sparse("x", "y", bins=[(1000, 0, 1000), (1000, 0, 1000)])
+        >>> found.value.coordinates().tolist(), found.value.contents.tolist()
+        ([[2, 4], [3, 5]], [2.0, 1.0])
+        """
+        axes = [short(axis) for axis in drawing.axes_of(bins)]
+        words = ", ".join(expressions)
+        return self._booked(
+            f"sparse {words}",
+            "sparse",
+            list(expressions),
+            axes,
+            weight,
+            name,
+            words if title is None else title,
+            finish=lambda found: drawing.as_model(found.draft(), found.name),
+        )
 
     def profile(
         self,
@@ -427,6 +499,7 @@ def run(
     executor: Any = None,
     step_size: int | str = WORKER_STEP,
     progress: bool | None = None,
+    partial: Callable[[list[Any], int], None] | None = None,
 ) -> None:
     """Computes results, and all else that was asked of their frames: one pass over the files of each.
 
@@ -435,14 +508,18 @@ def run(
     together in the order of entries, so that it does not depend on their number; what a lost worker had is
     computed again, and counted once. Without one, the engine's threads work in this process.
 
+    ``partial(values, entries)`` is called on the way, at most twice a second: with the values of the results
+    so far (``None`` for one that has none yet, and for a new file), and how many entries were read for them.
+
     >>> import sapwood
     >>> sapwood.run()
     """
     for one in wanted:
         if not isinstance(one, Result):
             raise MismatchError(f"run() takes results of frames, not {one!r}")
+    partials = None if partial is None else Partials(wanted, partial)
     for analysis in dict.fromkeys(one._analysis for one in wanted):
-        analysis.run(progress, executor, step_size)
+        analysis.run(progress, executor, step_size, partials)
 
 
 def check_array_library(library: str) -> None:

@@ -69,7 +69,7 @@ class FrameGraph:
 def _line(step: Step) -> str:
     named = f"{step.name}: {step.text}" if step.name and step.text else step.name or step.text
     parts = [f"{step.kind} {named}"]
-    if step.kind == "filter":
+    if step.kind in ("filter", "range"):
         parts.append(f"{step.passed} of {step.entries} entries")
     elif step.kind != "define" and step.kind != "vary":
         parts.append(f"{step.entries} entries")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sapwood._frame.samples import categories
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -116,9 +117,21 @@ class Result:
         """
         return Explained(*self._analysis.explain([self]))
 
-    def stacked(self, sample: str = "dataset", variation: str = "variation") -> Any:
+    def stacked(self, sample: str = "dataset", variation: str = "variation", by: str | None = None) -> Any:
         """One histogram of hist, with an axis of samples if there are any, and one of variations if there are any.
-        The names of these axes are the arguments."""
+        The names of these axes are the arguments. With ``by``, a name of metadata, samples with the same
+        value are one bin, and the axis has that name. The histogram can be written to a file of ROOT, whose
+        axis has these labels.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["t"] = {"x": [1.0, 2.0]}
+        >>> samples = {name: {"files": f"{path}:t", "process": "top"} for name in ("semi", "full")}
+        >>> x = sapwood.frame(samples).hist("x", bins=(10, 0, 10))
+        >>> x.stacked().axes[0].size, x.stacked(by="process")["top", sum].value
+        (2, 4.0)
+        """
         need("hist", "a histogram with axes of categories")
         import hist
 
@@ -128,19 +141,26 @@ class Result:
         one = next(iter(first.values())) if has_samples else first
         if not isinstance(one, hist.Hist):
             raise MismatchError(f"{self.what} is not a histogram of hist: only these are stacked")
-        axes = [hist.axis.StrCategory(list(first), name=sample)] if has_samples else []
+        known = categories(self._analysis.samples, by) if has_samples or by is not None else {}
+        labels = list(dict.fromkeys(known.values()))
+        axes = [hist.axis.StrCategory(labels, name=sample if by is None else by)] if has_samples else []
         if len(variations) > 1:
             axes.append(hist.axis.StrCategory(list(variations), name=variation))
-        stacked = hist.Hist(*axes, *one.axes, storage=one.storage_type())
-        view = stacked.view(flow=True)
+        sums: dict[tuple[int, ...], Any] = {}
         for place, of in enumerate(variations.values()):
-            for number, histogram in enumerate(of.values() if has_samples else [of]):
+            for name, histogram in of.items() if has_samples else [("", of)]:
                 if any(list(a.edges) != list(b.edges) for a, b in zip(histogram.axes, one.axes, strict=True)):
                     raise MismatchError(
                         f"the bins of {self.what} lie around the values of each: say bins= to stack them"
                     )
-                at = ([number] if has_samples else []) + ([place] if len(variations) > 1 else [])
-                view[tuple(at)] = histogram.view(flow=True)
+                at = ([labels.index(known[name])] if has_samples else []) + (
+                    [place] if len(variations) > 1 else []
+                )
+                sums[tuple(at)] = sums[tuple(at)] + histogram if tuple(at) in sums else histogram
+        stacked = hist.Hist(*axes, *one.axes, storage=one.storage_type())
+        view = stacked.view(flow=True)
+        for bins, histogram in sums.items():
+            view[bins] = histogram.view(flow=True)
         return stacked
 
     def _values(self) -> dict[str | None, dict[str, Any]]:
@@ -151,6 +171,10 @@ class Result:
         if self._found is None:  # pragma: no cover
             raise MismatchError(f"{self.what} has no value")
         return self._found
+
+    def finished(self, found: Any) -> Any:
+        """A value from what the engine found so far. What it goes on with stays as it is."""
+        return self._finish(self.booking.copied(found))
 
     def _take(self, sample: str | None, nominal: Any, variations: list[tuple[str, Any]]) -> None:
         """Keeps what the engine found."""

@@ -65,6 +65,22 @@ def _text(sample: Any, key: str, value: Any) -> str:
     )
 
 
+def categories(samples: list[Sample], by: str | None) -> dict[str, str]:
+    """The category of each sample: its name, or the value of metadata.
+
+    >>> one = Sample("a", "a.root", {"process": '"top"', "year": "2018"})
+    >>> categories([one], None), categories([one], "process"), categories([one], "year")
+    ({'a': 'a'}, {'a': 'top'}, {'a': '2018'})
+    """
+    if by is None:
+        return {one.name: one.name for one in samples}
+    without = [one.name or "files" for one in samples if by not in one.names]
+    if without:
+        raise MismatchError(f"{', '.join(without)}: no metadata {by!r} to make an axis of")
+    values = {one.name: one.names[by] for one in samples}
+    return {name: json.loads(text) if text.startswith('"') else text for name, text in values.items()}
+
+
 def lacking(name: str, samples: list[Sample]) -> str | None:
     """The sample that lacks a value which others have."""
     if not any(name in sample.names for sample in samples):

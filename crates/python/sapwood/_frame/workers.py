@@ -12,6 +12,7 @@ from sapwood._frame.sinks import Sinks
 from sapwood._read.selection import Selection
 from sapwood._tools.selector import Selector
 from sapwood.errors import MismatchError
+from sapwood.models.sparse import SparseHist
 
 #: The engine's result: the nominal one, and by variation.
 Found = tuple[Any, list[tuple[str, Any]]]
@@ -24,10 +25,10 @@ class Partial:
         self.found, self.diagram = found, diagram
 
     def __reduce__(self) -> Any:
-        histograms: list[_core.Histogram] = []
+        histograms: list[_core.Histogram | _core.SparseFill] = []
 
         def packed(value: Any) -> Any:
-            if not isinstance(value, _core.Histogram):
+            if not isinstance(value, (_core.Histogram, _core.SparseFill)):
                 return value
             histograms.append(value)
             return Place(len(histograms) - 1)
@@ -45,7 +46,7 @@ class Place:
         self.number = number
 
 
-def _as_file(histograms: list[_core.Histogram]) -> bytes:
+def _as_file(histograms: list[_core.Histogram | _core.SparseFill]) -> bytes:
     if not histograms:
         return b""
     import sapwood
@@ -58,13 +59,15 @@ def _as_file(histograms: list[_core.Histogram]) -> bytes:
 
 
 def _unpacked(found: list[Found], data: bytes, diagram: _core.Diagram) -> Partial:
-    histograms: dict[int, _core.Histogram] = {}
+    histograms: dict[int, _core.Histogram | _core.SparseFill] = {}
     if data:
         import sapwood
 
         with sapwood.open(io.BytesIO(data)) as file:
             for key in file.keys(cycle=False):
-                histograms[int(key[1:])] = _core.Histogram.of(file[key]._value)
+                read = file[key]
+                of_class = _core.SparseFill if isinstance(read, SparseHist) else _core.Histogram
+                histograms[int(key[1:])] = of_class.of(read._value)
 
     def opened(value: Any) -> Any:
         return histograms[value.number] if isinstance(value, Place) else value

@@ -20,6 +20,7 @@ from sapwood._read.lumi_mask import LumiMask
 from sapwood._read.selection import select
 from sapwood.errors import ExpressionError, MismatchError
 from sapwood.models.entry_list import as_numbers
+from sapwood.models.hist import with_variances
 
 if TYPE_CHECKING:
     from sapwood._read.friends import Friend
@@ -187,8 +188,8 @@ def as_model(draft: _core.Draft, name: str) -> Any:
 
 
 def as_library(histogram: _core.Histogram, library: str) -> Any:
-    """A histogram in a library."""
+    """A histogram in a library. Those of hist have variances, with weights and without, so that they can be added."""
     model = as_model(histogram.draft(), histogram.name)
     if library == "hist":
-        return model.to_hist()
+        return with_variances(model.to_hist())
     return model.to_numpy() if library == "np" else model

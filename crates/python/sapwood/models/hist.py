@@ -206,8 +206,13 @@ class Hist(Model):
 def _added_to(other: Any, found: Any) -> Any:
     """A histogram that can be added to another one: of counts, it has variances if the other one has some."""
     storage = need("boost_histogram", "+", "boost-histogram").storage
-    kinds: list[Any] = [getattr(one, "storage_type", None) for one in (found, other)]
-    if kinds[0] not in (storage.Double, storage.Int64) or kinds[1] is not storage.Weight:
+    return with_variances(found) if getattr(other, "storage_type", None) is storage.Weight else found
+
+
+def with_variances(found: Any) -> Any:
+    """A histogram of counts with its variances, which are the counts. Others stay as they are."""
+    storage = need("boost_histogram", "variances", "boost-histogram").storage
+    if getattr(found, "storage_type", None) not in (storage.Double, storage.Int64):
         return found
     out = type(found)(*found.axes, storage=storage.Weight())
     values = found.view(flow=True)

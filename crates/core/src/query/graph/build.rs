@@ -8,6 +8,7 @@ use super::expression::Expression;
 use super::intern::{Interner, address};
 use super::meter::{Meter, Spot};
 use super::plan::{Graph, Home, Output, Place, Want};
+use super::range::{Positions, Ranged};
 use super::rowsets::RowSets;
 use crate::error::{Error, ErrorKind, Result};
 use crate::query::align::Lengths;
@@ -37,6 +38,8 @@ pub(crate) struct Builder<'s> {
     expressions: HashMap<ValueId, Expression>,
     places: Vec<(Place, Option<ValueId>)>,
     known_places: HashMap<(usize, ValueId), usize>,
+    ranges: Vec<Ranged>,
+    known_ranges: HashMap<(usize, Positions), usize>,
     outputs: Vec<Output>,
     known_outputs: HashMap<OutputKey, usize>,
     computed: Vec<Computed>,
@@ -52,8 +55,10 @@ impl<'s> Builder<'s> {
             binder: Binder::new(source, aliases, Vec::new()),
             interner: Interner::default(),
             expressions: HashMap::new(),
-            places: vec![(Place { parent: 0, filter: None }, None)],
+            places: vec![(Place { parent: 0, filter: None, range: None }, None)],
             known_places: HashMap::new(),
+            ranges: Vec::new(),
+            known_ranges: HashMap::new(),
             outputs: Vec::new(),
             known_outputs: HashMap::new(),
             computed: Vec::new(),
@@ -82,9 +87,20 @@ impl<'s> Builder<'s> {
         if filter.bound.depth > 0 {
             return Err(fault(text, 0, ONE_ANSWER));
         }
-        self.places.push((Place { parent, filter: Some(filter) }, Some(value)));
+        self.places.push((Place { parent, filter: Some(filter), range: None }, Some(value)));
         self.known_places.insert((parent, value), self.places.len() - 1);
         Ok(self.places.len() - 1)
+    }
+
+    /// The number of a range of the rows of another place, and the place of its rows.
+    pub(crate) fn range(&mut self, parent: usize, positions: Positions) -> (usize, usize) {
+        let new = self.ranges.len();
+        let number = *self.known_ranges.entry((parent, positions)).or_insert(new);
+        if number == new {
+            self.ranges.push(Ranged::new(self.places.len(), positions));
+            self.places.push((Place { parent, filter: None, range: Some(number) }, None));
+        }
+        (number, self.ranges.get(number).map_or(0, |ranged| ranged.place))
     }
 
     /// Binds the last definition of a name, whether anything uses it or not: those that see it find it bound.
@@ -200,7 +216,7 @@ impl<'s> Builder<'s> {
 
     /// The graph of all that is wanted.
     pub(crate) fn finish(self, lengths: Lengths) -> Graph {
-        let Self { source, binder, interner, places, outputs, mut computed, kept, .. } = self;
+        let Self { source, binder, interner, places, ranges, outputs, mut computed, kept, .. } = self;
         let parents = places.iter().map(|(place, _)| place.parent).collect();
         let mut sets = RowSets::new(parents);
         let used = used_places(&places, &outputs);
@@ -226,6 +242,7 @@ impl<'s> Builder<'s> {
             of_filters: columns(&|uses| uses.is_in_filter),
             needed: binder.needed,
             places: places.into_iter().map(|(place, _)| place).collect(),
+            ranges,
             outputs,
             computed,
             sets,

@@ -2,7 +2,8 @@
 //!
 //! Equal expressions are one: what several values, filters or variations have in common is computed once (`intern`), of
 //! the rows that any of them needs (`rowsets`). `build` binds what is asked for, `part` computes it for some thousand
-//! rows, and `run` reads the source step by step. `meter` counts rows and seconds.
+//! rows, and `run` reads the source step by step. `range` finds rows by their position.
+//! `meter` counts rows and seconds.
 
 mod build;
 mod computed;
@@ -12,6 +13,7 @@ mod intern;
 mod meter;
 mod part;
 mod plan;
+mod range;
 mod rowsets;
 mod run;
 
@@ -20,4 +22,5 @@ pub use computed::Compute;
 pub(crate) use meter::{Measures, Spot};
 pub use plan::Explained;
 pub(crate) use plan::{Graph, Want};
+pub(crate) use range::Positions;
 pub(crate) use run::Piece;

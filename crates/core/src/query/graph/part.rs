@@ -10,6 +10,7 @@ use super::expression::Expression;
 use super::intern::address;
 use super::meter::{Clock, Spot};
 use super::plan::{Graph, Output, Want};
+use super::range::Ranged;
 use crate::error::{Error, Result};
 use crate::query::align::all_present;
 use crate::query::bound::Bound;
@@ -152,11 +153,11 @@ impl<'p> Part<'p> {
     /// The rows of a place. Those of the places above it are found from the top, without a call for each in the last.
     fn passing(&self, place: usize) -> Result<Picked> {
         let mut unknown = vec![place];
-        while let Some(above) = unknown.last().and_then(|last| self.graph.places.get(*last))
-            && above.filter.is_some()
-            && !self.picked.borrow().contains_key(&above.parent)
+        while let Some(last) = unknown.last().filter(|last| **last > 0)
+            && let Some(above) = self.graph.places.get(*last).map(|place| place.parent)
+            && !self.picked.borrow().contains_key(&above)
         {
-            unknown.push(above.parent);
+            unknown.push(above);
         }
         let mut found = None;
         for place in unknown.into_iter().rev() {
@@ -169,6 +170,9 @@ impl<'p> Part<'p> {
     /// The rows of a place, when those of the place above it are known.
     fn filtered(&self, place: usize) -> Result<Picked> {
         let found = self.graph.places.get(place).ok_or_else(|| Error::internal("a graph lacks a place"))?;
+        if let Some(ranged) = found.range.and_then(|range| self.graph.ranges.get(range)) {
+            return self.ranged(place, ranged, self.picked(found.parent)?).map(Some);
+        }
         let Some(filter) = &found.filter else { return Ok(None) };
         let above = self.picked(found.parent)?;
         let named = |error| self.graph.named(&filter.text, error);
@@ -194,6 +198,16 @@ impl<'p> Part<'p> {
             None => rows.collect(),
             Some(above) => rows.filter_map(|row| above.get(row).copied()).collect(),
         }))
+    }
+
+    /// The rows of a range, when those of the place above it are known.
+    fn ranged(&self, place: usize, ranged: &Ranged, above: Picked) -> Result<Arc<[usize]>> {
+        let part = self.all.entries.part(self.all.rows.start as u64..self.all.rows.end as u64);
+        let found: Arc<[usize]> = ranged.picked(&part, above.as_deref()).into();
+        if self.counted.has(self.graph, place) {
+            self.clock.rows(Spot::Place(place), above.map_or(self.all.rows.len(), |above| above.len()), found.len());
+        }
+        Ok(found)
     }
 
     /// The rows that are in any of some places.

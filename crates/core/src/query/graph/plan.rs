@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::computed::Computed;
 use super::expression::Expression;
 use super::meter::{Measures, Meter};
+use super::range::Ranged;
 use super::rowsets::RowSets;
 use crate::error::{Error, ErrorKind, Place as ErrorPlace, Result};
 use crate::query::align::Lengths;
@@ -75,6 +76,8 @@ pub(crate) struct Graph {
     /// Columns that filters need.
     pub(super) of_filters: Vec<(usize, bool)>,
     pub(super) places: Vec<Place>,
+    /// Ranges, each after those above it.
+    pub(super) ranges: Vec<Ranged>,
     pub(super) outputs: Vec<Output>,
     /// Columns that functions compute, each of those before.
     pub(super) computed: Vec<Computed>,
@@ -119,11 +122,13 @@ impl Graph {
     }
 }
 
-/// All rows, or those of another place that pass a filter.
+/// All rows, or those of another place that pass a filter or are in a range.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) parent: usize,
     pub(super) filter: Option<Expression>,
+    /// The number of a range.
+    pub(super) range: Option<usize>,
 }
 
 /// Values at a place.
@@ -139,7 +144,9 @@ impl Graph {
     /// Describes the pass.
     pub(crate) fn explained(&self) -> Explained {
         let names = |ids: Vec<usize>| ids.into_iter().filter_map(|id| self.source.name_of(id).ok()).collect();
-        let filter = |place: &Place| Some((place.parent, place.filter.as_ref()?.text.clone()));
+        let range = |place: &Place| Some(format!("range {}", self.ranges.get(place.range?)?.positions.words()));
+        let text = |place: &Place| place.filter.as_ref().map(|filter| filter.text.clone()).or_else(|| range(place));
+        let filter = |place: &Place| Some((place.parent, text(place)?));
         Explained {
             columns: names(self.ids(&self.columns)),
             first: names(self.of_cuts().unwrap_or_default()),
@@ -200,7 +207,19 @@ impl Graph {
         Ok(all.unwrap_or_else(|| entries.clone()))
     }
 
-    /// The entries that may pass the filters down to a place.
+    /// The entries that may pass the filters down to a place, by statistics.
+    pub(super) fn may_pass_down_to(&self, place: usize, entries: &Selection) -> Result<Selection> {
+        self.may_pass_to(place, &mut HashMap::from([(0, entries.clone())]))
+    }
+
+    /// Places of the columns that filters need: all columns if functions are called, which need theirs.
+    pub(super) fn columns_of_filters(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let calls = self.computed.iter().any(|computed| computed.is_used);
+        let columns = if calls { &self.columns } else { &self.of_filters };
+        columns.iter().copied()
+    }
+
+    /// The entries that may pass the filters down to a place, and are in its ranges.
     fn may_pass_to(&self, place: usize, known: &mut HashMap<usize, Selection>) -> Result<Selection> {
         let mut path = Vec::new();
         let mut at = place;
@@ -211,8 +230,12 @@ impl Graph {
         let known_entries = known.get(&at).cloned();
         let mut entries = known_entries.ok_or_else(|| Error::internal("a graph lost its entries"))?;
         for place in path.into_iter().rev() {
-            if let Some(filter) = self.places.get(place).and_then(|place| place.filter.as_ref()) {
+            let found = self.places.get(place);
+            if let Some(filter) = found.and_then(|place| place.filter.as_ref()) {
                 entries = self.decided(filter, entries)?;
+            }
+            if let Some(ranged) = found.and_then(|place| self.ranges.get(place.range?)) {
+                entries = ranged.among(&entries)?;
             }
             known.insert(place, entries.clone());
         }

@@ -62,7 +62,7 @@ impl Graph {
     }
 
     /// A step with the columns that functions compute of it.
-    fn with_computed<'s>(&self, step: &Step<'s>) -> Result<Step<'s>> {
+    pub(super) fn with_computed<'s>(&self, step: &Step<'s>) -> Result<Step<'s>> {
         let mut step = step.clone();
         for (number, computed) in self.computed.iter().enumerate().filter(|(_, computed)| computed.is_used) {
             let mut inputs = InStep::default();
@@ -163,7 +163,7 @@ impl Reads for Graph {
 }
 
 /// The entries of the rows of a step at some rows.
-fn entries_of(step: &Selection, rows: &[bool]) -> Result<Selection> {
+pub(super) fn entries_of(step: &Selection, rows: &[bool]) -> Result<Selection> {
     let mut entries = Vec::new();
     for (entry, _) in step.ranges().flatten().zip(rows).filter(|(_, is_chosen)| **is_chosen) {
         match entries.last_mut() {

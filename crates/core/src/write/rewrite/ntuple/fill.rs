@@ -97,6 +97,7 @@ impl FileWriter {
         };
         let mut state = self.output.open_state()?;
         let grown = self.output.grown_ntuple(&mut state, &key, Vec::new())?;
+        let lists = missing_lists(&from, grown.written()).map_err(|error| from.place(error))?;
         let mut filled = Filled::default();
         let outcome = fill(&self.output, &mut state, grown.written(), &layout, &sources, &sealing, &mut filled);
         if let Err(error) = outcome {
@@ -106,7 +107,7 @@ impl FileWriter {
         }
         let index = grown.open(&mut state);
         let written = state.ntuples.get_mut(index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
-        list_all(&from, written)?;
+        written.clusters.iter_mut().zip(lists).for_each(|(cluster, lists)| cluster.columns.extend(lists));
         add(&from, written, schema.descriptors, filled);
         Ok(())
     }
@@ -159,10 +160,12 @@ fn fill(
     Ok(())
 }
 
-/// Makes each cluster list all columns: those of fields that were added after it have no pages there.
-fn list_all(from: &NTuple, written: &mut NTupleState) -> Result<()> {
+/// Columns that each cluster does not list: those of fields that were added after it have no pages there.
+fn missing_lists(from: &NTuple, written: &NTupleState) -> Result<Vec<Vec<ColumnPages>>> {
     let mut seen = vec![0_u64; from.schema().columns.len()];
-    for cluster in &mut written.clusters {
+    let mut all = Vec::with_capacity(written.clusters.len());
+    for cluster in &written.clusters {
+        let mut missing = Vec::new();
         for (column, seen) in cluster.columns.iter().zip(&mut seen) {
             if let Some(first) = column.first_element {
                 *seen = first.saturating_add(column.elements());
@@ -180,10 +183,11 @@ fn list_all(from: &NTuple, written: &mut NTupleState) -> Result<()> {
                 (0, None) => seen.get(number).copied(),
             };
             let compression = USUAL.to_root() as u32;
-            cluster.columns.push(ColumnPages { pages: Vec::new(), first_element: elements, compression });
+            missing.push(ColumnPages { pages: Vec::new(), first_element: elements, compression });
         }
+        all.push(missing);
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Adds the new columns to the schema and to the clusters, whose page lists are written anew.
