@@ -210,14 +210,23 @@ def _added_to(other: Any, found: Any) -> Any:
 
 
 def with_variances(found: Any) -> Any:
-    """A histogram of counts with its variances, which are the counts. Others stay as they are."""
+    """A histogram of counts with its variances, which are the counts, and means of counts as those of weights. Others
+    stay as they are."""
     storage = need("boost_histogram", "variances", "boost-histogram").storage
-    if getattr(found, "storage_type", None) not in (storage.Double, storage.Int64):
+    kind = getattr(found, "storage_type", None)
+    if kind not in (storage.Double, storage.Int64, storage.Mean):
         return found
-    out = type(found)(*found.axes, storage=storage.Weight())
     values = found.view(flow=True)
-    view = out.view(flow=True)
-    view.value, view.variance = values, np.abs(values)
+    if kind is storage.Mean:
+        out = type(found)(*found.axes, storage=storage.WeightedMean())
+        view = out.view(flow=True)
+        view["sum_of_weights"] = view["sum_of_weights_squared"] = values["count"]
+        view["value"] = values["value"]
+        view["_sum_of_weighted_deltas_squared"] = values["_sum_of_deltas_squared"]
+    else:
+        out = type(found)(*found.axes, storage=storage.Weight())
+        view = out.view(flow=True)
+        view.value, view.variance = values, np.abs(values)
     for name in METADATA:
         setattr(out, name, getattr(found, name, None))
     return out
