@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sapwood import _core
@@ -14,13 +16,15 @@ from sapwood._frame.functions import is_running
 from sapwood._frame.graph import FrameGraph
 from sapwood._frame.partials import Partials
 from sapwood._frame.results import Result
-from sapwood._frame.samples import Sample, lacking, samples_of
+from sapwood._frame.samples import Sample, check_reads, lacking, samples_of
 from sapwood._frame.sinks import Sinks, Snapshots
 from sapwood._frame.workers import FrameSelector
 from sapwood._notices import warn
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.chain import Chain, Member
+from sapwood._remote import paths
+from sapwood._remote.urls import is_url
 from sapwood._tools import processing
 from sapwood.errors import ExpressionError, MismatchError, NotFoundError
 
@@ -39,21 +43,31 @@ class Analysis:
         aliases: Any,
         progress: bool | None,
     ) -> None:
+        self._given = (files, options, reads, aliases, progress)
         samples = samples_of(files)
         #: Whether results have a value for each sample.
         self.has_samples = samples is not None
-        self.samples = [Sample("", files, {})] if samples is None else samples
+        self.samples = [Sample("", files, {}, None)] if samples is None else samples
         self.options, self.reads = dict(options), dict(reads)
         self.aliases = dict(aliases or {})
         self.progress = progress
+        if len(self.samples) > 1:
+            check_reads(self.reads)
         #: Results that nobody holds any more are not computed, but files are written.
         self._waiting: list[Callable[[], Result | None]] = []
         self._booking = threading.Lock()
         #: Variations without effect that were noted.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
+        #: Local files that were read, and one of them that a snapshot has replaced.
+        self._read_files: set[str] = set()
+        self._replaced: str | None = None
         #: The steps of the last pass, with entries and seconds of each.
         self._diagram: _core.Diagram | None = None
+
+    def __reduce__(self) -> Any:
+        # Results stay where they were asked for.
+        return Analysis, self._given
 
     @property
     def waiting(self) -> list[Result]:
@@ -70,58 +84,70 @@ class Analysis:
 
     def run(
         self,
+        wanted: Sequence[Result],
         progress: bool | None = None,
         executor: Any = None,
         step_size: int | str = WORKER_STEP,
         partials: Partials | None = None,
     ) -> None:
-        """Computes all results that wait, in one pass. ``partials`` gets what was found on the way."""
+        """Computes results and all that wait, in one pass. If that fails, the wanted ones are computed alone: an
+        error of others is not theirs."""
         if is_running():
             raise MismatchError("a function of a frame cannot wait for a result: look at the result before")
         with self._lock:
-            waiting, show = self.waiting, self.progress if progress is None else progress
+            waiting = [one for one in self.waiting if one in wanted or not one.is_suspect]
             if not waiting:
                 return
+            if self._replaced is not None:
+                raise MismatchError(
+                    f"a snapshot of this frame has replaced {self._replaced}, which it reads: make a new frame"
+                )
+            show = self.progress if progress is None else progress
             try:
-                with contextlib.ExitStack() as written:
-                    for one in waiting:
-                        if isinstance(one.booking.collects, Snapshots):
-                            written.enter_context(one.booking.collects)
-                    found = []
-                    diagram: _core.Diagram | None = None
-                    for sample in self.samples:
-                        if executor is None:
-                            of_sample, steps = self._run(sample, waiting, show, partials)
-                        else:
-                            of_sample, steps = self._run_on(
-                                executor, sample, waiting, show, step_size, partials
-                            )
-                        found.append(of_sample)
-                        diagram = steps if diagram is None else diagram.plus(steps)
-            except (ExpressionError, MismatchError, NotFoundError):
-                self._drop_faulty(waiting)
-                raise
-            self._diagram = None if diagram is None else named(diagram, waiting)
-            with self._booking:
-                self._waiting = [one for one in self._waiting if one() not in waiting]
-            self._note_unused(waiting, found)
-            for sample, of_sample in zip(self.samples, found, strict=True):
-                for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
-                    result._take(self._sample_name(sample), nominal, varied)
+                self._pass(waiting, show, executor, step_size, partials)
+            except Exception as error:
+                others = [one for one in waiting if one not in wanted]
+                own = [one for one in waiting if one in wanted]
+                if not others or not own:
+                    raise
+                for one in others:
+                    one.is_suspect = True
+                self._pass(own, show, executor, step_size, partials)
+                what = ", ".join(one.what for one in others)
+                warn(f"results that waited, too, were not computed ({what}): {error}", stacklevel=5)
 
-    def _drop_faulty(self, waiting: list[Result]) -> None:
-        """Drops the results whose own names or expressions are wrong, so that the others can be computed."""
-        faulty = []
-        for result in waiting:
-            try:
-                self.explain([result])
-            except (ExpressionError, MismatchError, NotFoundError) as error:
-                result._error = error
-                faulty.append(result)
-            except Exception:
-                return  # The files cannot be read: no result is to blame.
+    def _pass(
+        self,
+        waiting: list[Result],
+        show: bool | None,
+        executor: Any,
+        step_size: int | str,
+        partials: Partials | None,
+    ) -> None:
+        with contextlib.ExitStack() as written:
+            for one in waiting:
+                if isinstance(one.booking.collects, Snapshots):
+                    written.enter_context(one.booking.collects)
+            if executor is None:
+                done = [self._run(sample, waiting, show, partials) for sample in self.samples]
+            else:
+                done = self._run_on(executor, waiting, show, step_size, partials)
+        found = [results for results, _ in done]
+        diagram = functools.reduce(lambda one, other: one.plus(other), (diagram for _, diagram in done))
+        self._diagram = named(diagram, waiting)
         with self._booking:
-            self._waiting = [one for one in self._waiting if one() not in faulty]
+            self._waiting = [one for one in self._waiting if one() not in waiting]
+        self._note_replaced(waiting)
+        self._note_unused(waiting, found)
+        for sample, of_sample in zip(self.samples, found, strict=True):
+            for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
+                result._take(self._sample_name(sample), nominal, varied)
+
+    def _note_replaced(self, waiting: list[Result]) -> None:
+        """Notes a snapshot in the place of a file that the frame reads: other results would read the new file."""
+        written = [one.booking.collects for one in waiting if isinstance(one.booking.collects, Snapshots)]
+        places = {os.path.realpath(one.path) for one in written if one.is_local()}
+        self._replaced = self._replaced or next((one for one in self._read_files if one in places), None)
 
     def _note_unused(self, waiting: list[Result], found: list[Any]) -> None:
         """Warns of variations that change no result of a pass: their names may be wrong."""
@@ -156,7 +182,20 @@ class Analysis:
         return sample.name if self.has_samples else None
 
     def _chain(self, sample: Sample) -> Chain:
-        return Chain("frame", sample.files, self.options, **self.reads)
+        chain = Chain("frame", sample.files, self.options, **self._reads(sample))
+        self._note_files(chain.sources)
+        return chain
+
+    def _reads(self, sample: Sample) -> dict[str, Any]:
+        """How the files of a sample are read: with friends of all samples and of its own."""
+        if sample.friends is None:
+            return self.reads
+        return {**self.reads, "friends": {**(self.reads["friends"] or {}), **sample.friends}}
+
+    def _note_files(self, sources: Iterable[paths.Source]) -> None:
+        for source in sources:
+            if isinstance(source.file, (str, os.PathLike)) and not is_url(os.fspath(source.file)):
+                self._read_files.add(os.path.realpath(os.fspath(source.file)))
 
     def _run(
         self, sample: Sample, waiting: list[Result], show: bool | None, partials: Partials | None = None
@@ -200,39 +239,51 @@ class Analysis:
     def _run_on(
         self,
         executor: Any,
-        sample: Sample,
         waiting: list[Result],
         show: bool | None,
         step_size: int | str,
         partials: Partials | None,
-    ) -> tuple[Any, _core.Diagram]:
-        """On an executor: workers open the files."""
+    ) -> list[tuple[Any, _core.Diagram]]:
+        """On an executor: workers open the files of all samples."""
         bookings = [result.booking for result in waiting]
         for booking in bookings:
             booking.check_workers()
         options = {name: value for name, value in self.options.items() if name != "threads"}
-        selector = FrameSelector(bookings, {**sample.names, **self.aliases}, sample.names)
-        name = self._sample_name(sample)
 
-        def tell(so_far: Any, units: int) -> None:
+        def tell(number: int, so_far: Any, units: int) -> None:
             if partials is not None and partials.is_due():
-                partials.take(waiting, name, so_far.found, so_far.diagram)
+                partials.take(
+                    waiting, self._sample_name(self.samples[number]), so_far.found, so_far.diagram
+                )
 
-        done = processing.process(
-            sample.files,
-            selector,
+        for sample in self.samples:
+            self._note_files(paths.expand(sample.files))
+        sets = [
+            processing.DataSet(
+                sample.files,
+                FrameSelector(bookings, {**sample.names, **self.aliases}, sample.names),
+                self._reads(sample),
+            )
+            for sample in self.samples
+        ]
+        done = processing.process_sets(
+            sets,
             executor,
             step_size=step_size,
             progress=show,
             partial=None if partials is None else tell,
-            **self.reads,
-            **options,
+            options=options,
         )
-        if done is None:
-            # Files without entries have no units of work.
-            return self._run(sample, waiting, False)
-        found = [_assembled(booking, name, of) for booking, of in zip(bookings, done.found, strict=True)]
-        return found, done.diagram
+        found = []
+        for sample, of_sample in zip(self.samples, done, strict=True):
+            if of_sample is None:
+                # Files without entries have no units of work.
+                found.append(self._run(sample, waiting, False))
+                continue
+            name = self._sample_name(sample)
+            pairs = zip(bookings, of_sample.found, strict=True)
+            found.append(([_assembled(booking, name, of) for booking, of in pairs], of_sample.diagram))
+        return found
 
     def explain(self, waiting: list[Result]) -> Any:
         """Describes a pass over the first file."""

@@ -11,8 +11,12 @@ from sapwood._read.libraries import as_library, need
 
 
 def array(column: Any, library: str) -> Any:
-    """A column as an array of a library."""
-    return layout.to_numpy(column) if library == "np" else layout.to_awkward(column)
+    """A column as an array of a library. Others see the same memory: it cannot be written to."""
+    if library != "np":
+        return layout.to_awkward(column)
+    found = layout.to_numpy(column)
+    found.flags.writeable = False
+    return found
 
 
 def joined(parts: list[Any], library: str) -> Any:
@@ -20,4 +24,6 @@ def joined(parts: list[Any], library: str) -> Any:
     if not parts:
         empty = np.zeros(0)
         return empty if library == "np" else need("awkward", 'library="ak"').Array(empty)
-    return parts[0] if len(parts) == 1 else as_library(library).join_arrays(parts)
+    if len(parts) == 1:
+        return parts[0].copy() if library == "np" else parts[0]
+    return as_library(library).join_arrays(parts)

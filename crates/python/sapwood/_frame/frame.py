@@ -76,6 +76,9 @@ class Frame:
     def __init__(self, analysis: Analysis, description: Description, core: _core.Frame) -> None:
         self._analysis, self._description, self._core = analysis, description, core
 
+    def __reduce__(self) -> Any:
+        return _unpickled, (self._analysis, self._description)
+
     def _on_top(self, method: str, *arguments: Any) -> Frame:
         """A frame with one more step; mistakes show here."""
         core = applied(self._core, method, arguments)
@@ -494,6 +497,10 @@ class Frame:
         )
 
 
+def _unpickled(analysis: Analysis, description: Description) -> Frame:
+    return Frame(analysis, description, description.core())
+
+
 def run(
     *wanted: Result,
     executor: Any = None,
@@ -519,7 +526,7 @@ def run(
             raise MismatchError(f"run() takes results of frames, not {one!r}")
     partials = None if partial is None else Partials(wanted, partial)
     for analysis in dict.fromkeys(one._analysis for one in wanted):
-        analysis.run(progress, executor, step_size, partials)
+        analysis.run(wanted, progress, executor, step_size, partials)
 
 
 def check_array_library(library: str) -> None:

@@ -83,8 +83,8 @@ class Result:
         self.booking, self.wanted = booking, wanted
         #: By sample (``None`` without samples), and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
-        #: The error of its names or expressions, which every look raises.
-        self._error: Exception | None = None
+        #: Whether it waited in a pass that failed: then it is computed only when it is asked for.
+        self.is_suspect = False
         analysis.book(self)
 
     @property
@@ -164,10 +164,8 @@ class Result:
         return stacked
 
     def _values(self) -> dict[str | None, dict[str, Any]]:
-        if self._error is not None:
-            raise self._error
         if self._found is None:
-            self._analysis.run()
+            self._analysis.run([self])
         if self._found is None:  # pragma: no cover
             raise MismatchError(f"{self.what} has no value")
         return self._found

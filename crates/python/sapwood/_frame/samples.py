@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sapwood._remote import paths
 from sapwood._tools.processing import data_sets
 from sapwood.errors import ExpressionError, MismatchError
 
@@ -18,6 +19,8 @@ class Sample(NamedTuple):
     files: Any
     names: dict[str, str]
     """Expressions by name: what the metadata of the sample say."""
+    friends: dict[str, Any] | None
+    """Friends of its own files."""
 
 
 def samples_of(files: Any) -> list[Sample] | None:
@@ -26,6 +29,10 @@ def samples_of(files: Any) -> list[Sample] | None:
     >>> [(one.name, one.names) for one in samples_of({"ttbar": {"files": "t.root:Events", "xsec": 831.8}})]
     [('ttbar', {'xsec': '831.8'})]
     """
+    if isinstance(files, Mapping):
+        files = {name: _with_trees(name, of) for name, of in files.items()}
+        if not files:
+            raise MismatchError("there are no samples: name files, or samples with files")
     sets = data_sets(files)
     if sets is None:
         return None
@@ -35,15 +42,38 @@ def samples_of(files: Any) -> list[Sample] | None:
             raise MismatchError(f"the sample {name!r} has no files")
         given = files[name]
         known: dict[str, Any] = {}
+        friends = None
         if isinstance(given, Mapping):
             rest = {
-                key: value for key, value in given.items() if key not in ("files", "treename", "metadata")
+                key: value
+                for key, value in given.items()
+                if key not in ("files", "treename", "trees", "metadata", "friends")
             }
+            friends = given.get("friends")
             known = {**(given.get("metadata") or {}), **rest}
         found.append(
-            Sample(str(name), of_set, {key: _text(name, key, value) for key, value in known.items()})
+            Sample(str(name), of_set, {key: _text(name, key, value) for key, value in known.items()}, friends)
         )
     return found
+
+
+def _with_trees(name: Any, of: Any) -> Any:
+    """The files of a sample with the names of their trees: ``trees`` of RDataFrame's specification, or
+    ``treename``."""
+    if not isinstance(of, Mapping):
+        return of
+    if not of.get("files"):
+        raise MismatchError(f"the sample {name!r} has no files")
+    trees = of.get("trees", of.get("treename"))
+    if trees is None:
+        return of
+    listed = [of["files"]] if isinstance(of["files"], str) else list(of["files"])
+    names = [trees] if isinstance(trees, str) else list(trees)
+    if len(names) not in (1, len(listed)):
+        raise MismatchError(f"the sample {name!r} has {len(listed)} files and {len(names)} trees")
+    pairs = zip(listed, names * (len(listed) if len(names) == 1 else 1), strict=True)
+    found = [{file: tree} if paths.split_object(file)[1] is None else file for file, tree in pairs]
+    return {**of, "files": found}
 
 
 def _text(sample: Any, key: str, value: Any) -> str:
@@ -65,10 +95,23 @@ def _text(sample: Any, key: str, value: Any) -> str:
     )
 
 
+def check_reads(reads: Mapping[str, Any]) -> None:
+    """Refuses entries that belong to those of all files by their place: the entries of each sample begin anew."""
+    for name, of in (reads["friends"] or {}).items():
+        has_index = isinstance(of, tuple) and len(of) == 2 and of[1] not in (None, False)
+        if not has_index:
+            raise MismatchError(
+                f"the entries of the friend {name!r} are matched by their place, which begins anew in each sample: "
+                "give each sample its own ('friends': {...} next to 'files'), or give the friend an index"
+            )
+    if reads["entries"] is not None and getattr(reads["entries"], "classname", None) != "TEntryList":
+        raise MismatchError("entries= counts from the first entry of each sample: use a filter, or one sample")
+
+
 def categories(samples: list[Sample], by: str | None) -> dict[str, str]:
     """The category of each sample: its name, or the value of metadata.
 
-    >>> one = Sample("a", "a.root", {"process": '"top"', "year": "2018"})
+    >>> one = Sample("a", "a.root", {"process": '"top"', "year": "2018"}, None)
     >>> categories([one], None), categories([one], "process"), categories([one], "year")
     ({'a': 'a'}, {'a': 'top'}, {'a': '2018'})
     """

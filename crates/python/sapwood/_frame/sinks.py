@@ -98,7 +98,8 @@ class Folding:
     def plus(self, one: Any, other: Any) -> Any:
         """Two results as one."""
         self.check_workers()
-        return self.merge(one, other) if self.merge is not None else None
+        with running():
+            return self.merge(one, other) if self.merge is not None else None
 
     def finished(self, found: Any) -> Any:
         """The result as it is."""
@@ -177,7 +178,7 @@ class Snapshots:
         if self._folder is None:
             # Next to the file: there is room for it, and temporary files may be in memory.
             beside = None
-            if self._is_local():
+            if self.is_local():
                 path = os.path.realpath(self.path)
                 make_folders(path)
                 beside = os.path.dirname(path)
@@ -189,7 +190,8 @@ class Snapshots:
             file.write(part)
         return path
 
-    def _is_local(self) -> bool:
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine."""
         return isinstance(self.path, (str, os.PathLike)) and not urls.is_url(os.fspath(self.path))
 
     def assembled(self, sample: str | None, variation: str | None, parts: Any) -> str:

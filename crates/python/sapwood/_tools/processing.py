@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, NamedTuple
@@ -94,72 +94,114 @@ def process(
             **options,
         )
     _check(selector)
-    step_size = "25 MB" if step_size is None else step_size
     sets = data_sets(files)
-    if sets is not None:
-        run = functools.partial(
-            process,
-            selector=selector,
-            executor=executor,
-            step_size=step_size,
-            library=library,
-            allow_missing=allow_missing,
-            fill=fill,
-            friends=friends,
-            lumi_mask=lumi_mask,
-            entries=entries,
-            partial=partial,
-            progress=progress,
-            **options,
-        )
-        return {name: run(files=of_set) for name, of_set in sets.items()}
-    # A worker is one thread: many of them read side by side.
-    chain = Chain(
-        "process",
-        files,
-        options,
-        threads=1,
-        allow_missing=allow_missing,
-        fill=fill,
-        friends=friends,
-        lumi_mask=lumi_mask,
-        entries=entries,
+    reads = {
+        "allow_missing": allow_missing,
+        "fill": fill,
+        "friends": friends,
+        "lumi_mask": lumi_mask,
+        "entries": entries,
+    }
+    found = process_sets(
+        [DataSet(of_set, selector, reads) for of_set in ([files] if sets is None else sets.values())],
+        executor,
+        step_size="25 MB" if step_size is None else step_size,
+        library=library,
+        options=options,
+        partial=None if partial is None else lambda _, result, units: partial(result, units),
+        progress=progress,
     )
+    return found[0] if sets is None else dict(zip(sets, found, strict=True))
+
+
+class DataSet(NamedTuple):
+    """Files that one selector reads."""
+
+    files: Any
+    selector: Selector
+    reads: Mapping[str, Any]
+    """Which entries are wanted, and what to do about missing files and columns."""
+
+
+def process_sets(
+    sets: Sequence[DataSet],
+    executor: Any,
+    *,
+    step_size: int | str,
+    library: Any = "ak",
+    options: Mapping[str, Any],
+    partial: Callable[[int, Any, int], None] | None = None,
+    progress: bool | None = None,
+) -> list[Any]:
+    """Runs a selector over the files of each data set; workers go on with the next set while the last units of
+    one are on their way. ``partial`` is called with the number of the set, its result so far, and how many
+    units are in it."""
+    # A worker is one thread: many of them read side by side.
+    chains = [Chain("process", one.files, options, threads=1, **one.reads) for one in sets]
+    selectors = [one.selector for one in sets]
     iteration.step_entries(step_size)
     as_library(library)
-    selector.begin()
-    work, cores = _units(chain, selector, step_size, progress), os.cpu_count() or 1
-    how = (library, chain.opening)
+    for selector in selectors:
+        selector.begin()
+    cores = os.cpu_count() or 1
+    work = _units(chains, selectors, step_size, progress)
+    how = (library, [chain.opening for chain in chains])
     if executor is None:
         stop = _core.Stop()
         with ThreadPoolExecutor(cores, "sapwood-process", initializer=stop.heed) as threads:
             try:
-                result = _merged(selector, threads, cores, work, how, partial)
+                found = _merged(selectors, threads, cores, work, how, partial)
             except BaseException:
                 # What the threads still read is not wanted any more.
                 stop.set()
                 threads.shutdown(wait=False, cancel_futures=True)
                 raise
     else:
+        if not hasattr(executor, "submit"):
+            raise WrongTypeError(
+                f"an executor has submit(), as those of concurrent.futures and Dask's Client, unlike {shown(executor)}"
+            )
         workers = packets.workers_of(executor, cores)
         if hasattr(executor, "get_executor"):
             # Reading twice gives the same, but a selector may be no function of its arguments.
             executor = executor.get_executor(pure=False)
-        result = _merged(selector, executor, workers, work, how, partial)
-    return selector.terminate(result)
+        found = _merged(selectors, executor, workers, work, how, partial)
+    return [selector.terminate(result) for selector, result in zip(selectors, found, strict=True)]
 
 
-def _processed(files: Any, processor: Any, executor: Any, schema: Any, **options: Any) -> Any:
+def _processed(
+    files: Any,
+    processor: Any,
+    executor: Any,
+    schema: Any,
+    *,
+    step_size: int | str,
+    allow_missing: bool,
+    partial: Callable[[Any, int], None] | None,
+    progress: bool | None,
+    **options: Any,
+) -> Any:
     """Runs a processor of coffea over all data sets."""
     sets = data_sets(files)
-    found: Any = None
+    wanted = []
     for name, of_set in ({"": files} if sets is None else sets).items():
         given = files[name] if sets is not None else None
-        selector = processors.ProcessorSelector(processor, schema, processors.metadata_of(str(name), given))
-        one = process(of_set, selector, executor, **options)
-        if one is None:
-            continue
-        found = one if found is None else selector.merge(found, one)
+        metadata = processors.metadata_of(str(name), given)
+        selector = processors.ProcessorSelector(processor, schema, metadata)
+        wanted.append(DataSet(of_set, selector, {"allow_missing": allow_missing}))
+    found: Any = None
+    tell = None if partial is None else lambda _, result, units: partial(result, units)
+    all_found = process_sets(
+        wanted,
+        executor,
+        step_size=step_size,
+        options=options,
+        partial=tell,
+        progress=progress,
+    )
+    for of_set, one in zip(wanted, all_found, strict=True):
+        if one is not None:
+            found = one if found is None else of_set.selector.merge(found, one)
     done = processor.postprocess(found)
     # As coffea's own Runner: a processor may change what it got, and return nothing.
     return found if done is None else done
@@ -211,15 +253,22 @@ def _check(selector: Any) -> None:
 class Unit(NamedTuple):
     """Entries of a file, which a worker reads."""
 
+    of_set: int
+    """The number of its data set."""
     source: paths.Source
     selection: Selection
     aliases: dict[str, str]
     friends: list[FriendSpan]
 
 
-def _units(chain: Chain, selector: Selector, step_size: int | str, progress: bool | None) -> Iterator[Unit]:
-    """Units of work, in the order of files and entries; a file is opened when its turn comes."""
-    for member in progress_bar.each(chain.members(), len(chain.sources), progress, "files", "files"):
+def _units(
+    chains: list[Chain], selectors: list[Selector], step_size: int | str, progress: bool | None
+) -> Iterator[Unit]:
+    """Units of work, in the order of sets, files and entries; a file is opened when its turn comes."""
+    members = ((number, member) for number, chain in enumerate(chains) for member in chain.members())
+    files = sum(len(chain.sources) for chain in chains)
+    for number, member in progress_bar.each(members, files, progress, "files", "files"):
+        chain, selector = chains[number], selectors[number]
         try:
             plan = chain.plan(member, selector.columns, selector.cut, aliases=selector.aliases)
         except NotFoundError as error:
@@ -230,37 +279,38 @@ def _units(chain: Chain, selector: Selector, step_size: int | str, progress: boo
             for step in iteration.steps(plan, start, stop, step_size):
                 selection = member.select(*step)
                 if member.rows is None or len(selection):
-                    yield Unit(member.source, selection, plan.aliases, spans)
+                    yield Unit(number, member.source, selection, plan.aliases, spans)
 
 
 def _merged(
-    selector: Selector,
+    selectors: list[Selector],
     executor: Executor,
     workers: int,
     work: Iterator[Unit],
-    how: tuple[Any, dict[str, Any]],
-    partial: Callable[[Any, int], None] | None,
-) -> Any:
-    """The results of all units, merged in their order."""
+    how: tuple[Any, list[dict[str, Any]]],
+    partial: Callable[[int, Any, int], None] | None,
+) -> list[Any]:
+    """For each set the results of its units, merged in their order; ``None`` for a set without units."""
 
     def submit(units: list[Unit], seconds: float) -> Future[packets.Outcome]:
-        return executor.submit(_run, selector, units, how, seconds)
+        needed = {unit.of_set: selectors[unit.of_set] for unit in units}
+        return executor.submit(_run, needed, units, how, seconds)
 
-    result: Any = None
-    merged = 0
-    for one in packets.Packets(work, workers).results(submit, _failed):
+    results: list[Any] = [None] * len(selectors)
+    merged = [0] * len(selectors)
+    for number, one in packets.Packets(work, workers).results(submit, _failed):
         try:
-            result = one if merged == 0 else selector.merge(result, one)
+            results[number] = one if not merged[number] else selectors[number].merge(results[number], one)
         except SapwoodError:
             raise
         except Exception as error:
-            what = f"the selector failed to merge result {merged} with those before it"
+            what = f"the selector failed to merge result {merged[number]} with those before it"
             raise _told(what, error, packets.line_of(error)) from error
         del one  # Not kept while the next one is waited for.
-        merged += 1
+        merged[number] += 1
         if partial is not None:
-            partial(result, merged)
-    return result
+            partial(number, results[number], merged[number])
+    return results
 
 
 def _told(what: str, error: Exception, at: str) -> ProcessingError:
@@ -280,21 +330,19 @@ def _failed(error: Exception, units: list[Unit], at: str) -> Exception:
 
 
 def _run(
-    selector: Selector, units: list[Unit], how: tuple[Any, dict[str, Any]], seconds: float
+    selectors: dict[int, Selector], units: list[Unit], how: tuple[Any, list[dict[str, Any]]], seconds: float
 ) -> packets.Outcome:
-    """Reads and processes units, in a worker; a file is opened once for those that follow one another."""
-    library, opening = how
+    """Reads and processes units, in a worker; a file is opened once for those that follow one another. A result is
+    the number of the set with what the selector found."""
+    library, openings = how
     with ExitStack() as held:
         last: Unit | None = None
         read: Any = None
 
         def run(unit: Unit) -> Any:
             nonlocal last, read
-            if last is None or (unit.source, unit.aliases, unit.friends) != (
-                last.source,
-                last.aliases,
-                last.friends,
-            ):
+            selector, opening = selectors[unit.of_set], openings[unit.of_set]
+            if last is None or unit._replace(selection=last.selection) != last:
                 held.close()
                 tree = chain_module.open_tree(unit.source, opening)
                 held.callback(chain_module.close, unit.source, tree)
@@ -302,7 +350,7 @@ def _run(
                 reader = getattr(selector, "_reader", None) or functools.partial(Selector._reader, selector)
                 read = reader(tree, unit.aliases, friends, library)
                 last = unit
-            return selector.process(read(unit.selection))
+            return unit.of_set, selector.process(read(unit.selection))
 
         return packets.work_on(units, run, seconds)
 
