@@ -71,7 +71,11 @@ class Analysis:
 
     @property
     def waiting(self) -> list[Result]:
-        """Results that the next pass computes."""
+        """Results that the next pass computes, unless it is for others: without those of a pass that failed."""
+        return [result for result in self._asked if not result.is_suspect]
+
+    @property
+    def _asked(self) -> list[Result]:
         found = (one() for one in self._waiting)
         return [result for result in found if result is not None]
 
@@ -95,7 +99,7 @@ class Analysis:
         if is_running():
             raise MismatchError("a function of a frame cannot wait for a result: look at the result before")
         with self._lock:
-            waiting = [one for one in self.waiting if one in wanted or not one.is_suspect]
+            waiting = [one for one in self._asked if one in wanted or not one.is_suspect]
             if not waiting:
                 return
             if self._replaced is not None:
@@ -108,10 +112,10 @@ class Analysis:
             except Exception as error:
                 others = [one for one in waiting if one not in wanted]
                 own = [one for one in waiting if one in wanted]
+                for one in others or own:
+                    one.is_suspect = True
                 if not others or not own:
                     raise
-                for one in others:
-                    one.is_suspect = True
                 self._pass(own, show, executor, step_size, partials)
                 what = ", ".join(one.what for one in others)
                 warn(f"results that waited, too, were not computed ({what}): {error}", stacklevel=5)
@@ -139,9 +143,9 @@ class Analysis:
             self._waiting = [one for one in self._waiting if one() not in waiting]
         self._note_replaced(waiting)
         self._note_unused(waiting, found)
-        for sample, of_sample in zip(self.samples, found, strict=True):
-            for result, (nominal, varied) in zip(waiting, of_sample, strict=True):
-                result._take(self._sample_name(sample), nominal, varied)
+        names = [self._sample_name(sample) for sample in self.samples]
+        for result, of_samples in zip(waiting, zip(*found, strict=True), strict=True):
+            result._take(dict(zip(names, of_samples, strict=True)))
 
     def _note_replaced(self, waiting: list[Result]) -> None:
         """Notes a snapshot in the place of a file that the frame reads: other results would read the new file."""
@@ -252,9 +256,7 @@ class Analysis:
 
         def tell(number: int, so_far: Any, units: int) -> None:
             if partials is not None and partials.is_due():
-                partials.take(
-                    waiting, self._sample_name(self.samples[number]), so_far.found, so_far.diagram
-                )
+                partials.take(waiting, self._sample_name(self.samples[number]), so_far.found, so_far.diagram)
 
         for sample in self.samples:
             self._note_files(paths.expand(sample.files))

@@ -92,6 +92,10 @@ class Frame:
         finish: Callable[[Any], Any] = lambda found: found,
         collects: Any = None,
     ) -> Result:
+        listed = arguments[0] if arguments and isinstance(arguments[0], list) else []
+        for text in listed:
+            if not isinstance(text, str):
+                raise ExpressionError(f"results are of expressions, which are texts, not {text!r}")
         booking = Booking(self._description, method, arguments, collects)
         wanted = applied(self._core, method, booking.of_engine())
         return Result(self._analysis, booking, wanted, finish, what)
@@ -155,6 +159,10 @@ class Frame:
         >>> import sapwood
         >>> f = sapwood.frame("a.root:events").filter("nMuon >= 2", "two muons")
         """
+        if not isinstance(expression, str):
+            raise ExpressionError(
+                f"a filter is an expression, not {expression!r}: define a name by the function, and filter by it"
+            )
         return self._on_top("filter", expression, name)
 
     def range(self, *bounds: int | None) -> Frame:
@@ -192,6 +200,10 @@ class Frame:
         >>> f = sapwood.frame("a.root:events")
         >>> f = f.vary("jes", {"up": {"Jet_pt": "Jet_pt * 1.03"}, "down": {"Jet_pt": "Jet_pt * 0.97"}})
         """
+        if not isinstance(variations, Mapping):
+            raise ExpressionError(
+                f"variations are {{tag: {{name: expression}}}}, and those of {name!r} are {variations!r}"
+            )
         given = []
         for tag, of in variations.items():
             if not isinstance(of, Mapping):

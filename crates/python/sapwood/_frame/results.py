@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sapwood._frame.samples import categories
+from sapwood._frame.stacking import joined_axis, laid_out
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -45,23 +46,34 @@ class CutFlow(tuple[Cut, ...]):
         filter    met  passed       %
         two jets   10       4   40.00
         """
-        width = max([6, *(len(cut.name) for cut in self)])
-        rows = [("filter", "met", "passed", "%")]
-        rows += [(cut.name, str(cut.all), str(cut.passed), f"{100 * cut.efficiency:.2f}") for cut in self]
-        met = max(len(row[1]) for row in rows)
-        passed = max(len(row[2]) for row in rows)
-        return "\n".join(f"{a:<{width}}  {b:>{met}}  {c:>{passed}}  {d:>6}" for a, b, c, d in rows)
+        head, rows = self._table()
+        cells = [head, *rows]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
+        widths[0], widths[3] = max(widths[0], 6), max(widths[3], 6)
+        return "\n".join(
+            "  ".join(
+                [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+            )
+            for row in cells
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """The head and the rows: with sums of weights, if there is a weight."""
+        head = ["filter", "met", "passed", "%"]
+        rows = [[cut.name, str(cut.all), str(cut.passed), f"{100 * cut.efficiency:.2f}"] for cut in self]
+        if any(cut.weights is not None for cut in self):
+            head += ["weight met", "passed"]
+            for row, cut in zip(rows, self, strict=True):
+                row += ["", ""] if cut.weights is None else [f"{weight:.6g}" for weight in cut.weights]
+        return head, rows
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(
-            f"<tr><td>{escape(cut.name)}</td><td>{cut.all}</td><td>{cut.passed}</td>"
-            f"<td>{100 * cut.efficiency:.2f}</td></tr>"
-            for cut in self
-        )
-        head = "<tr><th>filter</th><th>met</th><th>passed</th><th>%</th></tr>"
-        return f"<table>{head}{rows}</table>"
+        head, rows = self._table()
+        lines = ["".join(f"<th>{cell}</th>" for cell in head)]
+        lines += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 class Result:
@@ -81,8 +93,10 @@ class Result:
         self.what = what
         #: The wish for this result, and the engine's form of it.
         self.booking, self.wanted = booking, wanted
-        #: By sample (``None`` without samples), and by variation.
+        #: What the engine found, by sample (``None`` without samples) and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
+        #: Values that were made of it: those that somebody has looked at.
+        self._values: dict[tuple[str | None, str], Any] = {}
         #: Whether it waited in a pass that failed: then it is computed only when it is asked for.
         self.is_suspect = False
         analysis.book(self)
@@ -90,17 +104,24 @@ class Result:
     @property
     def value(self) -> Any:
         """The value of the columns as they are: a dictionary by sample, if there are samples."""
-        return self.variations[NOMINAL]
+        return self._value_of(NOMINAL)
 
     @property
     def variations(self) -> dict[str, Any]:
         """Values by variation: ``"nominal"``, and those that change this result."""
-        found = self._values()
-        names = list(dict.fromkeys(name for of in found.values() for name in of))
-        if None in found:
-            return found[None]
-        # A sample that a variation does not reach is as it is.
-        return {name: {sample: of.get(name, of[NOMINAL]) for sample, of in found.items()} for name in names}
+        names = dict.fromkeys(name for of in self._computed().values() for name in of)
+        return {name: self._value_of(name) for name in names}
+
+    def _value_of(self, variation: str) -> Any:
+        """The value of a variation, by sample if there are samples."""
+        values = {}
+        for sample, of in self._computed().items():
+            # A sample that a variation does not reach is as it is.
+            key = (sample, variation if variation in of else NOMINAL)
+            if key not in self._values:
+                self._values[key] = self._finish(of[key[1]])
+            values[sample] = self._values[key]
+        return values[None] if None in values else values
 
     def explain(self) -> Explained:
         """Describes a pass over the first file for this result alone.
@@ -146,24 +167,28 @@ class Result:
         axes = [hist.axis.StrCategory(labels, name=sample if by is None else by)] if has_samples else []
         if len(variations) > 1:
             axes.append(hist.axis.StrCategory(list(variations), name=variation))
+        all_of_them = [
+            histogram for of in variations.values() for histogram in (of.values() if has_samples else [of])
+        ]
+        own_axes = [
+            joined_axis(list(same), self.what) for same in zip(*(h.axes for h in all_of_them), strict=True)
+        ]
+        stacked = hist.Hist(*axes, *own_axes, storage=one.storage_type())
         sums: dict[tuple[int, ...], Any] = {}
         for place, of in enumerate(variations.values()):
             for name, histogram in of.items() if has_samples else [("", of)]:
-                if any(list(a.edges) != list(b.edges) for a, b in zip(histogram.axes, one.axes, strict=True)):
-                    raise MismatchError(
-                        f"the bins of {self.what} lie around the values of each: say bins= to stack them"
-                    )
                 at = ([labels.index(known[name])] if has_samples else []) + (
                     [place] if len(variations) > 1 else []
                 )
-                sums[tuple(at)] = sums[tuple(at)] + histogram if tuple(at) in sums else histogram
-        stacked = hist.Hist(*axes, *one.axes, storage=one.storage_type())
+                alike = laid_out(histogram, own_axes)
+                sums[tuple(at)] = sums[tuple(at)] + alike if tuple(at) in sums else alike
         view = stacked.view(flow=True)
         for bins, histogram in sums.items():
             view[bins] = histogram.view(flow=True)
         return stacked
 
-    def _values(self) -> dict[str | None, dict[str, Any]]:
+    def _computed(self) -> dict[str | None, dict[str, Any]]:
+        """What the engine found."""
         if self._found is None:
             self._analysis.run([self])
         if self._found is None:  # pragma: no cover
@@ -174,15 +199,11 @@ class Result:
         """A value from what the engine found so far. What it goes on with stays as it is."""
         return self._finish(self.booking.copied(found))
 
-    def _take(self, sample: str | None, nominal: Any, variations: list[tuple[str, Any]]) -> None:
-        """Keeps what the engine found."""
-        values = {NOMINAL: self._finish(nominal)}
-        values.update({name: self._finish(of) for name, of in variations})
-        self._found = {**(self._found or {}), sample: values}
-
-    def _forget(self) -> None:
-        """Forgets values of a pass that has failed."""
-        self._found = None
+    def _take(self, found: dict[str | None, tuple[Any, list[tuple[str, Any]]]]) -> None:
+        """Keeps what the engine found, by sample."""
+        self._found = {
+            sample: {NOMINAL: nominal, **dict(varied)} for sample, (nominal, varied) in found.items()
+        }
 
     def __repr__(self) -> str:
         state = "not run yet" if self._found is None else repr(self.value)

@@ -105,7 +105,9 @@ def check_reads(reads: Mapping[str, Any]) -> None:
                 "give each sample its own ('friends': {...} next to 'files'), or give the friend an index"
             )
     if reads["entries"] is not None and getattr(reads["entries"], "classname", None) != "TEntryList":
-        raise MismatchError("entries= counts from the first entry of each sample: use a filter, or one sample")
+        raise MismatchError(
+            "entries= counts from the first entry of each sample: use a filter, or one sample"
+        )
 
 
 def categories(samples: list[Sample], by: str | None) -> dict[str, str]:
