@@ -222,3 +222,70 @@ def test_samples_so_far_are_reported(path, monkeypatch):  # noqa: F811
     sapwood.run(count, partial=lambda values, entries: seen.append(json.dumps([entries, *values])))
     assert seen[0] == json.dumps([ENTRIES, {"a": ENTRIES}])
     assert seen[-1] == json.dumps([3 * ENTRIES, {"a": ENTRIES, "b": 2 * ENTRIES}])
+
+
+def test_axes_of_hist_keep_their_names_and_flow_bins(path, arrays):  # noqa: F811
+    axis = hist.axis.Regular(5, 0, 100, name="met", label="missing momentum", flow=False)
+    found = sapwood.frame(path).hist("met", "w", bins=[axis, (4, 0, 2)]).value
+    assert (found.axes[0].name, found.axes[0].label) == ("met", "missing momentum")
+    assert not found.axes[0].traits.overflow and found.axes[1].traits.overflow
+    wanted = np.histogram2d(arrays["met"], arrays["w"], [5, 4], [(0, 100), (0, 2)])[0]
+    assert np.array_equal(found.values(), wanted)
+
+
+def test_growing_categories_are_stacked_by_name(tmp_path):
+    one = small(tmp_path, "one.root", kind=np.array([1, 2, 2]))
+    other = small(tmp_path, "other.root", kind=np.array([2, 1, 1, 3]))
+    empty = hist.Hist(hist.axis.IntCategory([], growth=True))
+    kinds = sapwood.frame({"a": {"files": one}, "b": {"files": other}}).fill(empty, "kind")
+    stacked = kinds.stacked()
+    assert list(stacked.axes[1]) == [1, 2, 3]
+    assert stacked["a", :].values().tolist() == [1, 2, 0] and stacked["b", :].values().tolist() == [2, 1, 1]
+
+
+def test_whole_numbers_are_summed_exactly(tmp_path):
+    event = np.array([2**53, 2**53 + 1, 2**53 + 3], "int64")
+    path = small(tmp_path, event=event, big=event.astype("uint64") << 10, x=[0.5, 1.5, 2.5])  # noqa: F811
+    frame = sapwood.frame(path)
+    results = [frame.sum("event"), frame.min("event"), frame.max("event"), frame.max("big"), frame.sum("x")]
+    wanted = [3 * 2**53 + 4, 2**53, 2**53 + 3, (2**53 + 3) << 10, 4.5]
+    assert [one.value for one in results] == wanted and isinstance(results[0].value, int)
+    again = [frame.sum("event"), frame.min("event"), frame.max("event"), frame.max("big"), frame.sum("x")]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        sapwood.run(*again, executor=pool, step_size=1)
+    assert [one.value for one in again] == wanted
+
+
+def test_sums_and_spreads_on_executors_are_those_of_one_pass(tmp_path):
+    values = np.array([1e16, 1.0, 1.0, -1e16, 1e200, -1e200] * 50)
+    path = small(tmp_path, x=values)  # noqa: F811
+    frame = sapwood.frame(path)
+    local, far = ([frame.sum("x"), frame.std("x"), frame.mean("x")] for _ in range(2))
+    sapwood.run(*local)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        sapwood.run(*far, executor=pool, step_size=7)
+    assert np.isinf(local[1].value) and np.isinf(far[1].value)
+    assert far[0].value == pytest.approx(local[0].value, abs=150)
+
+
+@pytest.mark.parametrize("cut", ["n >= 0", "n >= 1", "n > 3", "n > 100"])
+def test_missing_values_of_functions_stay_missing(tmp_path, cut):
+    import awkward as ak
+
+    n = np.arange(2000) % 5
+    lists = ak.unflatten(np.arange(4000), np.full(2000, 2))
+    path = small(tmp_path, n=n, v=lists)  # noqa: F811
+    frame = sapwood.frame(path, threads=1).filter(cut)
+    frame = frame.define("odd", lambda n: ak.mask(n, n % 2 == 1), ["n"])
+    frame = frame.define("some", lambda v: ak.mask(v, v % 3 > 0), ["v"])
+    frame = frame.define("pair", lambda n: np.stack([n, 2 * n], axis=1), ["n"], library="np")
+    odd, some, pair = frame.take("odd"), frame.take("some"), frame.take("pair", library="np")
+    total, passed = frame.sum("odd"), frame.filter("odd >= 0").count()
+    kept = ak.Array(n)[eval(cut, {"n": n})]
+    wanted = ak.mask(kept, kept % 2 == 1)
+    assert odd.value.to_list() == wanted.to_list()
+    assert total.value == ak.sum(wanted) and passed.value == ak.sum(kept % 2 == 1)
+    of_lists = lists[eval(cut, {"n": n})]
+    assert some.value.to_list() == ak.mask(of_lists, of_lists % 3 > 0).to_list()
+    assert pair.value.shape == (len(kept), 2) or len(kept) == 0
+    assert pair.value.tolist() == [[one, 2 * one] for one in kept]

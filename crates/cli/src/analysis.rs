@@ -113,9 +113,9 @@ pub(crate) fn analysis(document: &Value) -> Result<Analysis> {
     let mut reports = Vec::new();
     for name in names {
         let frame = frames.named(name, 0)?;
-        if frames.parts.get(name).is_some_and(|part| part.value.get("filter").is_some()) {
-            reports.push((name.to_owned(), frame.report(None)?));
-        }
+        let Some(part) = frames.parts.get(name).filter(|part| part.value.get("filter").is_some()) else { continue };
+        let weight = part.get("weight")?.map(|weight| weight.text()).transpose()?;
+        reports.push((name.to_owned(), frame.report(weight)?));
     }
     let mut histograms = Vec::new();
     for (name, part) in whole.get("histograms")?.map_or_else(|| Ok(Vec::new()), |all| all.entries())? {
@@ -177,13 +177,13 @@ impl Frames<'_> {
                 "frames.{name} is built on itself, or on more than {MAX_DEPTH} others"
             )));
         }
-        part.only(&["from", "define", "redefine", "filter", "range", "vary"])?;
+        part.only(&["from", "define", "redefine", "filter", "range", "vary", "weight"])?;
         let mut frame = match part.get("from")? {
             Some(from) => self.named(from.text()?, depth + 1)?,
             None => Frame::new(),
         };
         let placed = |part: &Part<'_>, error: Error| error.in_words(format!("{}: {}", part.path, error.message()));
-        for (what, part) in part.entries()?.into_iter().filter(|(what, _)| *what != "from") {
+        for (what, part) in part.entries()?.into_iter().filter(|(what, _)| !["from", "weight"].contains(what)) {
             if what == "vary" {
                 for (name, tags) in part.entries()? {
                     frame = frame.vary(variations(name, &tags)?).map_err(|error| placed(&tags, error))?;
@@ -240,18 +240,21 @@ fn variations(name: &str, tags: &Part<'_>) -> Result<Vec<Variation>> {
 }
 
 fn histogram(name: &str, part: &Part<'_>, frames: &mut Frames<'_>) -> Result<Wanted> {
-    part.only(&["frame", "of", "bins", "edges", "weight", "profile", "title"])?;
+    part.only(&["frame", "of", "bins", "edges", "weight", "profile", "sparse", "title"])?;
     let frame = match part.get("frame")? {
         Some(frame) => frames.named(frame.text()?, 0)?,
         None => Frame::new(),
     };
-    let of = part.get("of")?.ok_or_else(|| part.fault("of, one to three expressions"))?.texts()?;
+    let of = part.get("of")?.ok_or_else(|| part.fault("of, an expression for each axis"))?.texts()?;
     let title = part.get("title")?.map_or_else(|| Ok(of.join(", ")), |title| title.text().map(str::to_owned))?;
+    let is = |name| -> Result<bool> {
+        let Some(part) = part.get(name)? else { return Ok(false) };
+        part.value.as_bool().ok_or_else(|| part.fault("true or false"))
+    };
     let made = || {
-        let mut wanted = frame.histogram(of.iter().copied())?.named(name, &title)?;
-        if let Some(profile) = part.get("profile")?
-            && profile.value.as_bool().ok_or_else(|| profile.fault("true or false"))?
-        {
+        let of = of.iter().copied();
+        let mut wanted = if is("sparse")? { frame.sparse(of)? } else { frame.histogram(of)? }.named(name, &title)?;
+        if is("profile")? {
             wanted = wanted.profile()?;
         }
         if let Some(axes) = axes(part)? {

@@ -156,6 +156,11 @@ pub(crate) struct Friends {
 }
 
 impl Friends {
+    /// Whether entries of a friend are matched by their place, since no index is named.
+    pub(crate) fn are_by_place(&self) -> bool {
+        !self.named.is_empty() && self.friend_index.is_none()
+    }
+
     /// The tables of some places as one, with the friends that are named, and if a name is not found those that the
     /// trees bring along, too.
     pub(crate) fn chain(&self, places: Vec<Place>, session: &Session, remote: &Remote) -> Outcome<Chain> {

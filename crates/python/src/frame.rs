@@ -150,6 +150,45 @@ impl Frame {
     }
 }
 
+/// Count, sum, mean, extremes and spread.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct FrameStatistics(frame::Statistics);
+
+/// All of it: the count, numbers in doubles, and exact ones.
+type StatisticsState = (u64, [f64; 6], Option<[i128; 3]>);
+
+#[pymethods]
+impl FrameStatistics {
+    #[staticmethod]
+    fn of(state: StatisticsState) -> Self {
+        let (count, floats, wholes) = state;
+        Self(frame::Statistics::from_parts(frame::StatisticsParts { count, floats, wholes }))
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (StatisticsState,))> {
+        let frame::StatisticsParts { count, floats, wholes } = self.0.parts();
+        Ok((py.get_type::<Self>().getattr("of")?.unbind(), ((count, floats, wholes),)))
+    }
+
+    /// The statistics of these numbers and others.
+    fn plus(&self, other: &Self) -> Self {
+        let mut sum = self.0;
+        sum.merge(&other.0);
+        Self(sum)
+    }
+
+    /// Count, sum, mean, least, largest and spread; the sum and the extremes of whole numbers are whole numbers.
+    fn found(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let of = &self.0;
+        let (count, mean, spread) = (of.count(), of.mean(), of.standard_deviation());
+        Ok(match of.wholes() {
+            Some((sum, least, largest)) => (count, sum, mean, least, largest, spread).into_pyobject(py)?.into_any(),
+            None => (count, of.sum(), mean, of.min(), of.max(), spread).into_pyobject(py)?.into_any(),
+        }
+        .unbind())
+    }
+}
+
 /// A result and its variations, as values of Python.
 type Results = (Py<PyAny>, Vec<(String, Py<PyAny>)>);
 
@@ -264,10 +303,7 @@ fn value(py: Python<'_>, of: Outcome) -> PyResult<Py<PyAny>> {
         Outcome::Histogram(histogram) => Py::new(py, Histogram::from_engine(*histogram))?.into_any(),
         Outcome::Sparse(sparse) => Py::new(py, SparseFill::from_engine(*sparse))?.into_any(),
         Outcome::Count(count) => count.into_pyobject(py)?.into_any().unbind(),
-        Outcome::Statistics(of) => {
-            let all = (of.count(), of.sum(), of.mean(), of.min(), of.max(), of.standard_deviation());
-            all.into_pyobject(py)?.into_any().unbind()
-        }
+        Outcome::Statistics(of) => Py::new(py, FrameStatistics(of))?.into_any(),
         Outcome::Report(cuts) => {
             let cuts: Vec<_> = cuts.into_iter().map(|cut| (cut.name, cut.all, cut.passed, cut.weights)).collect();
             cuts.into_pyobject(py)?.into_any().unbind()

@@ -64,7 +64,7 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::frame::{Frame, FramePlan, FrameRun, Wanted};
+    use super::frame::{Frame, FramePlan, FrameRun, FrameStatistics, Wanted};
     #[pymodule_export]
     use super::hist::{
         Axis, Efficiency, Graph, Histogram, SparseFill, SparseHistogram, axis_members, efficiency_members, graph,

@@ -1,5 +1,6 @@
 //! `sapwood frame`: an analysis that is written down.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let analysis = read(&arguments.analysis)?;
+    if analysis.samples.len() > 1 && arguments.friends.are_by_place() {
+        let words = "the entries of a friend are matched by their place, which begins anew in each sample: name an \
+                     index of it with --friend-index";
+        return Err(Error::mismatch(words).into());
+    }
     output::check_output(&arguments.out)?;
     if let Some(path) = arguments.graph.as_ref().filter(|path| [&arguments.analysis, &arguments.out].contains(path)) {
         let words = format!("--graph {} is the file of something else: name another one", path.display());
@@ -67,6 +73,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         found.push(run.finish()?);
     }
     note_unused(arguments, &analysis, &found);
+    check_paths(&analysis, &found)?;
     let mut file = FileWriter::staged(&staged, WriteOptions::default())?;
     let mut count = 0;
     for (sample, results) in analysis.samples.iter().zip(found) {
@@ -77,13 +84,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         for (name, _) in &analysis.histograms {
             let Some(Varied { nominal, variations }) = results.next() else { break };
             for (variation, value) in std::iter::once((None, nominal)).chain(named(variations)) {
-                let Value::Histogram(histogram) = value else { continue };
-                let tail = variation.map_or_else(String::new, |name| format!("_{}", name.replace(':', "_")));
-                let path = match sample.name.as_str() {
-                    "" => format!("{name}{tail}"),
-                    sample => format!("{sample}/{name}{tail}"),
+                let draft = match value {
+                    Value::Histogram(histogram) => histogram.into_draft(),
+                    Value::Sparse(sparse) => sparse.into_draft(),
+                    _ => continue,
                 };
-                file.write(&path, histogram.into_draft())?;
+                file.write(&path_of(sample, name, variation.as_deref()), draft)?;
                 count += 1;
             }
         }
@@ -98,6 +104,33 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         std::fs::write(path, draw_frame(diagram)).map_err(cannot)?;
     }
     writeln!(out, "{count} histograms in {}", output::shown(&arguments.out))?;
+    Ok(())
+}
+
+/// The path of a histogram in the new file.
+fn path_of(sample: &Sample, name: &str, variation: Option<&str>) -> String {
+    let tail = variation.map_or_else(String::new, |name| format!("_{}", name.replace(':', "_")));
+    match sample.name.as_str() {
+        "" => format!("{name}{tail}"),
+        sample => format!("{sample}/{name}{tail}"),
+    }
+}
+
+/// Refuses two histograms of one path: the name of a histogram may be that of another one with a variation.
+fn check_paths(analysis: &Analysis, found: &[Vec<Varied>]) -> Outcome {
+    for (sample, results) in analysis.samples.iter().zip(found) {
+        let mut known = HashSet::new();
+        for ((name, _), result) in analysis.histograms.iter().zip(results) {
+            let names = result.variations.iter().map(|(variation, _)| Some(variation.as_str()));
+            for variation in std::iter::once(None).chain(names) {
+                let path = path_of(sample, name, variation);
+                if !known.insert(path.clone()) {
+                    let words = format!("two histograms would be {path:?}: rename a histogram or a variation");
+                    return Err(Error::mismatch(words).into());
+                }
+            }
+        }
+    }
     Ok(())
 }
 
@@ -147,10 +180,13 @@ fn report(out: &mut dyn Write, sample: &str, frame: &str, cuts: &[Cut]) -> Outco
     let name = if sample.is_empty() { frame.to_owned() } else { format!("{sample}, {frame}") };
     writeln!(out, "{name}")?;
     let width = cuts.iter().map(|cut| cut.name.chars().count()).max().unwrap_or(0).max(6);
-    writeln!(out, "  {:width$} {:>12} {:>12} {:>8}", "filter", "met", "passed", "%")?;
+    let has_weights = cuts.iter().any(|cut| cut.weights.is_some());
+    let more = if has_weights { format!(" {:>14} {:>14}", "weight met", "passed") } else { String::new() };
+    writeln!(out, "  {:width$} {:>12} {:>12} {:>8}{more}", "filter", "met", "passed", "%")?;
     for cut in cuts {
         let share = if cut.all == 0 { f64::NAN } else { 100.0 * cut.passed as f64 / cut.all as f64 };
-        writeln!(out, "  {:width$} {:>12} {:>12} {share:>8.2}", cut.name, cut.all, cut.passed)?;
+        let weights = cut.weights.map_or_else(String::new, |(met, passed)| format!(" {met:>14.6} {passed:>14.6}"));
+        writeln!(out, "  {:width$} {:>12} {:>12} {share:>8.2}{weights}", cut.name, cut.all, cut.passed)?;
     }
     writeln!(out)?;
     Ok(())

@@ -197,6 +197,9 @@ fn choose<L: Bits>(out: &mut [L::Bytes], values: &[L::Bytes], places: &[u32], he
     }
 }
 
+/// Items that lists are padded to, at most.
+const MAX_WIDTH: usize = 1 << 24;
+
 /// How lists are padded.
 #[derive(Debug)]
 pub(super) struct Padding {
@@ -211,13 +214,14 @@ pub(super) struct Padding {
 
 impl Padding {
     pub(super) fn new(width: usize, fill: Vec<u8>, item_bytes: usize) -> Result<Self> {
-        let masks = u32::try_from(width).ok().map(|width| [vec![1; width as usize], vec![0; width as usize]].concat());
-        match masks {
-            Some(masks) if width > 0 && fill.len() == item_bytes => {
-                Ok(Self { width, fill, places: (0..width as u32).collect(), masks })
-            }
-            _ => Err(Error::mismatch("lists are padded to a length from 1 on, with a number of their type")),
+        if !(1..=MAX_WIDTH).contains(&width) {
+            return Err(Error::limit("items that a list is padded to", MAX_WIDTH as u64, width as u64));
         }
+        if fill.len() != item_bytes {
+            return Err(Error::mismatch("lists are padded with a number of their type"));
+        }
+        let masks = [vec![1; width], vec![0; width]].concat();
+        Ok(Self { width, fill, places: (0..width as u32).collect(), masks })
     }
 
     /// Fills rows of items and of masks; returns how many lists were cut.

@@ -203,7 +203,9 @@ impl Accumulator {
                 sparse.fill(&points.columns, points.weights.as_deref())?;
             }
             (Self::Count(count), Piece::Count(more), _) => *count += more,
-            (Self::Statistics(all), Piece::Points(points), _) => points.columns.iter().for_each(|of| all.add(of)),
+            (Self::Statistics(all), Piece::Statistics(points, wholes), _) => {
+                points.columns.iter().for_each(|of| all.add_with(of, wholes));
+            }
             (Self::Report { cuts, .. }, Piece::Count(more), Role::Cut(number, side)) => {
                 if let Some(cut) = cuts.get_mut(number) {
                     *(if side == Side::Met { &mut cut.met } else { &mut cut.passed }) += more;

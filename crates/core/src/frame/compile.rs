@@ -136,7 +136,7 @@ impl<'b, 's> Compiler<'b, 's> {
             }
             Kind::Statistics(text) => {
                 let value = self.builder.value(&scope, text)?;
-                one(self.builder.output(place, Want::Points, &[value], None)?)
+                one(self.builder.output(place, Want::Statistics, &[value], None)?)
             }
             Kind::Columns(texts) => {
                 let values = self.values(&scope, texts)?;

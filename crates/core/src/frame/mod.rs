@@ -17,5 +17,5 @@ pub use accumulator::{Cut, Outcome, Varied};
 pub use diagram::{Diagram, DiagramStep, StepKind};
 pub use node::{Frame, Variation};
 pub use run::{Plan, Run, StepColumns};
-pub use statistics::Statistics;
+pub use statistics::{Statistics, StatisticsParts};
 pub use wanted::Wanted;

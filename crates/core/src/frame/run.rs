@@ -1,6 +1,7 @@
 //! Results of frames over one file after another.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -198,6 +199,7 @@ impl Run {
         let routes = self.routes(plan);
         let states = self.states.as_mut().ok_or_else(|| Error::internal("a run has no results"))?;
         let mut filling = vec![Duration::ZERO; self.wanted.len()];
+        let names = &self.wanted;
         plan.graph.run(&entries, &mut progress, &mut |output, piece| {
             let Some(routes) = routes.get(&output) else { return Ok(()) };
             if let Piece::Columns(columns, entries) = piece {
@@ -206,7 +208,8 @@ impl Run {
                     let of = states.get(*wanted).and_then(|state| state.variations.get(variation.checked_sub(1)?));
                     let variation = of.map(|(name, _)| name.as_str());
                     let columns = columns.clone();
-                    take(StepColumns { wanted: *wanted, variation, columns, entries: entries.clone() })?;
+                    let step = StepColumns { wanted: *wanted, variation, columns, entries: entries.clone() };
+                    take(step).map_err(|error| refused(names.get(*wanted), &entries, error))?;
                     if let Some(time) = filling.get_mut(*wanted) {
                         *time += began.elapsed();
                     }
@@ -357,6 +360,14 @@ impl Run {
     pub fn finish(self) -> Result<Vec<Varied>> {
         finished(self.states)
     }
+}
+
+/// An error of what takes columns, with their names and entries.
+fn refused(wanted: Option<&Wanted>, entries: &Selection, error: Error) -> Error {
+    let of = wanted.map(|wanted| wanted.words().1).unwrap_or_default();
+    let Range { start, end } = entries.span();
+    let words = format!("what takes {of} failed in entries {start} to {end}: {}", error.message());
+    error.in_words(words)
 }
 
 /// The results of what was gathered.

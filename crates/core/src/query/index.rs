@@ -66,8 +66,8 @@ fn pick_of(
             let (first, len) = of.bounds(offsets, list);
             place(len).map(|at| first + at)
         });
-        let (items, frame) = under(value, level + 1, chosen.collect(), above)?;
-        return chosen_items(value, frame, &items);
+        let (items, frame) = under(value, level + 1, chosen.collect(), above, Lacking::Absent)?;
+        return chosen_items(value, frame, &items, Lacking::Absent);
     }
     // Nearly all picks are of one level of numbers that are all there.
     let (mut places, mut present) = (Vec::with_capacity(lists.len()), Vec::with_capacity(lists.len()));
@@ -240,15 +240,32 @@ pub(super) fn level_of(value: &Value, level: usize) -> Result<Level> {
 /// The chosen items of a level, under other levels above them; those below stay. An item that lacks is an empty list,
 /// or is marked as absent.
 pub(super) fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Level>) -> Result<Value> {
-    let (items, frame) = under(value, level + 1, chosen, Frame { rows: value.frame.rows, levels: above })?;
-    chosen_items(value, frame, &items)
+    let above = Frame { rows: value.frame.rows, levels: above };
+    let (items, frame) = under(value, level + 1, chosen, above, Lacking::Absent)?;
+    chosen_items(value, frame, &items, Lacking::Absent)
+}
+
+/// What becomes of an item that lacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lacking {
+    /// An empty list, or an item that is marked as absent.
+    Absent,
+    /// Any value of the same type.
+    StandIn,
 }
 
 /// A row for each of some rows of a value; one that lacks has no items, or is marked as absent.
 pub(super) fn rows_or_none(value: &Value, chosen: Vec<Option<usize>>) -> Result<Value> {
     let above = Frame::flat(chosen.len());
-    let (items, frame) = under(value, 0, chosen, above)?;
-    chosen_items(value, frame, &items)
+    let (items, frame) = under(value, 0, chosen, above, Lacking::Absent)?;
+    chosen_items(value, frame, &items, Lacking::Absent)
+}
+
+/// A row for each of some rows of a value. Those that lack have values of the same type, for which nobody may ask.
+pub(super) fn rows_or_stand_ins(value: &Value, chosen: Vec<Option<usize>>) -> Result<Value> {
+    let above = Frame::flat(chosen.len());
+    let (items, frame) = under(value, 0, chosen, above, Lacking::StandIn)?;
+    chosen_items(value, frame, &items, Lacking::StandIn)
 }
 
 /// Follows what is chosen of one level down to the innermost items, and adds the levels on the way to a frame.
@@ -257,17 +274,22 @@ fn under(
     level: usize,
     chosen: Vec<Option<usize>>,
     mut frame: Frame,
+    lacking: Lacking,
 ) -> Result<(Vec<Option<usize>>, Frame)> {
     let mut lists = chosen;
     for below in &value.frame.levels[level..] {
         let offsets = below.offsets()?;
-        let is_fixed = matches!(below, Level::Fixed(_)) && lists.iter().all(Option::is_some);
+        let len = if let Level::Fixed(len) = below { Some(*len) } else { None };
+        let has_all = lacking == Lacking::StandIn || lists.iter().all(Option::is_some);
+        let is_fixed = len.is_some() && has_all;
         let (mut ends, mut items) = (Vec::with_capacity(lists.len() + 1), Vec::new());
         ends.push(0_i64);
         for list in &lists {
             if let Some(list) = list {
                 let (first, len) = below.bounds(offsets, *list);
                 items.extend((first..first + len).map(Some));
+            } else if let Some(len) = len.filter(|_| is_fixed) {
+                items.extend(std::iter::repeat_n(None, len));
             }
             ends.push(items.len() as i64);
         }
@@ -277,9 +299,9 @@ fn under(
     Ok((lists, frame))
 }
 
-/// Innermost items of a value in another frame; those that lack are marked as absent.
-fn chosen_items(value: &Value, frame: Frame, lists: &[Option<usize>]) -> Result<Value> {
-    let was_there = |item: &Option<usize>| item.is_some_and(|item| value.is_there(item));
+/// Innermost items of a value in another frame; those that lack may be marked as absent.
+fn chosen_items(value: &Value, frame: Frame, lists: &[Option<usize>], lacking: Lacking) -> Result<Value> {
+    let was_there = |item: &Option<usize>| item.map_or(lacking == Lacking::StandIn, |item| value.is_there(item));
     let present = match lists.iter().all(was_there) {
         true => None,
         false => Some(lists.iter().map(was_there).collect::<Arc<[bool]>>()),

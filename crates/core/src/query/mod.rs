@@ -108,6 +108,7 @@ pub use lumi_mask::LumiMask;
 pub(crate) use parse::check_expression;
 pub use parse::split_expressions;
 pub use points::Points;
+pub(crate) use points::Wholes;
 pub use record_batches::{RecordBatches, batch_of};
 pub use select::{Answer, Query};
 pub use skip::Decided;

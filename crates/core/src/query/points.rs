@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::fault::no_number;
-use super::number::Side;
+use super::number::{Side, Wide};
 use super::steps::Waits;
 use super::value::{Data, Scalar, Value};
 use crate::error::Result;
@@ -14,6 +14,42 @@ pub struct Points {
     pub columns: Vec<Vec<f64>>,
     /// Their weights; 1 each where there are none.
     pub weights: Option<Vec<f64>>,
+}
+
+/// Exact sum and extremes of whole numbers: doubles hold them up to 2^53 alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wholes {
+    pub(crate) sum: i128,
+    pub(crate) least: i128,
+    pub(crate) largest: i128,
+}
+
+impl Wholes {
+    /// Those of the items of a value that are there; none for other numbers, and for no item.
+    pub(super) fn of(value: &Value) -> Result<Option<Self>> {
+        let value = value.clone().spread()?;
+        let Data::Numbers(numbers) = &value.data else { return Ok(None) };
+        let is_there = |(item, _): &(usize, i128)| value.is_there(*item);
+        Ok(match value.data.wide() {
+            Some(Wide::I64) => {
+                Self::of_items(numbers.as_i64()?.iter().map(|x| (*x).into()).enumerate().filter(is_there))
+            }
+            Some(Wide::U64) => {
+                Self::of_items(numbers.as_u64()?.iter().map(|x| (*x).into()).enumerate().filter(is_there))
+            }
+            _ => None,
+        })
+    }
+
+    fn of_items(items: impl Iterator<Item = (usize, i128)>) -> Option<Self> {
+        items.map(|(_, item)| Self { sum: item, least: item, largest: item }).reduce(Self::plus)
+    }
+
+    /// Those of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let sum = self.sum.saturating_add(other.sum);
+        Self { sum, least: self.least.min(other.least), largest: self.largest.max(other.largest) }
+    }
 }
 
 impl Waits for Points {

@@ -52,7 +52,7 @@ impl Reads for Queries<'_> {
         Ok(all.unwrap_or_else(|| entries.clone()))
     }
 
-    fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>> {
+    fn passing(&self, step: &mut Step<'_>) -> Result<Vec<bool>> {
         let mut any = vec![false; step.entries.len() as usize];
         for (query, cut) in self.0.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
             any.iter_mut().zip(query.mask(cut, step)?).for_each(|(any, passes)| *any |= passes);

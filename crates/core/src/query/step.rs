@@ -28,14 +28,14 @@ pub(super) struct Step<'s> {
     source: &'s Source,
     pub(super) entries: Selection,
     columns: HashMap<usize, Loaded>,
-    /// Whether its filters were computed before, to see what else is needed.
-    pub(super) is_looked_at: bool,
+    /// The first entry at the time of a look, if what else is needed was found by one.
+    pub(super) looked_at: Option<u64>,
 }
 
 impl<'s> Step<'s> {
     /// Nothing has been read yet.
     pub(super) fn new(source: &'s Source, entries: Selection) -> Self {
-        Self { source, entries, columns: HashMap::new(), is_looked_at: false }
+        Self { source, entries, columns: HashMap::new(), looked_at: None }
     }
 
     /// Reads columns that are not there yet.
@@ -46,6 +46,11 @@ impl<'s> Step<'s> {
         let read = self.source.columns(&missing, &self.entries, progress)?;
         self.columns.extend(missing.into_iter().zip(read));
         Ok(())
+    }
+
+    /// Whether a column is there.
+    pub(super) fn has(&self, id: usize) -> bool {
+        self.columns.contains_key(&id)
     }
 
     /// Adds a column.

@@ -44,8 +44,8 @@ pub(super) trait Reads: Sync {
     /// Notes how long a read took.
     fn has_read(&self, _time: Duration) {}
 
-    /// For each row whether it is needed.
-    fn passing(&self, step: &Step<'_>) -> Result<Vec<bool>>;
+    /// For each row whether it is needed. Columns that are computed for it may be added to the step.
+    fn passing(&self, step: &mut Step<'_>) -> Result<Vec<bool>>;
 }
 
 /// Computes something of a step, and hands it over bit by bit.
@@ -146,8 +146,9 @@ impl<'q> Steps<'q> {
     /// Reads the rest of a step: that of the entries that pass, where it was looked at and few do.
     fn complete(&self, step: &mut Step<'q>, has_look: bool, progress: OnProgress<'_>) -> Result<()> {
         if has_look {
-            let passing = step.passing(&self.reads.passing(step)?)?;
-            step.is_looked_at = true;
+            step.looked_at = Some(step.entries.span().start);
+            let mask = self.reads.passing(step)?;
+            let passing = step.passing(&mask)?;
             let has_spared = passing.ranges().len() as u64 * SPARSE < step.entries.len();
             self.looks.note(has_spared);
             if has_spared {

@@ -208,18 +208,23 @@ class Analysis:
         chain = self._chain(sample)
         run = _core.FrameRun([result.wanted for result in waiting])
         sinks = Sinks([result.booking.collects for result in waiting], self._sample_name(sample))
+        has_read, lacking_name = False, None
         for member in progress_bar.each(chain.members(), len(chain.sources), show, "files", "files"):
             try:
                 plan = self._plan(run, chain, member, sample)
             except NotFoundError as error:
-                chain.left_out(member.source, self._named(error, sample))
+                lacking_name = self._named(error, sample)
+                chain.left_out(member.source, lacking_name)
                 continue
+            has_read = True
             with chain.naming(member):
                 for start, stop in member.ranges:
                     sinks.read(run, plan, member.select(start, stop))
             if partials is not None and partials.is_due():
                 found = sinks.partial(run.so_far())
                 partials.take(waiting, self._sample_name(sample), found, run.diagram())
+        if not has_read and lacking_name is not None:
+            raise MismatchError(f"all files were left out: {lacking_name}") from lacking_name
         diagram = run.diagram()
         return sinks.partial(run.finish()), diagram
 

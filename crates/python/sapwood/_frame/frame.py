@@ -343,7 +343,7 @@ class Frame:
             weight,
             *named,
             profile,
-            finish=lambda found: drawing.as_library(found, library),
+            finish=lambda found: _with_axes(drawing.as_library(found, library), bins, library),
         )
 
     def explain(self) -> Explained:
@@ -507,6 +507,10 @@ class Frame:
             finish=snapshots.finished,
             collects=snapshots,
         )
+
+
+def _with_axes(found: Any, bins: Any, library: str) -> Any:
+    return drawing.with_axes_of(found, bins) if library == "hist" and bins is not None else found
 
 
 def _unpickled(analysis: Analysis, description: Description) -> Frame:

@@ -252,12 +252,13 @@ _STATISTICS = ("count", "sum", "mean", "min", "max", "std")
 def number(name: str) -> Callable[[Any], Any]:
     """One of the statistics of a value; ``min`` and ``max`` of nothing are NaN.
 
-    >>> number("mean")((2, 3.0, 1.5, 1.0, 2.0, 0.7))
+    >>> from sapwood import _core
+    >>> number("mean")(_core.FrameStatistics.of((2, (3.0, 0.0, 1.5, 0.5, 1.0, 2.0), None)))
     1.5
     """
 
-    def one(found: Any) -> Any:
-        statistics = dict(zip(_STATISTICS, found, strict=True))
+    def one(found: _core.FrameStatistics) -> Any:
+        statistics = dict(zip(_STATISTICS, found.found(), strict=True))
         return statistics[name] if statistics["count"] or name not in ("min", "max") else float("nan")
 
     return one

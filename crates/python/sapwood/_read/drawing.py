@@ -187,6 +187,21 @@ def as_model(draft: _core.Draft, name: str) -> Any:
     return sapwood.open(memory)[name]
 
 
+def with_axes_of(found: Any, bins: Any) -> Any:
+    """A histogram of hist with the axes that were given as ``bins``: their names, labels and flow bins."""
+    given = [bins] if _is_axis(bins) else list(bins) if isinstance(bins, (list, tuple)) else []
+    if not any(map(_is_axis, given)) or len(given) != len(found.axes):
+        return found
+    axes = [one if _is_axis(one) else own for one, own in zip(given, found.axes, strict=True)]
+    out = type(found)(*axes, storage=found.storage_type())
+    flow = found.view(flow=True)
+    kept = [
+        slice(None if axis.traits.underflow else 1, None if axis.traits.overflow else -1) for axis in axes
+    ]
+    out.view(flow=True)[...] = flow[tuple(kept)]
+    return out
+
+
 def as_library(histogram: _core.Histogram, library: str) -> Any:
     """A histogram in a library. Those of hist have variances, with weights and without, so that they can be added."""
     model = as_model(histogram.draft(), histogram.name)

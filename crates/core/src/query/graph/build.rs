@@ -1,11 +1,12 @@
 //! Graphs while they are built: expressions are bound, and equal ones found.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::computed::{Compute, Computed, named, without_rows};
 use super::expression::Expression;
 use super::intern::{Interner, address};
+use super::looks::Looks;
 use super::meter::{Meter, Spot};
 use super::plan::{Graph, Home, Output, Place, Want};
 use super::range::{Positions, Ranged};
@@ -144,7 +145,7 @@ impl<'s> Builder<'s> {
         }
         let values = values.iter().map(|id| self.expression(*id)).collect::<Result<Vec<_>>>()?;
         let weight = weight.map(|id| self.expression(id)).transpose()?;
-        if matches!(want, Want::Points | Want::Passing) {
+        if matches!(want, Want::Points | Want::Passing | Want::Statistics) {
             for Expression { text, bound } in values.iter().chain(&weight) {
                 number(text, bound)?;
             }
@@ -220,15 +221,16 @@ impl<'s> Builder<'s> {
         let parents = places.iter().map(|(place, _)| place.parent).collect();
         let mut sets = RowSets::new(parents);
         let used = used_places(&places, &outputs);
-        let wanted = sets.union(&outputs.iter().map(|output| output.place).collect());
         let homes = Homes::of(&interner, &places, &outputs, (&mut computed, &binder.needed), &used, &mut sets);
-        let columns = |is_used: &dyn Fn(&Uses) -> bool| {
-            let mut columns = BTreeSet::new();
-            for (node, _) in interner.nodes.iter().zip(&homes.uses).filter(|(_, uses)| is_used(uses)) {
-                columns.extend(node.column);
-            }
-            columns.into_iter().collect::<Vec<_>>()
-        };
+        let columns: BTreeSet<(usize, bool)> = interner
+            .nodes
+            .iter()
+            .zip(&homes.uses)
+            .filter(|(_, uses)| !uses.places.is_empty())
+            .filter_map(|(node, _)| node.column)
+            .collect();
+        let places: Vec<Place> = places.into_iter().map(|(place, _)| place).collect();
+        let looks = Looks::new(&places, &outputs, &computed, &binder.needed, &used, &mut sets);
         let named = interner.nodes.iter().enumerate().filter(|(_, node)| node.is_named);
         let named = named.map(|(number, _)| number).collect();
         let shared = interner.by_address.iter().filter_map(|(address, number)| {
@@ -238,15 +240,15 @@ impl<'s> Builder<'s> {
         Graph {
             source: source.clone(),
             lengths,
-            columns: columns(&|uses| !uses.places.is_empty()),
-            of_filters: columns(&|uses| uses.is_in_filter),
+            columns: columns.into_iter().collect(),
+            looks,
+            looked: Mutex::default(),
             needed: binder.needed,
-            places: places.into_iter().map(|(place, _)| place).collect(),
+            places,
             ranges,
             outputs,
             computed,
             sets,
-            wanted,
             shared: shared.collect(),
             shared_by_several: homes.shared_by_several,
             named,

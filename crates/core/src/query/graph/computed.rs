@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::expression::Expression;
 use crate::column::Kind;
 use crate::error::{Error, Result};
-use crate::query::index::rows_or_none;
+use crate::query::index::rows_or_stand_ins;
 use crate::query::load::{Wanted, column, load};
 use crate::query::loaded::Loaded;
 use crate::query::number::Numbers;
@@ -114,11 +114,20 @@ impl Computed {
             row += usize::from(*is_in);
             is_in.then(|| row - 1)
         });
-        let value = Value { present: None, ..rows_or_none(&value, chosen.collect())? };
+        let value = rows_or_stand_ins(&value, chosen.collect())?;
         let number = match self.of {
             Of::Number(number) => Some(number),
             Of::Text => None,
         };
-        Ok(Loaded::new(column(&[value], self.depth, number, false)?, None))
+        Ok(Loaded::new(column(&[value], self.depth, number, is_optional(&self.kind))?, None))
+    }
+}
+
+/// Whether values may be missing.
+fn is_optional(kind: &Kind) -> bool {
+    match kind {
+        Kind::List { item, .. } | Kind::Fixed { item, .. } => is_optional(item),
+        Kind::OneOf { .. } => true,
+        _ => false,
     }
 }

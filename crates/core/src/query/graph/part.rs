@@ -17,7 +17,7 @@ use crate::query::bound::Bound;
 use crate::query::evaluate::{Rows, SharedValues};
 use crate::query::fault::no_number;
 use crate::query::index;
-use crate::query::points::{Points, passing};
+use crate::query::points::{Points, Wholes, passing};
 use crate::query::select::lacking;
 use crate::query::value::{Data, Value};
 
@@ -41,7 +41,7 @@ impl Counted {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::Rest => !graph.is_decided_first(place),
+            Self::Rest => !graph.looks.finds(place),
         }
     }
 }
@@ -231,15 +231,20 @@ impl<'p> Part<'p> {
         Ok(self.picked(output.place)?.map_or(self.all.rows.len(), |picked| picked.len()))
     }
 
-    /// The numbers of an output with their weights.
-    pub(super) fn points(&self, output: &Output) -> Result<Points> {
+    /// The numbers of an output with their weights, and what is exact of whole numbers if that is wanted.
+    pub(super) fn points(&self, output: &Output) -> Result<(Points, Option<Wholes>)> {
         let all: Vec<&Bound> = output.values.iter().chain(&output.weight).map(|value| &*value.bound).collect();
         let found = || {
             let (_, values) = self.rows(output.place)?.together(&all)?;
-            match (output.want, &output.weight) {
+            let wholes = match (output.want, &values[..]) {
+                (Want::Statistics, [value]) => Wholes::of(value)?,
+                _ => None,
+            };
+            let points = match (output.want, &output.weight) {
                 (Want::Passing, Some(cut)) => passing(values, Some(&*cut.bound)),
                 (_, weight) => points(values, weight.is_some()),
-            }
+            };
+            Ok((points?, wholes))
         };
         found().map_err(|error| self.graph.named(output.text(), error))
     }

@@ -1,13 +1,15 @@
 //! Places and outputs of a graph.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::computed::Computed;
 use super::expression::Expression;
+use super::looks::Looks;
 use super::meter::{Measures, Meter};
 use super::range::Ranged;
 use super::rowsets::RowSets;
+use super::run::Pieces;
 use crate::error::{Error, ErrorKind, Place as ErrorPlace, Result};
 use crate::query::align::Lengths;
 use crate::query::bound::Bound;
@@ -23,6 +25,8 @@ pub(crate) enum Want {
     Count,
     /// Numbers and their weights, item by item.
     Points,
+    /// Numbers item by item, with the exact sum and extremes of whole ones.
+    Statistics,
     /// Numbers item by item, of items for which the last value is true. It is their weight, too: a cut of
     /// `TTree::Draw`.
     Passing,
@@ -73,8 +77,10 @@ pub(crate) struct Graph {
     pub(super) needed: Vec<usize>,
     /// Their places, and whether pointers of the columns are followed.
     pub(super) columns: Vec<(usize, bool)>,
-    /// Columns that filters need.
-    pub(super) of_filters: Vec<(usize, bool)>,
+    /// What is computed before other columns are read.
+    pub(super) looks: Looks,
+    /// What looks have computed, by their first entries, until it is handed over.
+    pub(super) looked: Mutex<HashMap<u64, Vec<Pieces>>>,
     pub(super) places: Vec<Place>,
     /// Ranges, each after those above it.
     pub(super) ranges: Vec<Ranged>,
@@ -82,8 +88,6 @@ pub(crate) struct Graph {
     /// Columns that functions compute, each of those before.
     pub(super) computed: Vec<Computed>,
     pub(super) sets: RowSets,
-    /// The rows that any output needs.
-    pub(super) wanted: usize,
     /// Values that are computed once, by the address of the expression: its number, and the set of rows that it is
     /// computed for.
     pub(super) shared: HashMap<usize, (usize, Home)>,
@@ -162,21 +166,14 @@ impl Graph {
         }
     }
 
-    /// Columns that filters need, if all results are below filters. Functions need all entries that they are called
-    /// with.
+    /// Columns that a look reads, if it may spare others.
     pub(super) fn of_cuts(&self) -> Option<Vec<usize>> {
-        (self.wanted > 0 && !self.computed.iter().any(|computed| computed.is_used)).then(|| self.ids(&self.of_filters))
+        self.looks.is_useful(&self.sets).then(|| self.ids(&self.looks.columns))
     }
 
     /// Rows and seconds of its parts since the last call.
     pub(crate) fn take_measures(&self) -> Measures {
         self.meter.take()
-    }
-
-    /// Whether a look at the columns of filters decides on the rows of a place: it is not below others that do.
-    pub(super) fn is_decided_first(&self, place: usize) -> bool {
-        let wanted = self.sets.sets.get(self.wanted).map_or(&[][..], Vec::as_slice);
-        wanted.iter().any(|one| self.sets.is_below(*one, place))
     }
 
     /// The entries that may pass the filters of any output, by statistics.
@@ -191,7 +188,8 @@ impl Graph {
                 Some(before) => before.and(&wanted)?,
             });
         }
-        for output in &self.outputs {
+        // What has no filter above is counted without reading.
+        for output in self.outputs.iter().filter(|output| !output.counts_all()) {
             let mut wanted = self.may_pass_to(output.place, &mut known)?;
             if let (Want::Passing, Some(cut)) = (output.want, &output.weight) {
                 wanted = self.decided(cut, wanted)?;
@@ -204,19 +202,12 @@ impl Graph {
                 Some(before) => before.and(&wanted)?,
             });
         }
-        Ok(all.unwrap_or_else(|| entries.clone()))
+        Ok(all.unwrap_or_else(Selection::none))
     }
 
     /// The entries that may pass the filters down to a place, by statistics.
     pub(super) fn may_pass_down_to(&self, place: usize, entries: &Selection) -> Result<Selection> {
         self.may_pass_to(place, &mut HashMap::from([(0, entries.clone())]))
-    }
-
-    /// Places of the columns that filters need: all columns if functions are called, which need theirs.
-    pub(super) fn columns_of_filters(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        let calls = self.computed.iter().any(|computed| computed.is_used);
-        let columns = if calls { &self.columns } else { &self.of_filters };
-        columns.iter().copied()
     }
 
     /// The entries that may pass the filters down to a place, and are in its ranges.
@@ -269,6 +260,11 @@ impl Graph {
 }
 
 impl Output {
+    /// Whether it is the number of all entries.
+    pub(super) fn counts_all(&self) -> bool {
+        self.want == Want::Count && self.place == 0
+    }
+
     /// The expression that errors name.
     pub(super) fn text(&self) -> &str {
         self.values.first().or(self.weight.as_ref()).map_or("", |value| &value.text)

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::in_step::mask;
+use super::looks::Phase;
 use super::part::{Counted, Part};
 use super::plan::Graph;
 use super::run::entries_of;
@@ -209,7 +210,8 @@ impl Waits for Passed {
 impl RowsOf<'_> {
     fn passed(&self, step: &Step<'_>) -> Result<Passed> {
         let Self { graph, place } = self;
-        let step = graph.with_computed(step)?;
+        let mut step = step.clone();
+        graph.call_functions(&mut step, Phase::Look)?;
         let mut all = Vec::new();
         let compute = |rows: &Rows<'_>| {
             let picked = Part::new(graph, rows, Counted::None).picked(*place)?;
@@ -219,7 +221,7 @@ impl RowsOf<'_> {
             all.extend(mask);
             Ok(())
         };
-        step.each_part_of(&graph.needed, graph.lengths, graph.columns_of_filters(), compute, take)?;
+        step.each_part_of(&graph.needed, graph.lengths, graph.looks.columns.iter().copied(), compute, take)?;
         Ok(Passed(entries_of(&step.entries, &all)?))
     }
 }
@@ -234,15 +236,14 @@ impl Reads for RowsOf<'_> {
     }
 
     fn all(&self) -> Vec<usize> {
-        let columns: Vec<(usize, bool)> = self.graph.columns_of_filters().collect();
-        self.graph.ids(&columns)
+        self.graph.ids(&self.graph.looks.columns)
     }
 
     fn may_pass(&self, entries: &Selection) -> Result<Selection> {
         Ok(entries.clone())
     }
 
-    fn passing(&self, _: &Step<'_>) -> Result<Vec<bool>> {
+    fn passing(&self, _: &mut Step<'_>) -> Result<Vec<bool>> {
         Err(Error::internal("all rows of a step are asked for"))
     }
 }
