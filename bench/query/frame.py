@@ -3,7 +3,7 @@
 Usage: python -m bench.query.frame [--events N] [--runs N] [--write]
 
 The eight ADL queries and a measurement of top quarks in 144 histograms (`examples/`), equal drawings, twenty
-variations, a filter that few entries pass, a new file beside histograms, and the time from nothing to the
+variations, a filter that few entries pass, a new file next to histograms, and the time from nothing to the
 first number. Seconds of CPU and by the clock, the best of several runs in separate processes. RDataFrame
 compiles its graph while it runs: the second of two passes in one process is without that. Awkward is what
 one writes with arrays (`bench/query/frame_awkward.py`); the engine reads them.

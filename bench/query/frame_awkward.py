@@ -93,7 +93,7 @@ def query_7(tree: Any) -> list[Any]:
 
 
 def query_8(tree: Any) -> list[Any]:
-    """Transverse mass of the hardest lepton beside a pair near the Z boson."""
+    """Transverse mass of the hardest lepton next to a pair near the Z boson."""
     charges = ["Muon_charge", "Electron_charge"]
     arrays = tree.arrays(
         ["MET_pt", "MET_phi", *charges, *columns("Muon", "Electron")], cut="nMuon + nElectron >= 3"

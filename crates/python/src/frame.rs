@@ -180,7 +180,9 @@ impl FrameStatistics {
     /// Count, sum, mean, least, largest and spread; the sum and the extremes of whole numbers are whole numbers.
     fn found(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let of = &self.0;
-        let (count, mean, spread) = (of.count(), of.mean(), of.standard_deviation());
+        let count = of.count();
+        let mean = of.mean();
+        let spread = of.standard_deviation();
         Ok(match of.wholes() {
             Some((sum, least, largest)) => (count, sum, mean, least, largest, spread).into_pyobject(py)?.into_any(),
             None => (count, of.sum(), mean, of.min(), of.max(), spread).into_pyobject(py)?.into_any(),

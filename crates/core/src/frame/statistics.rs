@@ -126,7 +126,7 @@ impl Statistics {
         }
     }
 
-    /// What was sent.
+    /// The statistics that were sent.
     pub fn from_parts(parts: StatisticsParts) -> Self {
         let [sum, lost, mean, squares, min, max] = parts.floats;
         let wholes = parts.wholes.map(|[sum, least, largest]| Wholes { sum, least, largest });

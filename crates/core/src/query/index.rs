@@ -245,7 +245,7 @@ pub(super) fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, abo
     chosen_items(value, frame, &items, Lacking::Absent)
 }
 
-/// What becomes of an item that lacks.
+/// The form of an item that lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lacking {
     /// An empty list, or an item that is marked as absent.

@@ -25,7 +25,7 @@ pub(crate) struct Wholes {
 }
 
 impl Wholes {
-    /// Those of the items of a value that are there; none for other numbers, and for no item.
+    /// The sum and extremes of all items that exist; none for other numbers, and without items.
     pub(super) fn of(value: &Value) -> Result<Option<Self>> {
         let value = value.clone().spread()?;
         let Data::Numbers(numbers) = &value.data else { return Ok(None) };
@@ -45,7 +45,7 @@ impl Wholes {
         items.map(|(_, item)| Self { sum: item, least: item, largest: item }).reduce(Self::plus)
     }
 
-    /// Those of both.
+    /// The sum and extremes of both.
     pub(crate) fn plus(self, other: Self) -> Self {
         let sum = self.sum.saturating_add(other.sum);
         Self { sum, least: self.least.min(other.least), largest: self.largest.max(other.largest) }

@@ -48,7 +48,7 @@ impl<'s> Step<'s> {
         Ok(())
     }
 
-    /// Whether a column is there.
+    /// Whether a column was read or computed.
     pub(super) fn has(&self, id: usize) -> bool {
         self.columns.contains_key(&id)
     }

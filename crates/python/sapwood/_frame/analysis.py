@@ -66,7 +66,7 @@ class Analysis:
         self._diagram: _core.Diagram | None = None
 
     def __reduce__(self) -> Any:
-        # Results stay where they were asked for.
+        # Results are not sent along.
         return Analysis, self._given
 
     @property
@@ -191,7 +191,7 @@ class Analysis:
         return chain
 
     def _reads(self, sample: Sample) -> dict[str, Any]:
-        """How the files of a sample are read: with friends of all samples and of its own."""
+        """Options for the files of a sample, whose friends are those of all samples and its own."""
         if sample.friends is None:
             return self.reads
         return {**self.reads, "friends": {**(self.reads["friends"] or {}), **sample.friends}}

@@ -92,10 +92,6 @@ class Frame:
         finish: Callable[[Any], Any] = lambda found: found,
         collects: Any = None,
     ) -> Result:
-        listed = arguments[0] if arguments and isinstance(arguments[0], list) else []
-        for text in listed:
-            if not isinstance(text, str):
-                raise ExpressionError(f"results are of expressions, which are texts, not {text!r}")
         booking = Booking(self._description, method, arguments, collects)
         wanted = applied(self._core, method, booking.of_engine())
         return Result(self._analysis, booking, wanted, finish, what)
@@ -251,7 +247,7 @@ class Frame:
         """
         given = [*expressions] if weight is None else [*expressions, weight]
         folding = filling(histogram, len(expressions), weight is not None)
-        words = f"fill {', '.join(expressions)}"
+        words = f"fill {words_of(expressions)}"
         return self._booked(words, "columns", given, finish=folding.finished, collects=folding)
 
     def histnd(self, *expressions: str, bins: Any, weight: str | None = None) -> Result:
@@ -289,7 +285,7 @@ class Frame:
         ([[2, 4], [3, 5]], [2.0, 1.0])
         """
         axes = [short(axis) for axis in drawing.axes_of(bins)]
-        words = ", ".join(expressions)
+        words = words_of(expressions)
         return self._booked(
             f"sparse {words}",
             "sparse",
@@ -332,7 +328,7 @@ class Frame:
         axes = None
         if bins is not None and count is None:
             axes = [short(axis) for axis in drawing.axes_of(bins)]
-        words = ", ".join(expressions)
+        words = words_of(expressions)
         named = (name, words if title is None else title)
         return self._booked(
             f"hist {words}",
@@ -451,7 +447,7 @@ class Frame:
             raise ExpressionError("say which values are taken: take('MET_pt', ...)")
         check_array_library(library)
         taking = Taking(expressions, library)
-        words = f"take {', '.join(expressions)}"
+        words = f"take {words_of(expressions)}"
         return self._booked(words, "columns", list(expressions), finish=taking.finished, collects=taking)
 
     def aggregate(
@@ -509,6 +505,14 @@ class Frame:
         )
 
 
+def words_of(expressions: Sequence[Any]) -> str:
+    """Expressions in one text; other things are refused."""
+    for text in expressions:
+        if not isinstance(text, str):
+            raise ExpressionError(f"results are of expressions, which are texts, not {text!r}")
+    return ", ".join(expressions)
+
+
 def _with_axes(found: Any, bins: Any, library: str) -> Any:
     return drawing.with_axes_of(found, bins) if library == "hist" and bins is not None else found
 
@@ -528,8 +532,8 @@ def run(
 
     ``executor`` is one of ``concurrent.futures`` or a ``Client`` of Dask, as for :func:`sapwood.process`:
     workers open the files themselves and compute ``step_size`` entries at a time. What they find is put
-    together in the order of entries, so that it does not depend on their number; what a lost worker had is
-    computed again, and counted once. Without one, the engine's threads work in this process.
+    together in the order of entries, so that it does not depend on their number. What a lost worker of Dask
+    had is computed again, and counted once. Without one, the engine's threads work in this process.
 
     ``partial(values, entries)`` is called on the way, at most twice a second: with the values of the results
     so far (``None`` for one that has none yet, and for a new file), and how many entries were read for them.

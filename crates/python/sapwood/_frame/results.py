@@ -93,7 +93,7 @@ class Result:
         self.what = what
         #: The wish for this result, and the engine's form of it.
         self.booking, self.wanted = booking, wanted
-        #: What the engine found, by sample (``None`` without samples) and by variation.
+        #: Results of the engine, by sample (``None`` without samples) and by variation.
         self._found: dict[str | None, dict[str, Any]] | None = None
         #: Values that were made of it: those that somebody has looked at.
         self._values: dict[tuple[str | None, str], Any] = {}
@@ -188,7 +188,7 @@ class Result:
         return stacked
 
     def _computed(self) -> dict[str | None, dict[str, Any]]:
-        """What the engine found."""
+        """Results of the engine, by sample and variation."""
         if self._found is None:
             self._analysis.run([self])
         if self._found is None:  # pragma: no cover

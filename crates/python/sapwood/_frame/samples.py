@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     names: dict[str, str]
     """Expressions by name: what the metadata of the sample say."""
     friends: dict[str, Any] | None
-    """Friends of its own files."""
+    """Friends that only this sample has."""
 
 
 def samples_of(files: Any) -> list[Sample] | None:
@@ -32,7 +32,7 @@ def samples_of(files: Any) -> list[Sample] | None:
     if isinstance(files, Mapping):
         files = {name: _with_trees(name, of) for name, of in files.items()}
         if not files:
-            raise MismatchError("there are no samples: name files, or samples with files")
+            raise MismatchError("name files, or samples with files: the mapping is empty")
     sets = data_sets(files)
     if sets is None:
         return None

@@ -37,7 +37,7 @@ def laid_out(histogram: Any, axes: list[Any]) -> Any:
             continue
         known = list(axis)
         of_categories = [known.index(category) for category in own]
-        # What is in no category comes last.
+        # The bin of all other categories comes last.
         places.append(np.array([*of_categories, len(known)][: own.extent]))
     out.view(flow=True)[np.ix_(*places)] = histogram.view(flow=True)
     return out

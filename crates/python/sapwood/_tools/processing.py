@@ -120,7 +120,7 @@ class DataSet(NamedTuple):
     files: Any
     selector: Selector
     reads: Mapping[str, Any]
-    """Which entries are wanted, and what to do about missing files and columns."""
+    """Options of the chain: entries, friends, missing files and columns."""
 
 
 def process_sets(

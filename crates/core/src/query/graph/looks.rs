@@ -1,4 +1,4 @@
-//! What is computed of a step before the rest of it is read.
+//! Looks: outputs that are computed before other columns of a step are read.
 //!
 //! A look reads the columns of the filters, and of outputs that need all entries anyway. It computes these outputs, and
 //! counts entries. If few entries are left for the other outputs, only the baskets that hold these are read of the
@@ -17,9 +17,9 @@ use crate::query::defined::FIRST_COMPUTED;
 pub(super) enum Phase {
     /// All of it at once.
     Whole,
-    /// What a look computes.
+    /// Outputs and functions of a look.
     Look,
-    /// What a look has left.
+    /// Outputs and functions that a look has left.
     Rest,
 }
 
@@ -118,7 +118,8 @@ struct Columns<'c> {
 
 impl Columns<'_> {
     fn add(&mut self, value: &Bound) {
-        let (mut columns, mut followed) = (Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        let mut followed = Vec::new();
         value.columns(&mut columns);
         value.followed(&mut followed);
         self.followed.extend(followed);

@@ -2,7 +2,7 @@
 //!
 //! Equal expressions are one: what several values, filters or variations have in common is computed once (`intern`), of
 //! the rows that any of them needs (`rowsets`). `build` binds what is asked for, `part` computes it for some thousand
-//! rows, and `run` reads the source step by step. `looks` says what is computed before more is read, and
+//! rows, and `run` reads the source step by step. `looks` finds what is computed before more is read, and
 //! `range` finds rows by their position.
 //! `meter` counts rows and seconds.
 

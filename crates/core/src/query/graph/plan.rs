@@ -77,9 +77,9 @@ pub(crate) struct Graph {
     pub(super) needed: Vec<usize>,
     /// Their places, and whether pointers of the columns are followed.
     pub(super) columns: Vec<(usize, bool)>,
-    /// What is computed before other columns are read.
+    /// Outputs that are computed before other columns are read.
     pub(super) looks: Looks,
-    /// What looks have computed, by their first entries, until it is handed over.
+    /// Results of looks by their first entries, until they are handed over.
     pub(super) looked: Mutex<HashMap<u64, Vec<Pieces>>>,
     pub(super) places: Vec<Place>,
     /// Ranges, each after those above it.
@@ -188,7 +188,7 @@ impl Graph {
                 Some(before) => before.and(&wanted)?,
             });
         }
-        // What has no filter above is counted without reading.
+        // Entries without a filter above are counted without reading.
         for output in self.outputs.iter().filter(|output| !output.counts_all()) {
             let mut wanted = self.may_pass_to(output.place, &mut known)?;
             if let (Want::Passing, Some(cut)) = (output.want, &output.weight) {
