@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::computed::Computed;
-use super::plan::{Output, Place, Want};
+use super::output::{Output, Place, Want};
 use super::rowsets::RowSets;
 use crate::query::bound::Bound;
 use crate::query::defined::FIRST_COMPUTED;

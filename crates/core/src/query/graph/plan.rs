@@ -7,9 +7,9 @@ use super::computed::Computed;
 use super::expression::Expression;
 use super::looks::Looks;
 use super::meter::{Measures, Meter};
+use super::output::{Output, Pieces, Place, Want};
 use super::range::Ranged;
 use super::rowsets::RowSets;
-use super::run::Pieces;
 use crate::error::{Error, ErrorKind, Place as ErrorPlace, Result};
 use crate::query::align::Lengths;
 use crate::query::bound::Bound;
@@ -17,22 +17,6 @@ use crate::query::defined::FIRST_COMPUTED;
 use crate::query::skip::decide;
 use crate::query::source::Source;
 use crate::read::Selection;
-
-/// The form in which values are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Want {
-    /// How many rows there are.
-    Count,
-    /// Numbers and their weights, item by item.
-    Points,
-    /// Numbers item by item, with the exact sum and extremes of whole ones.
-    Statistics,
-    /// Numbers item by item, of items for which the last value is true. It is their weight, too: a cut of
-    /// `TTree::Draw`.
-    Passing,
-    /// Columns of the values, with the entries of the rows.
-    Columns,
-}
 
 /// A pass of frames over one table: columns, filters, outputs.
 ///
@@ -124,24 +108,6 @@ impl Graph {
             }
         }
     }
-}
-
-/// All rows, or those of another place that pass a filter or are in a range.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub(super) parent: usize,
-    pub(super) filter: Option<Expression>,
-    /// The number of a range.
-    pub(super) range: Option<usize>,
-}
-
-/// Values at a place.
-#[derive(Debug)]
-pub(super) struct Output {
-    pub(super) place: usize,
-    pub(super) want: Want,
-    pub(super) values: Vec<Expression>,
-    pub(super) weight: Option<Expression>,
 }
 
 impl Graph {
@@ -256,17 +222,5 @@ impl Graph {
     pub(super) fn ids(&self, columns: &[(usize, bool)]) -> Vec<usize> {
         let ids = columns.iter().filter_map(|(place, _)| self.needed.get(*place).copied());
         ids.filter(|id| *id < FIRST_COMPUTED).collect()
-    }
-}
-
-impl Output {
-    /// Whether it is the number of all entries.
-    pub(super) fn counts_all(&self) -> bool {
-        self.want == Want::Count && self.place == 0
-    }
-
-    /// The expression that errors name.
-    pub(super) fn text(&self) -> &str {
-        self.values.first().or(self.weight.as_ref()).map_or("", |value| &value.text)
     }
 }

@@ -7,43 +7,16 @@ use std::time::{Duration, Instant};
 use super::in_step::{InStep, OfPart, mask};
 use super::looks::Phase;
 use super::meter::{Measure, Spot};
+use super::output::{Output, Piece, Pieces, Want};
 use super::part::{Counted, Part};
-use super::plan::{Graph, Output, Want};
+use super::plan::Graph;
 use crate::error::{Error, Result};
 use crate::query::defined::FIRST_COMPUTED;
 use crate::query::evaluate::Rows;
-use crate::query::points::{Points, Wholes};
 use crate::query::source::Source;
 use crate::query::step::Step;
-use crate::query::steps::{Reads, Waits, each_step_of};
-use crate::read::{Column, Progress, Selection};
-
-/// A part of the values of an output.
-#[derive(Clone, Debug)]
-pub(crate) enum Piece {
-    /// Rows.
-    Count(u64),
-    Points(Points),
-    /// Numbers, and their exact sum and extremes if they are whole.
-    Statistics(Points, Option<Wholes>),
-    /// Columns of the rows of a step, and their entries.
-    Columns(Vec<Column>, Selection),
-}
-
-/// Pieces of a step, or of a part of it, by the number of their output.
-#[derive(Debug)]
-pub(super) struct Pieces(Vec<(usize, Piece)>);
-
-impl Waits for Pieces {
-    fn bytes(&self) -> usize {
-        let of = |piece: &Piece| match piece {
-            Piece::Count(_) => 0,
-            Piece::Points(points) | Piece::Statistics(points, _) => points.bytes(),
-            Piece::Columns(columns, _) => columns.iter().map(Column::memory_bytes).sum(),
-        };
-        self.0.iter().map(|(_, piece)| of(piece)).sum()
-    }
-}
+use crate::query::steps::{Reads, each_step_of};
+use crate::read::{Progress, Selection};
 
 impl Graph {
     /// Reads some entries, and hands over what is computed of them in their order.
