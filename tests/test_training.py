@@ -103,13 +103,12 @@ def test_shuffling_mixes_well(files: list[str]) -> None:
     exact = sapwood.batches(files, "event", 40, shuffle="rows")
     assert exact.mixing() > 0.9
     # Chi-square of places: each tenth of an epoch has the same number of rows of each tenth of the files.
-    for made in (exact,):
-        counts = np.zeros((10, 10))
-        for place, event in enumerate(order for epoch in range(5) for order in seen(made)):
-            counts[place % TOTAL * 10 // TOTAL, event * 10 // TOTAL] += 1
-        expected = 5 * TOTAL / 100
-        chi_square = float(((counts - expected) ** 2 / expected).sum())
-        assert chi_square < 150, "81 degrees of freedom: beyond 150 in one of 10,000 shuffles"
+    counts = np.zeros((10, 10))
+    for place, event in enumerate(order for epoch in range(5) for order in seen(exact)):
+        counts[place % TOTAL * 10 // TOTAL, event * 10 // TOTAL] += 1
+    expected = 5 * TOTAL / 100
+    chi_square = float(((counts - expected) ** 2 / expected).sum())
+    assert chi_square < 150, "81 degrees of freedom: beyond 150 in one of 10,000 shuffles"
 
 
 @pytest.mark.parametrize("shuffle", [False, True, "rows"])
@@ -216,6 +215,42 @@ def test_splits_are_disjoint_and_whole(files: list[str]) -> None:
     backwards = sapwood.batches(files[::-1], "event", 64, split=("train", shares, ("run", "event")))
     forwards = sapwood.batches(files, "event", 64, split=("train", shares, ("run", "event")))
     assert set(seen(backwards)) == set(seen(forwards))
+
+
+def test_shares_in_another_order_are_the_same_split(files: list[str]) -> None:
+    def rows(name: str, shares: dict[str, float], *more: Any) -> set[int]:
+        return set(seen(sapwood.batches(files, "event", 64, split=(name, shares, "event", *more))))
+
+    train = rows("train", {"train": 0.8, "test": 0.2, "empty": 0.0})
+    test = rows("test", {"empty": 0.0, "test": 0.2, "train": 0.8})
+    assert not train & test and train | test == set(range(TOTAL))
+    assert rows("train", {"train": 0.8, "test": 0.2}, 7) not in (train, test), "another seed"
+    with pytest.raises(sapwood.errors.WrongTypeError, match="the seed of a split is a whole number"):
+        rows("train", {"train": 1.0}, 0.5)
+
+
+def test_a_split_and_a_cut_are_computed_in_steps(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from sapwood._batches import catalogue
+    from sapwood._batches.split import Split
+
+    options: dict[str, Any] = {
+        "split": ("a", {"a": 0.5, "b": 0.5}),
+        "cut": "event % 3 > 0",
+        "entries": np.arange(5, TOTAL, 2),
+        "lumi_mask": ({"3": [[0, 380]], "9": [[950, 990]]}, ("run", "event")),
+    }
+    whole = seen(sapwood.batches(files, "event", 64, **options))
+    asked: list[int] = []
+    mask = Split.mask
+
+    def counting(self: Any, read: Any, start: int, stop: int, path: str) -> Any:
+        asked.append(stop - start)
+        return mask(self, read, start, stop, path)
+
+    monkeypatch.setattr(catalogue, "STEP", 64)
+    monkeypatch.setattr(Split, "mask", counting)
+    assert whole and seen(sapwood.batches(files, "event", 64, **options)) == whole
+    assert asked == FILES * [64, 64, 64, 64, 44]
 
 
 def test_lists_are_padded_and_what_is_cut_off_is_counted(files: list[str]) -> None:

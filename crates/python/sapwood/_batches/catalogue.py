@@ -27,6 +27,8 @@ Rows = NDArray[np.int64]
 
 #: Files that stay open between two groups of rows.
 OPEN_FILES = 32
+#: Entries for which a cut and a split are computed together: a multiple of 8, as bits are kept in bytes.
+STEP = 1 << 20
 
 
 class Part(NamedTuple):
@@ -50,6 +52,14 @@ class FileOfRows(NamedTuple):
     """Entries of the files before it."""
     friends: list[FriendSpan]
     """Trees whose entries belong to those of this file."""
+
+    def mask(self, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """Which of some entries are wanted; ``None`` if all are."""
+        if self.bits is None:
+            return None
+        begin = start // 8
+        inside = np.unpackbits(self.bits[begin : -(-stop // 8)]).view("bool")
+        return inside[start - 8 * begin : stop - 8 * begin]
 
 
 class Opened(NamedTuple):
@@ -125,12 +135,11 @@ class Catalogue:
 
     def _add_parts(self, number: int, ranges: Iterable[tuple[int, int]], most_rows: int) -> None:
         """Adds the parts of a file: entries that were written together, but no more than ``most_rows``."""
-        file = self.files[number]
-        mask = None if file.bits is None else np.unpackbits(file.bits, count=file.entries)
         for first, last in ranges:
             for start in range(first, last, max(most_rows, 1)):
                 stop = min(start + most_rows, last)
-                rows = stop - start if mask is None else int(np.count_nonzero(mask[start:stop]))
+                mask = self.files[number].mask(start, stop)
+                rows = stop - start if mask is None else int(np.count_nonzero(mask))
                 if rows:
                     self.parts.append(Part(number, start, stop, rows))
 
@@ -144,37 +153,45 @@ class Catalogue:
     def _wanted(
         self, member: chains.Member, split: Split | None, friends: list[Any]
     ) -> NDArray[np.uint8] | None:
-        tree, entries, ranges = member.tree, int(member.tree.num_entries), member.source.steps
-        if self._cut is None and split is None and ranges is None and member.rows is None:
+        """A bit for each entry, computed some entries at a time; ``None`` if all are wanted."""
+        if self._cut is None and split is None and member.source.steps is None and member.rows is None:
             return None
-        mask = np.ones(entries, bool)
-        if ranges is not None:
-            mask = _only(entries, [slice(*one) for one in member.ranges])
-        if member.rows is not None:
-            mask &= _only(entries, [member.rows])
-        if self._cut is not None:
-            plan = reading.Plan(tree, [], aliases=self._aliases, friends=friends)
-            passed = EntryRanges(plan.query([], self._cut).passing(0, entries))
-            mask &= _only(entries, [slice(*one) for one in passed.pairs()])
-        if split is not None:
+        entries = int(member.tree.num_entries)
+        bits = [np.zeros(0, "uint8")]
+        for start in range(0, entries, STEP):
+            stop = min(start + STEP, entries)
+            mask = np.ones(stop - start, bool)
+            if member.source.steps is not None:
+                mask[:] = False
+                for first, last in member.ranges:
+                    mask[max(first - start, 0) : max(last - start, 0)] = True
+            if member.rows is not None:
+                within = slice(*np.searchsorted(member.rows, [start, stop]))
+                mask &= _among(start, stop, member.rows[within])
+            if self._cut is not None:
+                plan = reading.Plan(member.tree, [], aliases=self._aliases, friends=friends)
+                passed = EntryRanges(plan.query([], self._cut).passing(start, stop))
+                mask &= _among(start, stop, passed.numbers())
+            if split is not None:
+                mask &= self._share(member.tree, split, friends, start, stop)
+            bits.append(np.packbits(mask))
+        return np.concatenate(bits)
 
-            def columns(names: Sequence[str]) -> Any:
-                plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
-                return reading.read(plan, reading.select(entries, None, None), "np", tuple, False)
+    def _share(self, tree: Any, split: Split, friends: list[Any], start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of some entries a split leaves."""
 
-            mask &= split.mask(columns, entries, str(tree.file_path))
-        return np.packbits(mask)
+        def columns(names: Sequence[str]) -> Any:
+            plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
+            return reading.read(plan, reading.select(tree.num_entries, start, stop), "np", tuple, False)
+
+        return split.mask(columns, start, stop, str(tree.file_path))
 
     def chosen(self, part: Part, first: int = 0, last: int | None = None) -> slice | Rows:
         """Entry numbers of the wanted rows of a part, or of some of these rows."""
-        bits = self.files[part.file].bits
-        if bits is None:
+        mask = self.files[part.file].mask(part.start, part.stop)
+        if mask is None:
             return slice(part.start + first, part.stop if last is None else part.start + last)
-        begin = part.start // 8
-        inside = np.unpackbits(bits[begin : -(-part.stop // 8)])
-        skipped = part.start - 8 * begin
-        rows = np.flatnonzero(inside[skipped : skipped + part.stop - part.start]) + part.start
-        return rows[first:last].astype("int64")
+        return (np.flatnonzero(mask) + part.start)[first:last].astype("int64")
 
     def read(self, file: int, names: Sequence[str], entries: slice | Rows) -> list[Any]:
         """Columns of some entries of a file: those of the engine if it has one row for each entry, and Awkward
@@ -248,11 +265,10 @@ class Catalogue:
         self._lock, self._generation = threading.Lock(), session.generation()
 
 
-def _only(entries: int, wanted: Iterable[slice | Rows]) -> NDArray[np.bool_]:
-    """A mask of some entries."""
-    mask = np.zeros(entries, bool)
-    for one in wanted:
-        mask[one] = True
+def _among(start: int, stop: int, rows: Rows) -> NDArray[np.bool_]:
+    """A truth value for each entry: whether it is one of some rows."""
+    mask = np.zeros(stop - start, bool)
+    mask[rows - start] = True
     return mask
 
 

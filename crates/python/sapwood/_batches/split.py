@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood._batches.arguments import whole
 from sapwood.errors import MismatchError, near
 
 
@@ -25,34 +26,45 @@ class Split:
         if any(share < 0 or share != share for share in self.shares.values()) or not abs(total - 1) < 1e-9:
             raise MismatchError(f"shares are numbers from 0 to 1 that add up to 1, not {dict(shares)!r}")
         self.by = [by] if isinstance(by, str) else list(by or ())
-        self.seed = seed
+        self.seed = whole(seed, "the seed of a split", 0)
 
     @classmethod
     def of(cls, split: Any) -> Split | None:
-        """Parses ``("train", {"train": 0.8, "test": 0.2})``, which columns may follow."""
+        """Parses ``("train", {"train": 0.8, "test": 0.2})``, which columns and a seed may follow."""
         if split is None or isinstance(split, Split):
             return split
-        if not isinstance(split, tuple) or len(split) not in (2, 3) or not isinstance(split[1], Mapping):
+        if not isinstance(split, tuple) or len(split) not in (2, 3, 4) or not isinstance(split[1], Mapping):
             raise TypeError(
-                f'a split is ("train", {{"train": 0.8, "test": 0.2}}, ("run", "event")), not {split!r}'
+                f'a split is ("train", {{"train": 0.8, "test": 0.2}}, ("run", "event"), seed), and columns and '
+                f"seed may be left out, not {split!r}"
             )
         return cls(*split)
 
-    def mask(self, read: Callable[[Sequence[str]], Any], entries: int, path: str) -> NDArray[np.bool_]:
-        """A truth value for each entry of a file: whether the share has it. ``read`` reads columns."""
+    @property
+    def identity(self) -> list[Any]:
+        """All that decides which rows the share has."""
+        return [self.name, sorted(self.shares.items()), self.by, self.seed]
+
+    def mask(
+        self, read: Callable[[Sequence[str]], Any], start: int, stop: int, path: str
+    ) -> NDArray[np.bool_]:
+        """A truth value for each of some entries of a file: whether the share has it. ``read`` reads columns of
+        these entries."""
         if self.by:
             keys = [_whole(name, column) for name, column in zip(self.by, read(self.by), strict=True)]
         else:
             name = path.rpartition("/")[2].encode()
-            keys = [np.full(entries, zlib.crc32(name), "uint64"), np.arange(entries, dtype="uint64")]
-        hashed = np.full(entries, _mixed(np.array([self.seed], "uint64"))[0], "uint64")
+            keys = [np.full(stop - start, zlib.crc32(name), "uint64"), np.arange(start, stop, dtype="uint64")]
+        hashed = np.full(stop - start, _mixed(np.array([self.seed], "uint64"))[0], "uint64")
         for key in keys:
             hashed = _mixed(hashed ^ key)
         # 53 bits are what a double holds.
         at = (hashed >> np.uint64(11)).astype("float64") * 2.0**-53
-        names = list(self.shares)
+        # By name: mappings that list the same shares in another order mean the same split.
+        names = sorted(self.shares)
         ends = np.cumsum([self.shares[one] for one in names])
-        ends[-1] = 1.0
+        # Sums of shares may be a little less than 1. What is left belongs to the last share that is not empty.
+        ends[max(number for number, one in enumerate(names) if self.shares[one] > 0) :] = 1.0
         return np.asarray(np.searchsorted(ends, at, "right") == names.index(self.name))
 
 
