@@ -161,10 +161,11 @@ def test_grain_takes_rows_by_number(place: str) -> None:
     grain = pytest.importorskip("grain")
     rows = sapwood.batches(place, ["x", "v"], pad=3, target="n").row_data()
     data = grain.MapDataset.source(rows).shuffle(seed=1).batch(50)
-    found = [(one[0]["x"], one[0]["v"], one[1]) for one in data]
+    found = [(one["x"], one["v"], n) for one, n, _ in data]
     assert sorted(np.concatenate([n for *_, n in found]).tolist()) == list(range(ROWS))
     for x, v, n in found:
         assert v.shape == (50, 3) and (x == n).all() and (v[:, 0] == 2 * n).all()
+    assert all(masks["v"].tolist() == [[True, True, False]] * 50 for *_, masks in data)
     shuffled = grain.samplers.IndexSampler(
         num_records=len(rows),
         shuffle=True,
@@ -175,4 +176,4 @@ def test_grain_takes_rows_by_number(place: str) -> None:
     loader = grain.DataLoader(
         data_source=rows, sampler=shuffled, operations=[grain.transforms.Batch(100)], worker_count=0
     )
-    assert sum(len(n) for _, n in loader) == ROWS // 2
+    assert sum(len(n) for _, n, _ in loader) == ROWS // 2

@@ -91,7 +91,9 @@ def test_numbers_are_converted_as_numpy_does(data: tuple[str, dict[str, Any]], k
 def test_scaling_is_that_of_numpy(data: tuple[str, dict[str, Any]], kind: str | None) -> None:
     place, columns = data
     names = ["event", "fixed", "c_i2", "c_f4"] if kind != "i4" else ["event", "fixed", "c_i2"]
-    scaling = sapwood.Scaling({"event": (35_000.0, 17.0), "fixed": (0.25, 3.0), "c_f4": (1.5, 0.3)})
+    scaling = sapwood.Scaling(
+        {"event": (35_000.0, 17.0), "fixed": (0.25, 3.0), "c_f4": (1.5, 0.3), "c_i2": None}
+    )
     found, _ = read(place, names, dtype=kind, scaling=scaling)
     for name in names:
         with np.errstate(all="ignore"):

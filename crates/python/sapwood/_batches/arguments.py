@@ -8,22 +8,24 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from sapwood.errors import WrongTypeError
+from sapwood.errors import MismatchError, WrongTypeError
 
 
 def whole(value: Any, what: str, least: int | None = None) -> int:
     """A whole number of Python, from ``least`` on: numbers of NumPy become one, which JSON holds.
 
-    >>> whole(np.int64(3), "size=")
+    >>> whole(3, "size=", 1)
     3
     """
     try:
         found = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         found = None
-    if found is None or (least is not None and found < least):
-        start = "" if least is None else f" from {least} on"
+    start = "" if least is None else f" from {least} on"
+    if found is None:
         raise WrongTypeError(f"{what} is a whole number{start}, not {value!r}")
+    if least is not None and found < least:
+        raise MismatchError(f"{what} is a whole number{start}, not {value!r}")
     return found
 
 

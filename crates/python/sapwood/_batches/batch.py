@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from sapwood._batches.columns import Column, Ragged
-from sapwood._batches.form import Prepared
+from sapwood._batches.form import BatchColumn, Prepared
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
@@ -23,7 +23,7 @@ class Batch:
 
     ``x`` are the columns, by name or as one matrix; ``y`` the target, ``w`` the weight, ``masks`` which
     places of padded lists hold a value. ``for x, y in batches`` takes those that were asked for, in this
-    order.
+    order, without the masks.
     """
 
     __slots__ = ("masks", "w", "x", "y")
@@ -34,6 +34,11 @@ class Batch:
 
     def __iter__(self) -> Any:
         return iter([part for part in (self.x, self.y, self.w) if part is not None])
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """``x``, the target and the weight if they were asked for, and the masks if there are any."""
+        return (*self, self.masks) if self.masks else tuple(self)
 
     def __getitem__(self, name: str) -> Any:
         """A column by its name."""
@@ -50,11 +55,15 @@ class Batch:
         return f"<Batch of {len(self)} rows: {names}>"
 
 
-def batch_of(prepared: Prepared, to: Callable[[Any], Any]) -> Batch:
+def batch_of(prepared: Prepared, to: Library) -> Batch:
     """A batch of columns, in the arrays of a library."""
 
     def made(column: Column) -> Any:
-        return Ragged(to(column.offsets), to(column.values)) if isinstance(column, Ragged) else to(column)
+        return (
+            Ragged(to.offsets(column.offsets), to(column.values))
+            if isinstance(column, Ragged)
+            else to(column)
+        )
 
     by_part: dict[str, dict[str, Any]] = {"x": {}, "mask": {}, "y": {}, "w": {}}
     for (part, name), column in prepared.items():
@@ -68,35 +77,31 @@ def batch_of(prepared: Prepared, to: Callable[[Any], Any]) -> Batch:
     return Batch(only, y, next(iter(by_part["w"].values()), None), by_part["mask"])
 
 
-def library(to: Any, pin: bool = False) -> Callable[[Any], Any]:
-    """A function that makes arrays of a library, by DLPack and without a copy if the library can. Any other
-    function of a NumPy array may be given instead of a name."""
+class Library:
+    """Makes arrays of a library from those of NumPy."""
+
+    def __init__(self, array: Callable[[Any], Any], offsets: Callable[[Any], Any] | None = None) -> None:
+        self._array = array
+        self.offsets = offsets or array
+        """Makes an array of the offsets of lists."""
+
+    def __call__(self, array: Any) -> Any:
+        return self._array(array)
+
+
+def library(to: Any, pin: bool = False) -> Library:
+    """Returns the maker of arrays of a library, by DLPack and without a copy if the library can. Any other function of a NumPy
+    array may be given instead of a name."""
     if pin and to != "torch":
         raise MismatchError(f'pin= takes pinned memory of PyTorch: to= is "torch" then, not {to!r}')
     if callable(to):
-        return to
+        return Library(to)
     if to == "numpy":
-        return lambda array: array
+        return Library(lambda array: array)
     if to == "torch":
-        torch = need("torch", 'to="torch"')
-
-        def tensor(array: Any) -> Any:
-            # By DLPack, which also serves builds of PyTorch for another version of NumPy.
-            made = _by_dlpack(torch.from_dlpack, array)
-            kind = array.dtype.name
-            if kind in _AS_OTHERS:
-                made = made.bool() if kind == "bool" else made.view(torch.bfloat16)
-            return made.pin_memory() if pin else made
-
-        return tensor
+        return _torch(pin)
     if to == "jax":
-        jax, numbers = need("jax", 'to="jax"'), need("jax.numpy", 'to="jax"', "jax")
-        # XLA takes over memory that begins at a multiple of 64 bytes, as that of most batches does.
-        return lambda array: (
-            numbers.asarray(array)
-            if array.dtype.name in _AS_OTHERS
-            else _by_dlpack(jax.dlpack.from_dlpack, array)
-        )
+        return _jax()
     if to == "tensorflow":
         tensorflow = need("tensorflow", 'to="tensorflow"')
 
@@ -106,12 +111,65 @@ def library(to: Any, pin: bool = False) -> Callable[[Any], Any]:
                 return tensorflow.convert_to_tensor(array)
             return _by_dlpack(lambda one: tensorflow.experimental.dlpack.from_dlpack(one.__dlpack__()), array)
 
-        return tensorflow_tensor
+        return Library(tensorflow_tensor)
     if to == "cupy":
         cupy = need("cupy", 'to="cupy"')
-        return lambda array: cupy.asarray(array)  # the copy to the device
+        return Library(lambda array: cupy.asarray(array))  # the copy to the device
     names = '"numpy", "torch", "jax", "tensorflow", "cupy" or a function'
     raise MismatchError(f"to= is {names}, not {to!r}")
+
+
+def _torch(pin: bool) -> Library:
+    torch = need("torch", 'to="torch"')
+
+    def tensor(array: Any) -> Any:
+        # By DLPack, which also serves builds of PyTorch for another version of NumPy.
+        made = _by_dlpack(torch.from_dlpack, array)
+        kind = array.dtype.name
+        if kind in _AS_OTHERS:
+            made = made.bool() if kind == "bool" else made.view(torch.bfloat16)
+        return made.pin_memory() if pin else made
+
+    return Library(tensor)
+
+
+def _jax() -> Library:
+    jax, numbers = need("jax", 'to="jax"'), need("jax.numpy", 'to="jax"', "jax")
+    is_wide = bool(jax.config.jax_enable_x64)
+
+    def array_of(array: Any) -> Any:
+        if not is_wide and array.dtype.itemsize == 8:
+            # It would read them as twice the number of smaller ones.
+            raise MismatchError(
+                f'JAX holds no {array.dtype}: dtype= names another type, or jax.config.update("jax_enable_x64", '
+                "True) makes it hold them"
+            )
+        # XLA takes over memory that begins at a multiple of 64 bytes, as that of most batches does.
+        if array.dtype.name in _AS_OTHERS:
+            return numbers.asarray(array)
+        return _by_dlpack(jax.dlpack.from_dlpack, array)
+
+    def offsets(array: Any) -> Any:
+        if not is_wide and array[-1] < 2**31:
+            array = array.astype("int32")
+        return array_of(array)
+
+    return Library(array_of, offsets)
+
+
+def check_types(to: Any, columns: Iterable[BatchColumn]) -> None:
+    """Raises an error if a library does not take the type of a column of batches."""
+    if to not in ("torch", "jax"):
+        return
+    made = library(to)
+    for column in columns:
+        try:
+            made(np.zeros(1, column.dtype))
+        except Exception as error:
+            names = ", ".join(map(repr, column.names))
+            raise MismatchError(
+                f"to={to!r} does not take {column.dtype}, the type of {names}: {error}"
+            ) from error
 
 
 def _by_dlpack(take: Callable[[Any], Any], array: Any) -> Any:

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood._batches import columns as column_module
-from sapwood._batches.batch import Batch, batch_of, library
+from sapwood._batches.arguments import names_of, whole
+from sapwood._batches.batch import Batch, batch_of, check_types, library
 from sapwood._batches.catalogue import Catalogue
-from sapwood._batches.form import (
-    Counts,
-    Form,
-    Held,
-    Lease,
-    Piece,
-    Prepared,
-    bytes_of,
-    check_pad,
-    rows_of,
-    taken,
-)
-from sapwood._batches.order import Files, Group, Order, mixing, mixing_of_samples, random, share_of
+from sapwood._batches.columns import as_dtype
+from sapwood._batches.form import Counts, Form, Held, Lease, Piece, Prepared, bytes_of, check_pad, rows_of
+from sapwood._batches.identity import check_same, fingerprint
+from sapwood._batches.order import Group, Order, mixing, mixing_of_samples, random, share_of
 from sapwood._batches.row_data import RowData
+from sapwood._batches.samples import Sample, described, hint
 from sapwood._batches.scaling import Scaling
 from sapwood._batches.split import Split
 from sapwood._batches.streams import Allotted, Block, Stream, allot
+from sapwood._batches.types import ColumnTypes
 from sapwood._file.sizes import as_bytes
 from sapwood._tree.iteration import ahead
-from sapwood.errors import MismatchError
+from sapwood.errors import MismatchError, MissingFileError, WrongTypeError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,13 +46,8 @@ _PIECES = 4
 _WHOLE = 1 << 16
 #: Bytes of the batches that are made together: they stay in the processor's cache until they are used.
 _BLOCK_BYTES = 4 << 20
-
-
-class Sample:
-    """Files, and their share of every batch."""
-
-    def __init__(self, name: str, catalogue: Catalogue, share: float | None) -> None:
-        self.name, self.catalogue, self.share = name, catalogue, share
+#: Relative error of a number of rows that is computed with floats.
+_ROUNDING = 1e-12
 
 
 class Batches:
@@ -77,7 +66,6 @@ class Batches:
         world: int,
         drop_last: bool,
         repeat: bool,
-        missing: float | None,
         to: Any,
         pin: bool,
         threads: int,
@@ -87,16 +75,10 @@ class Batches:
         """Rows of a batch."""
         self._shuffle, self._buffer, self._seed = shuffle, buffer, seed
         self._rank, self._world = rank, world
-        self._drop_last, self._repeat, self._missing = drop_last, repeat, missing
+        self._drop_last, self._repeat = drop_last, repeat
         self._to, self._pin, self._threads = to, pin, threads
         self._begin()
-        library(to, pin)  # or an error, before anything is read
-        for sample, rows in zip(self._samples, self._lengths(), strict=True):
-            if sample.share is not None and rows == 0:
-                words = (
-                    f"the sample {sample.name!r} has {sample.catalogue.rows} rows, fewer than there are ranks"
-                )
-                raise MismatchError(words)
+        check_types(to, form.made_of)
         self._group_rows, self._read_rows, self._block = self._sizes()
         for sample in self._samples:
             # Clusters are read as a whole if a group has several: one in two groups is decoded twice.
@@ -104,11 +86,18 @@ class Batches:
 
     def _begin(self) -> None:
         """The state before the first batch."""
+        for sample in self._samples:
+            if sample.share is not None and sample.catalogue.rows < self._world:
+                raise MismatchError(
+                    f"the sample {sample.name!r} has {sample.catalogue.rows} rows, fewer than there are ranks and "
+                    f"workers ({self._world}), and each of these needs some: use fewer of them"
+                )
         self._next_epoch = 0
         self._resumed: dict[str, Any] | None = None
         self._position: dict[str, Any] = {"epoch": 0, "batch": 0, "taken": [0] * len(self._samples)}
+        self._known_fingerprint: dict[str, str] | None = None
         self._counts = Counts()
-        self._seconds = {"reading": 0.0, "mixing": 0.0, "waiting": 0.0, "consumer": 0.0}
+        self._seconds = {"reading": 0.0, "mixing": 0.0, "waiting": 0.0, "library": 0.0, "consumer": 0.0}
         self._rows_given = 0
 
     # ---- sizes
@@ -117,19 +106,10 @@ class Batches:
         """Rows of a group, for each sample; rows that are read together; and how many batches are made together.
         Two groups are in memory, one in use and the next one, a piece of the next one that is being read, and
         three blocks of batches: all of that is the buffer."""
-        catalogue = self._samples[0].catalogue
-        part = catalogue.parts[0]
-        rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
-        counts = Counts()
-        columns = column_module.read(catalogue, [(part.file, rows)], self._form.names, self._missing)
-        held = self._form.hold(columns, None, counts, self._threads)
-        prepared = taken([Piece(held, 0, len(held))], None, counts, self._threads)
-
-        def each(size: int) -> float:
-            return max(1.0, size / len(held))
-
-        read = each(sum(one.nbytes for pieces in columns.values() for one in pieces))
-        handed_out, in_memory = each(bytes_of(prepared)), each(held.rows.nbytes)
+        # The widest rows decide: lists of one sample may be longer than those of the others.
+        read, handed_out, in_memory = np.max(
+            [self._row_bytes(one.catalogue) for one in self._samples], axis=0
+        )
         block_bytes = min(_BLOCK_BYTES, self._buffer / 24)
         block = max(1, min(int(block_bytes / (handed_out * self.size)), 64))
         left = (self._buffer - 3 * block_bytes) / len(self._samples)
@@ -143,6 +123,20 @@ class Batches:
         group_rows = max(self.size, fitting // self.size * self.size)
         read_rows = int(min(_READ_BYTES / read, group_rows / _PIECES))
         return group_rows, min(group_rows, max(self.size, read_rows)), block
+
+    def _row_bytes(self, catalogue: Catalogue) -> tuple[float, float, float]:
+        """The memory of a row as it is read, as it is handed out, and while it is held: that of the first rows."""
+        part = catalogue.parts[0]
+        rows = catalogue.chosen(part, 0, min(part.rows, _SAMPLE))
+        counts = Counts()
+        columns = catalogue.columns([(part.file, rows)], self._form.names)
+        held = self._form.hold(columns, None, counts, self._threads)
+        prepared = self._form.take([Piece(held, 0, len(held))], None, counts, self._threads)
+        read = sum(one.nbytes for pieces in columns.values() for one in pieces)
+        read, handed_out, in_memory = (
+            max(1.0, size / len(held)) for size in (read, bytes_of(prepared), held.rows.nbytes)
+        )
+        return read, handed_out, in_memory
 
     def _orders(self, epoch: int, sample: int, cycle: int) -> Order:
         keys = (self._seed, epoch, sample, cycle)
@@ -158,18 +152,17 @@ class Batches:
     @property
     def rows(self) -> int:
         """Rows of an epoch, for this rank."""
-        shares = [sample.share for sample in self._samples]
-        # Every rank has the same number of whole batches.
-        found = (
-            [sample.catalogue.rows // self._world for sample in self._samples]
-            if self._drop_last
-            else self._lengths()
-        )
+        counts = [sample.catalogue.rows for sample in self._samples]
         if self._is_shared:
-            total = sum(found)
+            # With drop_last, every rank has the same number of whole batches.
+            total = sum(count // self._world for count in counts) if self._drop_last else sum(self._lengths())
         else:
-            ends = [count / float(share or 0) for count, share in zip(found, shares, strict=True)]
-            total = int(np.ceil(max(ends))) if self._repeat else int(min(ends))
+            # Every rank has the same number, though the rows of a sample differ by one.
+            shares = [float(sample.share or 1) for sample in self._samples]
+            most = [-(-count // self._world) / share for count, share in zip(counts, shares, strict=True)]
+            least = [count // self._world / share for count, share in zip(counts, shares, strict=True)]
+            # Divided by a share, a whole number may become a little more or less than one.
+            total = ceil(max(most) * (1 - _ROUNDING)) if self._repeat else int(min(least) * (1 + _ROUNDING))
         return total // self.size * self.size if self._drop_last else total
 
     @property
@@ -201,7 +194,7 @@ class Batches:
             catalogue = self._samples[sample].catalogue
             return Stream(
                 lambda cycle: self._orders(epoch, sample, cycle),
-                lambda group: self._timed(catalogue, group),
+                lambda group: self._read(catalogue, group),
                 taken[sample],
                 counts[sample],
                 limits[sample],
@@ -222,10 +215,11 @@ class Batches:
                     self._position = {"epoch": epoch, "batch": number, "taken": after}
                     batch = batch_of(rows_of(prepared, slice(first, first + rows)), to)
                     first += rows
-                    now = perf_counter()
+                    handed = perf_counter()
+                    self._seconds["library"] += handed - now
                     yield batch
                     began = perf_counter()
-                    self._seconds["consumer"] += began - now
+                    self._seconds["consumer"] += began - handed
                 del prepared, lease  # the memory is free for the next ones
             self._position = {"epoch": epoch + 1, "batch": 0, "taken": [0] * len(taken)}
         finally:
@@ -275,25 +269,19 @@ class Batches:
         """The batches of a block, one after another, where each ends, and their memory."""
         began = perf_counter()
         mix = np.concatenate(block.mix) if block.mix else None
-        found = taken(block.pieces, mix, self._counts, self._threads)
+        found = self._form.take(block.pieces, mix, self._counts, self._threads)
         block.pieces.clear()  # the memory of a group that is used up is free for the one after the next
         self._seconds["mixing"] += perf_counter() - began
         return found, block.ends, Lease(self._counts.memory, bytes_of(found))
 
-    def _read(self, catalogue: Catalogue, group: Group, counts: Counts) -> Held:
-        def read(files: Files) -> dict[str, list[Any]]:
-            return column_module.read(catalogue, files, self._form.names, self._missing)
-
-        if group.seed is not None:
-            pieces = map(read, group.pieces)
-            held = self._form.mix(pieces, group.seed, group.rows, counts, self._threads)
-            if held is not None:
-                return held
-        return self._form.hold(read(group.files), group.places, counts, self._threads)
-
-    def _timed(self, catalogue: Catalogue, group: Group) -> Held:
+    def _read(self, catalogue: Catalogue, group: Group) -> Held:
         began = perf_counter()
-        held = self._read(catalogue, group, self._counts)
+        if group.seed is None:
+            columns = catalogue.columns(group.files, self._form.names)
+            held = self._form.hold(columns, group.places, self._counts, self._threads)
+        else:
+            pieces = (catalogue.columns(files, self._form.names) for files in group.pieces)
+            held = self._form.mix(pieces, group.seed, group.rows, self._counts, self._threads)
         self._seconds["reading"] += perf_counter() - began
         return held
 
@@ -302,6 +290,7 @@ class Batches:
     def set_epoch(self, epoch: int, batch: int = 0) -> None:
         """Sets the epoch that comes next, which determines the order of rows, and the batch at which it begins: a
         number of batches of this epoch, from 0 to ``len``."""
+        epoch, batch = whole(epoch, "an epoch", 0), whole(batch, "a batch")
         taken = [0] * len(self._samples)
         if not 0 <= batch <= len(self):
             raise MismatchError(f"an epoch has {len(self)} batches, and cannot begin at batch {batch}")
@@ -313,53 +302,56 @@ class Batches:
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch, as numbers and texts that JSON holds."""
-        return {**self._position, "taken": list(self._position["taken"]), "of": self._fingerprint()}
+        return {**self._position, "taken": list(self._position["taken"]), "of": dict(self._fingerprint())}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iteration begin at a place that :meth:`state_dict` gave.
 
         Raises :class:`~sapwood.errors.MismatchError` if it is a place in other data, or in batches of another
-        kind.
+        kind. Copies of the files are the same data, wherever they are.
         """
-        if state.get("of") != self._fingerprint():
-            raise MismatchError(
-                "this state belongs to other files, columns, sizes or ranks: only the same batches go on "
-                "from it"
-            )
+        check_same(state, self._fingerprint())
         self._resumed = {"epoch": state["epoch"], "batch": state["batch"], "taken": list(state["taken"])}
         self._position = dict(self._resumed)
 
-    def _fingerprint(self) -> str:
-        identity = [
-            [[sample.name, sample.share, sample.catalogue.identity()] for sample in self._samples],
-            list(self._form.names),
-            self.size,
-            str(self._shuffle),
-            self._group_rows,
-            self._seed,
-            self._rank,
-            self._world,
-            self._drop_last,
-            self._repeat,
+    def _fingerprint(self) -> dict[str, str]:
+        """Hashes of all that decides on rows and their values. They are computed once: loaders may ask for a state
+        after each batch."""
+        if self._known_fingerprint is not None:
+            return self._known_fingerprint
+        catalogues = [sample.catalogue for sample in self._samples]
+        options = [
+            [[sample.name, sample.share, sample.catalogue.choice] for sample in self._samples],
+            [self.size, self._shuffle, self._buffer, self._seed],
+            [self._rank, self._world, self._drop_last, self._repeat],
         ]
-        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+        self._known_fingerprint = fingerprint(
+            {
+                "files": [catalogue.tables for catalogue in catalogues],
+                "columns": [self._form.identity, [catalogue.meaning for catalogue in catalogues]],
+                "options": options,
+                "groups": [self._group_rows, [catalogue.parts for catalogue in catalogues]],
+            }
+        )
+        return self._known_fingerprint
 
     # ---- more
 
     @property
     def stats(self) -> dict[str, Any]:
         """Figures of all batches so far: rows; seconds of reading, of mixing and padding, in which the consumer
-        waited for a batch, and in which it used one; numbers that are not finite and lists that were longer
-        than their padding, by column; and the most bytes of rows and batches that were in memory together.
-        Some rows are counted before they are handed out."""
+        waited for a batch, in which arrays of the library (``to=``) were made of it, and in which the
+        consumer used it; numbers that are not finite and lists that were longer than their padding, by column;
+        and the most bytes of rows and batches that were in memory together. Some rows are counted before they
+        are handed out."""
         return {
             "rows": self._rows_given,
             "reading_seconds": self._seconds["reading"],
             "mixing_seconds": self._seconds["mixing"],
             "waiting_seconds": self._seconds["waiting"],
+            "library_seconds": self._seconds["library"],
             "consumer_seconds": self._seconds["consumer"],
-            "not_finite": dict(self._counts.not_finite),
-            "cut_lists": dict(self._counts.cut_lists),
+            **self._counts.by_column,
             "group_rows": self._group_rows,
             "most_bytes": self._counts.memory.most,
         }
@@ -377,23 +369,23 @@ class Batches:
         return min(found, mixing_of_samples((one.wanted, one.mix) for one in allotted))
 
     def fit_scaling(self) -> Scaling:
-        """The means and standard deviations of all columns, in one pass over the rows of this rank."""
+        """The means and standard deviations of all columns, in one pass over the rows of this rank: with several
+        ranks, fit it to batches of one rank and hand it to all."""
         groups = (
             {
-                name: column_module.joined(name, [column_module.to_numpy(piece) for piece in pieces])
-                for name, pieces in found.items()
+                name: column_module.joined([column_module.to_numpy(piece) for piece in pieces])
+                for name, pieces in sample.catalogue.columns(piece, self._form.columns).items()
             }
             for number, sample in enumerate(self._samples)
             for group, _ in self._orders(0, number, 0).groups()
             for piece in group.pieces
-            for found in [column_module.read(sample.catalogue, piece, self._form.columns, self._missing)]
         )
         return Scaling.fit(groups)
 
     def row_data(self) -> RowData:
-        """The rows by number, in any order: what a map-style data set of PyTorch or a source of Grain is."""
+        """The rows of all ranks by number, in any order: a map-style data set of PyTorch, a source of Grain."""
         catalogues = [sample.catalogue for sample in self._samples]
-        return RowData(catalogues, self._form, self._missing, self._to, self._threads)
+        return RowData(catalogues, self._form, self._to, self._threads)
 
     def torch(self) -> Any:
         """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the
@@ -490,38 +482,60 @@ def batches(
     Raises :class:`~sapwood.errors.MismatchError` for columns that hold no numbers, shares that make no sense,
     values that are missing (``missing`` stands in for them), and splits without rows.
     """
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    targets = () if target is None else (target,) if isinstance(target, str) else tuple(target)
+    names, targets = names_of(columns, "columns="), names_of(() if target is None else target, "target=")
     if not names:
         raise MismatchError("batches need columns")
-    if size < 1 or not 0 <= rank < world:
-        raise MismatchError(
-            f"size= is from 1 on, and rank= from 0 until before world=, not {size}, {rank} and {world}"
-        )
+    if weight is not None and not isinstance(weight, str):
+        raise WrongTypeError(f"weight= is one name or expression, not {weight!r}")
+    if scaling is not None and not isinstance(scaling, Scaling):
+        raise WrongTypeError(f"scaling= is a Scaling, as Scaling.load({scaling!r}) reads it from a file")
+    for what, value in (("missing=", missing), ("pad_value=", pad_value)):
+        if value is not None and not isinstance(value, numbers.Real):
+            raise WrongTypeError(f"{what} is a number, not {value!r}")
+    size, seed = whole(size, "size=", 1), whole(seed, "seed=")
+    world = whole(world, "world=", 1)
+    rank = whole(rank, "rank=", 0)
+    if rank >= world:
+        raise MismatchError(f"rank= is from 0 until before world=, not {rank} of {world}")
     shuffles = {False: None, True: "clusters", "clusters": "clusters", "rows": "rows"}
     if shuffle not in shuffles:
         raise MismatchError(f'shuffle= is True, False or "rows", not {shuffle!r}')
-    form = Form(names, targets, weight, check_pad(pad, names), pad_value, dtype, matrix, scaling)
-    memory = as_bytes(buffer)
+    form = Form(
+        names,
+        targets,
+        weight,
+        check_pad(pad, [*names, *targets]),
+        pad_value,
+        None if dtype is None else as_dtype(dtype),
+        matrix,
+        scaling,
+    )
+    memory = whole(as_bytes(buffer), "buffer=, in bytes,", 1)
+    library(to, pin)  # or an error, before anything is read
     found = []
-    for name, of, share, constants in _samples(files):
-        catalogue = Catalogue(
-            of,
-            {**others, "threads": threads},
-            cut=cut,
-            split=Split.of(split),
-            aliases={**(aliases or {}), **constants},
-            allow_missing=allow_missing,
-            names=form.names,
-            widen=dtype is not None,
-            friends=friends,
-            lumi_mask=lumi_mask,
-            entries=entries,
-        )
+    for sample in described(files):
+        try:
+            catalogue = Catalogue(
+                sample.files,
+                {**others, "threads": threads},
+                cut=cut,
+                split=Split.of(split),
+                aliases={**(aliases or {}), **sample.constants},
+                allow_missing=allow_missing,
+                names=form.names,
+                is_wide=dtype is not None,
+                missing=missing,
+                friends=friends,
+                lumi_mask=lumi_mask,
+                entries=entries,
+            )
+        except MissingFileError as error:
+            raise MissingFileError(f"{error}{hint(files)}") from error
         if not catalogue.parts:
-            which = f" of the sample {name!r}" if name else ""
+            which = f" of the sample {sample.name!r}" if sample.name else ""
             raise MismatchError(f"no row{which} is left by the cut and the split")
-        found.append(Sample(name, catalogue, share))
+        found.append(Sample(sample.name, catalogue, sample.share))
+    form = form.decided(ColumnTypes.joined(sample.catalogue.types for sample in found))
     return Batches(
         found,
         form,
@@ -533,35 +547,7 @@ def batches(
         world=world,
         drop_last=drop_last,
         repeat=repeat,
-        missing=missing,
         to=to,
         pin=pin,
         threads=threads,
     )
-
-
-def _samples(files: Any) -> list[tuple[str, Any, float | None, dict[str, str]]]:
-    """Names, files, shares and constants of samples; files alone are one sample without a name."""
-    is_samples = (
-        isinstance(files, Mapping)
-        and bool(files)
-        and all(isinstance(one, Mapping) and "files" in one for one in files.values())
-    )
-    if not is_samples:
-        return [("", files, None, {})]
-    found = []
-    shares = [one.get("share") for one in files.values()]
-    if any(share is None for share in shares) and any(share is not None for share in shares):
-        raise MismatchError("either all samples have a share, or none")
-    if shares[0] is not None:
-        if not all(isinstance(share, (int, float)) and share > 0 for share in shares):
-            raise MismatchError(f"shares of samples are numbers above 0, not {shares!r}")
-        shares = [share / sum(shares) for share in shares]
-    for (name, one), share in zip(files.items(), shares, strict=True):
-        constants = {
-            key: repr(float(value) if isinstance(value, float) else int(value))
-            for key, value in one.items()
-            if key not in ("files", "share") and isinstance(value, (bool, int, float))
-        }
-        found.append((str(name), one["files"], share, constants))
-    return found

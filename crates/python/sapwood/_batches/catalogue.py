@@ -8,12 +8,15 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood._batches.columns import Rows, as_engine, shape_in
+from sapwood._batches.identity import Table, check_unchanged, table_of
 from sapwood._batches.split import Split
+from sapwood._batches.types import ColumnTypes
 from sapwood._file import session
 from sapwood._read import chain as chains
 from sapwood._read import reading
@@ -21,9 +24,10 @@ from sapwood._read.chain import Chain, FriendSpan
 from sapwood._read.entry_ranges import EntryRanges
 from sapwood._read.libraries import AWKWARD
 from sapwood._remote import paths
-from sapwood.errors import IOError, MismatchError, NotFoundError, place
+from sapwood.errors import MismatchError, NotFoundError
 
-Rows = NDArray[np.int64]
+#: Entry numbers of some files, rising in each of them.
+Files = list[tuple[int, slice | Rows]]
 
 #: Files that stay open between two groups of rows.
 OPEN_FILES = 32
@@ -48,13 +52,13 @@ class FileOfRows(NamedTuple):
     entries: int
     bits: NDArray[np.uint8] | None
     """A bit for each entry, set if it is wanted; ``None`` if all are."""
-    before: int
-    """Entries of the files before it."""
     friends: list[FriendSpan]
     """Trees whose entries belong to those of this file."""
+    tables: list[Table]
+    """Its tree, followed by those of its friends."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_] | None:
-        """Which of some entries are wanted; ``None`` if all are."""
+        """A truth value for each entry: whether it is wanted. ``None`` if all are."""
         if self.bits is None:
             return None
         begin = start // 8
@@ -84,13 +88,14 @@ class Catalogue:
         aliases: Mapping[str, str] | None = None,
         allow_missing: bool = False,
         names: Sequence[str] = (),
-        widen: bool = False,
+        is_wide: bool = True,
+        missing: float | None = None,
         friends: Mapping[str, Any] | None = None,
         lumi_mask: Any = None,
         entries: Any = None,
     ) -> None:
-        """``names`` are columns whose types have to be the same in all files; with ``widen`` numbers may
-        differ in width."""
+        """``names`` are the columns that will be read: every file has to have them, in one shape; without
+        ``is_wide`` also in one type. ``missing`` stands in for numbers that files lack."""
         chain = Chain(
             "batches",
             files,
@@ -100,20 +105,18 @@ class Catalogue:
             lumi_mask=lumi_mask,
             entries=entries,
         )
-        types = chains.Types(widen)
         self._opening = chain.opening
-        self._cut, self._aliases = cut, dict(aliases or {})
+        self._cut, self._aliases, self._split = cut, dict(aliases or {}), split
+        self._missing = missing
+        self.types = ColumnTypes(is_wide)
+        """The type of each column."""
         self.files: list[FileOfRows] = []
         self.parts: list[Part] = []
-        before = 0
         for member in chain.members():
             try:
-                known = [name for name in names if member.tree._find(name) is not None]
-                types.check(member.tree, {name: member.tree[name] for name in known})
-                self._take(chain, member, before, split)
+                self._take(chain, member, names)
             except NotFoundError as error:
                 chain.left_out(member.source, error)
-            before += member.tree.num_entries
         if not self.files:
             raise MismatchError("no file has a tree or an RNTuple whose rows could be read")
         self.counts = self._counted()
@@ -125,12 +128,18 @@ class Catalogue:
     def _counted(self) -> Rows:
         return np.array([part.rows for part in self.parts], "int64")
 
-    def _take(self, chain: Chain, member: chains.Member, before: int, split: Split | None) -> None:
-        tree = member.tree
+    def _take(self, chain: Chain, member: chains.Member, names: Sequence[str]) -> None:
+        tree, friends = member.tree, chain.friends_of(member)
         entries = int(tree.num_entries)
-        bits = self._wanted(member, split, chain.friends_of(member))
+        # A read of no rows has the types of columns, and reads nothing.
+        columns = self._columns(Opened(tree, friends, ExitStack()), names, slice(0, 0))
+        shapes = {name: shape_in(one) for name, one in zip(names, columns, strict=True)}
+        bits = self._wanted(member, friends)
+        branches = [name for name in names if tree._find(name) is not None]
+        self.types.add(shapes, str(tree.file_path), branches)
         number = len(self.files)
-        self.files.append(FileOfRows(member.source, entries, bits, before, chain.spans(member)))
+        tables = [table_of(tree), *(table_of(one) for friend in friends for one in friend.trees)]
+        self.files.append(FileOfRows(member.source, entries, bits, chain.spans(member), tables))
         self._add_parts(number, tree.tree.clusters or [(0, entries)], entries)
 
     def _add_parts(self, number: int, ranges: Iterable[tuple[int, int]], most_rows: int) -> None:
@@ -150,11 +159,9 @@ class Catalogue:
             self._add_parts(number, [(part.start, part.stop) for part in parts], most_rows)
         self.counts = self._counted()
 
-    def _wanted(
-        self, member: chains.Member, split: Split | None, friends: list[Any]
-    ) -> NDArray[np.uint8] | None:
+    def _wanted(self, member: chains.Member, friends: list[Any]) -> NDArray[np.uint8] | None:
         """A bit for each entry, computed some entries at a time; ``None`` if all are wanted."""
-        if self._cut is None and split is None and member.source.steps is None and member.rows is None:
+        if self._cut is None and self._split is None and member.source.steps is None and member.rows is None:
             return None
         entries = int(member.tree.num_entries)
         bits = [np.zeros(0, "uint8")]
@@ -172,13 +179,13 @@ class Catalogue:
                 plan = reading.Plan(member.tree, [], aliases=self._aliases, friends=friends)
                 passed = EntryRanges(plan.query([], self._cut).passing(start, stop))
                 mask &= _among(start, stop, passed.numbers())
-            if split is not None:
-                mask &= self._share(member.tree, split, friends, start, stop)
+            if self._split is not None:
+                mask &= self._share(member.tree, self._split, friends, start, stop)
             bits.append(np.packbits(mask))
         return np.concatenate(bits)
 
     def _share(self, tree: Any, split: Split, friends: list[Any], start: int, stop: int) -> NDArray[np.bool_]:
-        """Which of some entries a split leaves."""
+        """A truth value for each entry: whether the split leaves it."""
 
         def columns(names: Sequence[str]) -> Any:
             plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
@@ -193,27 +200,36 @@ class Catalogue:
             return slice(part.start + first, part.stop if last is None else part.start + last)
         return (np.flatnonzero(mask) + part.start)[first:last].astype("int64")
 
-    def read(self, file: int, names: Sequence[str], entries: slice | Rows) -> list[Any]:
-        """Columns of some entries of a file: those of the engine if it has one row for each entry, and Awkward
-        arrays for all others."""
+    def columns(self, files: Files, names: Iterable[str]) -> dict[str, list[Any]]:
+        """The columns of some rows: those of each of their files, as the engine holds them."""
+        names = list(dict.fromkeys(names))
+        found: dict[str, list[Any]] = {name: [] for name in names}
         if self._generation != session.generation():
             # Files of the parent process are not read here, and a thread of it may have held the lock.
             self._lock, self._trees = threading.Lock(), OrderedDict()
             self._generation = session.generation()
-        with self._lock:
-            tree, friends, _ = self._opened(file)
-            plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=friends)
-            selection = reading.select(tree.num_entries, None, None, entries)
-            loaded, values, selection = reading.load_plan(plan, plan.plain(), selection, None)
-            found = []
-            for output in plan.outputs:
-                branch = output.branch
-                one = values[output.name] if branch is None else loaded.get(branch._id)
-                if one is not None:
-                    found.append(one.column if one.index is None else AWKWARD.column(one, selection))
-                elif branch is not None:
-                    found.append(reading.branch_value(branch, loaded, AWKWARD, selection))
-            return found
+        for file, rows in files:
+            with self._lock:
+                for name, one in zip(names, self._columns(self._opened(file), names, rows), strict=True):
+                    found[name].append(one)
+        return found
+
+    def _columns(self, opened: Opened, names: Sequence[str], entries: slice | Rows) -> list[Any]:
+        """Columns of some entries of an open file."""
+        tree = opened.tree
+        plan = reading.Plan(tree, list(names), aliases=self._aliases, friends=opened.friends)
+        selection = reading.select(tree.num_entries, None, None, entries)
+        loaded, values, selection = reading.load_plan(plan, plan.plain(), selection, None)
+        found: list[Any] = []
+        for output in plan.outputs:
+            branch = output.branch
+            one = values[output.name] if branch is None else loaded.get(branch._id)
+            if one is not None:
+                column = one.column if one.index is None else AWKWARD.column(one, selection)
+            else:
+                column = reading.branch_value(cast("Any", branch), loaded, AWKWARD, selection)
+            found.append(as_engine(output.name, column, self._missing, str(tree.file_path)))
+        return found
 
     def _opened(self, file: int) -> Opened:
         """The open tree of a file; of the others, the last ones that were used stay open."""
@@ -229,12 +245,10 @@ class Catalogue:
         tree = chains.open_tree(file.source, self._opening)
         with ExitStack() as closing:
             closing.callback(chains.close, file.source, tree)
-            if tree.num_entries != file.entries:
-                raise IOError(
-                    f"the tree has {tree.num_entries} entries now, and had {file.entries} when the batches were "
-                    f"planned{place(tree.file_path, tree.object_path)}"
-                )
             friends = closing.enter_context(chains.opened(file.friends, self._opening))
+            trees = [tree, *(one for friend in friends for one in friend.trees)]
+            for one, known in zip(trees, file.tables, strict=True):
+                check_unchanged(one, known)
             return Opened(tree, friends, closing.pop_all())
 
     def close(self) -> None:
@@ -246,16 +260,29 @@ class Catalogue:
                 opened.closing.close()
             self._trees.clear()
 
-    def identity(self) -> list[Any]:
-        """The number of parts, that of entries of each file, and a sum over its wanted ones, to compare with a
-        saved state."""
+    @property
+    def tables(self) -> list[Any]:
+        """All tables that are read: copies of the files have the same."""
         return [
-            len(self.parts),
-            *(
-                [file.entries, None if file.bits is None else zlib.crc32(file.bits.tobytes())]
-                for file in self.files
-            ),
+            [
+                [[table.key, table.entries] for table in file.tables],
+                [[span.name, len(span.sources), span.first, span.by] for span in file.friends],
+            ]
+            for file in self.files
         ]
+
+    @property
+    def meaning(self) -> list[Any]:
+        """All that decides what the names of columns mean."""
+        missing = None if self._missing is None else repr(float(self._missing))
+        return [sorted(self._aliases.items()), self.types.identity, missing]
+
+    @property
+    def choice(self) -> list[Any]:
+        """All that decides which rows are wanted."""
+        bits = [None if file.bits is None else zlib.crc32(file.bits.tobytes()) for file in self.files]
+        split = None if self._split is None else self._split.identity
+        return [self._cut, split, bits]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_trees": OrderedDict(), "_lock": None}

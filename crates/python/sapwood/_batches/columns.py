@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood._batches.catalogue import Catalogue, Rows
-from sapwood._batches.order import Files
 from sapwood._read import layout
 from sapwood._read.libraries import need
 from sapwood.errors import MismatchError
 
 Values = NDArray[Any]
+Rows = NDArray[np.int64]
 
 
 class Ragged(NamedTuple):
@@ -50,32 +48,42 @@ def shape_of(kind: Any) -> Shape | None:
     return Shape(are_lists, kind[2], tuple(inner)) if kind[0] == "number" else None
 
 
-def read(
-    catalogue: Catalogue, files: Files, names: Iterable[str], missing: float | None = None
-) -> dict[str, list[Any]]:
-    """The columns of some rows: those of each of their files, as the engine holds them."""
-    names = list(dict.fromkeys(names))
-    found: dict[str, list[Any]] = {name: [] for name in names}
-    for file, rows in files:
-        path = str(catalogue.files[file].source.file)
-        for name, one in zip(names, catalogue.read(file, names, rows), strict=True):
-            if not isinstance(one, _core.Column):
-                one = to_engine(of_array(name, one, missing, path))
-            elif shape_of(one.kind) is None:
-                one = to_engine(of_array(name, layout.to_awkward(one), missing, path))
-            found[name].append(one)
+def shape_in(column: Any) -> Shape:
+    """The shape of a column that :func:`as_engine` returned."""
+    found = shape_of(column.kind)
+    assert found is not None, "columns of batches hold numbers"
     return found
+
+
+def as_engine(name: str, column: Any, missing: float | None, path: str) -> Any:
+    """A column of the engine that holds numbers or lists of numbers, made of any column or Awkward array."""
+    if isinstance(column, _core.Column):
+        if shape_of(column.kind) is not None:
+            return column
+        column = layout.to_awkward(column)
+    return to_engine(of_array(name, column, missing, path))
 
 
 def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
     """An Awkward array as numbers or lists of numbers."""
     ak = need("awkward", "sapwood.batches")
+    types = ak.types
+    lacks = f"the column {name!r} lacks values in {path}: missing= names a number that stands in for them"
     if missing is not None:
         array = ak.fill_none(array, missing, axis=-1)
     kind = array.type.content
     wrong = f"the column {name!r} holds {kind} in {path}: batches take numbers and lists of numbers"
-    if array.ndim > 1 and isinstance(kind, ak.types.ListType):
-        packed = ak.to_packed(array).layout.to_ListOffsetArray64(True)
+    inner = kind.content if isinstance(kind, types.OptionType) else kind
+    if array.ndim > 1 and isinstance(inner, types.ListType):
+        if missing is not None and inner is not kind:
+            array = ak.fill_none(array, [], axis=0)  # a list that is missing has no numbers
+        if ak.any(ak.is_none(array)):
+            raise MismatchError(lacks)
+        packed = ak.to_packed(ak.drop_none(array, axis=0)).layout.to_ListOffsetArray64(True)
+        if packed.content.is_option:
+            if ak.any(ak.is_none(packed.content)):
+                raise MismatchError(lacks)
+            packed = ak.to_packed(ak.drop_none(array, axis=-1)).layout.to_ListOffsetArray64(True)
         if not isinstance(packed.content, ak.contents.NumpyArray):
             raise MismatchError(wrong)
         return Ragged(np.asarray(packed.offsets), np.asarray(packed.content.data))
@@ -83,10 +91,7 @@ def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
         values = ak.to_numpy(array, allow_missing=False)
     except ValueError as error:
         if "?" in str(kind) or "option" in str(kind):
-            words = (
-                f"the column {name!r} lacks values in {path}: missing= names a number that stands in for them"
-            )
-            raise MismatchError(words) from None
+            raise MismatchError(lacks) from None
         raise MismatchError(wrong) from error
     if values.dtype.kind not in "biuf":
         raise MismatchError(wrong)
@@ -95,7 +100,7 @@ def of_array(name: str, array: Any, missing: float | None, path: str) -> Column:
 
 def to_numpy(column: Any) -> Column:
     """A column of the engine as NumPy arrays, which share its memory."""
-    are_lists, number, inner = shape_of(column.kind) or Shape(False, "float64", ())
+    are_lists, number, inner = shape_in(column)
     if are_lists:
         _, offsets, _, item = column.kind
         ends = np.asarray(column.buffer(offsets)).view("int64")[: len(column) + 1]
@@ -119,41 +124,27 @@ def to_engine(column: Column) -> Any:
     return _core.column_of(memory, number, width)
 
 
-def joined(name: str, parts: list[Column]) -> Column:
-    """Columns of several files, one after another."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(isinstance(part, Ragged) for part in parts):
-        ends = np.cumsum([0, *(part[0][-1] for part in parts)])
-        offsets = [part[0][1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
-        return Ragged(
-            np.concatenate([np.zeros(1, "int64"), *offsets]), np.concatenate([part[1] for part in parts])
-        )
-    shapes = {"lists" if isinstance(part, Ragged) else part.shape[1:] for part in parts}
-    if len(shapes) > 1:
-        raise MismatchError(
-            f"the column {name!r} has different shapes in the files: {sorted(map(str, shapes))}"
-        )
-    return np.concatenate(parts)
-
-
-def take(column: Column, rows: Any) -> Column:
-    """Some rows of a column, in any order."""
-    if not isinstance(column, Ragged):
-        return np.take(column, rows, axis=0)
-    offsets, values = column
-    starts, counts = offsets[:-1][rows], np.diff(offsets)[rows]
-    ends = np.concatenate([np.zeros(1, "int64"), np.cumsum(counts)])
-    # Every item is as far from the beginning of its list as before.
-    places = np.arange(ends[-1]) - np.repeat(ends[:-1] - starts, counts)
-    return Ragged(ends, values[places])
+def joined(parts: list[Column]) -> Column:
+    """Columns of several files that have the same shape, one after another."""
+    lists = [part for part in parts if isinstance(part, Ragged)]
+    if not lists:
+        return np.concatenate(parts)
+    ends = np.cumsum([0, *(part.offsets[-1] for part in lists)])
+    offsets = [part.offsets[1:] + end for part, end in zip(lists, ends[:-1], strict=True)]
+    return Ragged(
+        np.concatenate([np.zeros(1, "int64"), *offsets]), np.concatenate([part.values for part in lists])
+    )
 
 
 def as_dtype(name: Any) -> np.dtype[Any]:
     """A type of numbers by its name, ``"bf16"`` among them."""
     if name in ("bf16", "bfloat16"):
         return np.dtype(need("ml_dtypes", 'dtype="bf16"').bfloat16)
-    found = np.dtype(name)
-    if found.kind not in "biufV" and "float" not in found.name:
-        raise MismatchError(f"values of batches are numbers, and {name!r} is something else")
+    try:
+        found = np.dtype(name)
+    except TypeError:
+        found = np.dtype("O")
+    # Types of numbers of ml_dtypes are of the kind "V" for NumPy.
+    if found.kind not in "biuf" and "float" not in found.name:
+        raise MismatchError(f'dtype= is a type of numbers, as "f4", "f2" or "bf16", not {name!r}')
     return found

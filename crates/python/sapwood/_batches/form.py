@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood._batches import columns as column_module
-from sapwood._batches.columns import Column, Ragged, Shape, as_dtype, shape_of, to_engine, to_numpy
-from sapwood._batches.scaling import Scaling
+from sapwood._batches.arguments import whole
+from sapwood._batches.columns import Column, Ragged, Shape, shape_in, to_engine, to_numpy
+from sapwood._batches.scaling import Scaling, scaled
+from sapwood._batches.types import ColumnTypes
 from sapwood.errors import MismatchError
 
 #: A part of a batch (`x`, `mask`, `y` or `w`) and the name of a column.
@@ -24,7 +26,7 @@ Prepared = dict[Key, Column]
 _ENGINE_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-class Part(NamedTuple):
+class BatchColumn(NamedTuple):
     """One column of batches, or the matrix."""
 
     key: Key
@@ -34,14 +36,14 @@ class Part(NamedTuple):
     """The shape of a row."""
     names: list[str]
     """The columns that it is made of."""
+    scales: list[tuple[float, float] | None]
+    """The mean and the width of each of them."""
 
 
 class Made(NamedTuple):
     """A column on its way into the engine."""
 
     pieces: list[Any]
-    shape: Shape
-    dtype: np.dtype[Any]
     to: str | None = None
     """The type to which the engine converts it."""
     scale: tuple[float, float] | None = None
@@ -57,10 +59,9 @@ class Made(NamedTuple):
 class Fields(NamedTuple):
     """Columns for the engine."""
 
-    parts: list[Part]
     fields: list[Any]
     special: list[list[int]]
-    """Numbers of each column of each part that are not finite, and that the engine does not see."""
+    """Numbers of each column of each field that are not finite, and that the engine does not see."""
 
 
 class Meter:
@@ -102,7 +103,6 @@ class Lease:
 class Held(NamedTuple):
     """Rows in the memory of the engine."""
 
-    parts: list[Part]
     rows: Any
     lease: Lease
 
@@ -118,188 +118,6 @@ class Piece(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True)
-class Form:
-    """The form of batches: names, types, padding, scaling."""
-
-    columns: tuple[str, ...]
-    target: tuple[str, ...]
-    weight: str | None
-    pad: Mapping[str, int] | int | None
-    pad_value: float
-    dtype: Any
-    matrix: bool
-    scaling: Scaling | None
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that are read."""
-        return list(
-            dict.fromkeys([*self.columns, *self.target, *([] if self.weight is None else [self.weight])])
-        )
-
-    def hold(
-        self, columns: Mapping[str, list[Any]], order: NDArray[Any] | None, counts: Counts, threads: int
-    ) -> Held:
-        """Rows from which batches are taken in an order."""
-        read = self._fields(columns)
-        rows = _core.BatchRows(read.fields, None if order is None else order.astype("uint32"), threads)
-        return _held(read, rows, counts, _bytes_of_columns(columns))
-
-    def mix(
-        self, pieces: Iterable[Mapping[str, list[Any]]], seed: int, rows: int, counts: Counts, threads: int
-    ) -> Held | None:
-        """Rows that come in several pieces, from which batches are taken in the order of a seed; ``None`` if
-        their types differ."""
-        mixing = _core.BatchMixing(seed, rows)
-        first: Fields | None = None
-        largest = 0
-        for columns in pieces:
-            largest = max(largest, _bytes_of_columns(columns))
-            read = self._fields(columns)
-            if first is None:
-                first = read._replace(fields=[])
-            elif read.parts != first.parts:
-                return None
-            else:
-                special = zip(first.special, read.special, strict=True)
-                first = first._replace(
-                    special=[[a + b for a, b in zip(*both, strict=True)] for both in special]
-                )
-            mixing.add(read.fields, threads)
-            del columns, read  # their memory is free for the next ones
-        assert first is not None, "a group has rows"
-        return _held(first, mixing.finish(), counts, largest)
-
-    def _fields(self, columns: Mapping[str, list[Any]]) -> Fields:
-        """Columns in the form of batches, for the engine."""
-        parts: list[Part] = []
-        made: list[list[Made]] = []
-        joined: list[tuple[str, Made]] = []
-        dtype = None if self.dtype is None else as_dtype(self.dtype)
-        for name in self.columns:
-            are_lists = _shape(columns[name][0]).are_lists
-            kind = np.dtype("float32") if self.matrix and dtype is None and not are_lists else dtype
-            one = _made(name, columns[name], kind, self.scaling)
-            if self.matrix and not are_lists:
-                joined.append((name, one))
-                continue
-            width = self.pad.get(name) if isinstance(self.pad, Mapping) else self.pad
-            shape = one.shape.inner if not are_lists else () if width is None else (width,)
-            parts.append(Part(("x", name), one.dtype, are_lists, shape, [name]))
-            made.append([one])
-        if self.matrix:
-            if not joined:
-                raise MismatchError("matrix=True joins columns of numbers, and all of these are lists")
-            width = sum(int(np.prod(one.shape.inner, dtype="int64")) for _, one in joined)
-            parts.append(Part(("x", ""), joined[0][1].dtype, False, (width,), [name for name, _ in joined]))
-            made.append([one for _, one in joined])
-        others: list[tuple[str, str, Any]] = [("y", name, None) for name in self.target]
-        if self.weight is not None:
-            if _shape(columns[self.weight][0]).are_lists:
-                words = f"a weight is one number for each row, and {self.weight!r} holds lists"
-                raise MismatchError(words)
-            others.append(("w", self.weight, np.dtype("float32") if dtype is None else dtype))
-        for which, name, kind in others:
-            one = _made(name, columns[name], kind, None)
-            parts.append(Part((which, name), one.dtype, one.shape.are_lists, one.shape.inner, [name]))
-            made.append([one])
-        fields = [
-            ([one.input for one in of_part], part.are_lists, self._padding(part))
-            for part, of_part in zip(parts, made, strict=True)
-        ]
-        return Fields(parts, fields, [[one.not_finite for one in of_part] for of_part in made])
-
-    def _padding(self, part: Part) -> tuple[int, bytes] | None:
-        if not part.are_lists or not part.shape:
-            return None
-        return part.shape[0], np.full(1, self.pad_value, part.dtype).tobytes()
-
-
-def _bytes_of_columns(columns: Mapping[str, list[Any]]) -> int:
-    return sum(one.nbytes for pieces in columns.values() for one in pieces)
-
-
-def _held(read: Fields, rows: Any, counts: Counts, passing: int) -> Held:
-    """Rows of the engine, made of columns of so many bytes; counts numbers that are not finite."""
-    found = {
-        name: count + more
-        for part, engine, special in zip(read.parts, rows.not_finite, read.special, strict=True)
-        for name, count, more in zip(part.names, engine, special, strict=True)
-        if count + more
-    }
-    counts.add("not_finite", found)
-    return Held(read.parts, rows, Lease(counts.memory, rows.nbytes, passing))
-
-
-def _shape(column: Any) -> Shape:
-    return shape_of(column.kind) or Shape(False, "float64", ())
-
-
-def _made(name: str, pieces: list[Any], dtype: np.dtype[Any] | None, scaling: Scaling | None) -> Made:
-    """A column for the engine, or, if that does not know the type, converted by NumPy."""
-    shapes = [_shape(piece) for piece in pieces]
-    first = shapes[0]
-    if any((one.are_lists, one.inner) != (first.are_lists, first.inner) for one in shapes):
-        column_module.joined(name, [to_numpy(piece) for piece in pieces])  # raises an error with the shapes
-    scale = None if scaling is None else scaling.columns.get(name)
-    stored = np.dtype(first.number)
-    if len({one.number for one in shapes}) == 1:
-        natural = stored if scale is None or stored.kind == "f" else np.dtype("float64")
-        wanted = natural if dtype is None else dtype
-        if scale is None and wanted == stored:
-            return Made(pieces, first, wanted)
-        if wanted.name in _ENGINE_TYPES:
-            return Made(pieces, first, wanted, wanted.name, scale)
-    elif dtype is not None and dtype.name in _ENGINE_TYPES:
-        return Made(pieces, first, dtype, dtype.name, scale)
-    column = column_module.joined(name, [to_numpy(piece) for piece in pieces])
-    values = column.values if isinstance(column, Ragged) else column
-    special = int(np.count_nonzero(~np.isfinite(values))) if values.dtype.kind == "f" else 0
-    if scaling is not None:
-        values = scaling.apply(name, values)
-    if dtype is not None:
-        with np.errstate(invalid="ignore"):
-            values = values.astype(dtype, copy=False)
-    is_seen = values.dtype.name in ("float32", "float64")
-    column = Ragged(column.offsets, values) if isinstance(column, Ragged) else values
-    return Made([to_engine(column)], first, values.dtype, not_finite=0 if is_seen else special)
-
-
-def taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, threads: int) -> Prepared:
-    """The rows of some pieces, one after another or in the order of ``mix``."""
-    first = pieces[0].held.parts
-    if all(piece.held.parts == first for piece in pieces):
-        order = None if mix is None else mix.astype("uint32")
-        return _taken(pieces, order, counts, threads)
-    # Samples whose types differ have the type that holds those of all.
-    found = [_taken([piece], None, counts, threads) for piece in pieces]
-    whole = {key: column_module.joined(key[1], [one[key] for one in found]) for key in found[0]}
-    return whole if mix is None else {key: column_module.take(one, mix) for key, one in whole.items()}
-
-
-def _taken(pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, threads: int) -> Prepared:
-    rows = sum(piece.last - piece.first for piece in pieces)
-    answer = _core.take_rows([(one.held.rows, one.first, one.last) for one in pieces], mix, threads)
-    prepared: Prepared = {}
-    places: set[int] = set()
-    for part, (values, offsets, mask, cut) in zip(pieces[0].held.parts, answer, strict=True):
-        numbers = np.asarray(values).view(part.dtype)
-        place = numbers.__array_interface__["data"][0]
-        if place in places and numbers.size:
-            numbers = numbers.copy()  # a column that is a target, too: each may be changed in place
-        places.add(place)
-        if offsets is not None:
-            prepared[part.key] = Ragged(np.asarray(offsets).view("int64"), numbers)
-        else:
-            prepared[part.key] = numbers.reshape(rows, *part.shape)
-        if mask is not None:
-            prepared["mask", part.key[1]] = np.asarray(mask).view("bool").reshape(rows, *part.shape)
-        if cut:
-            counts.add("cut_lists", {part.key[1]: cut})
-    return prepared
-
-
 @dataclass
 class Counts:
     """Counts of values that are not finite, of lists that were cut short, and of bytes."""
@@ -313,6 +131,205 @@ class Counts:
         known = getattr(self, what)
         for name, count in more.items():
             known[name] = known.get(name, 0) + count
+
+    @property
+    def by_column(self) -> dict[str, dict[str, int]]:
+        """Numbers that are not finite, and lists that were cut short, by column."""
+        return {"not_finite": dict(self.not_finite), "cut_lists": dict(self.cut_lists)}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of batches: names, types, padding, scaling."""
+
+    columns: tuple[str, ...]
+    target: tuple[str, ...]
+    weight: str | None
+    pad: Mapping[str, int] | int | None
+    pad_value: float
+    dtype: np.dtype[Any] | None
+    matrix: bool
+    scaling: Scaling | None
+    made_of: tuple[BatchColumn, ...] = ()
+    """The columns of each batch."""
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are read."""
+        return list(
+            dict.fromkeys([*self.columns, *self.target, *([] if self.weight is None else [self.weight])])
+        )
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that decides on the values of batches."""
+        made_of = [
+            [one.key, str(one.dtype), one.are_lists, one.shape, one.names, one.scales] for one in self.made_of
+        ]
+        return [list(self.columns), list(self.target), self.weight, repr(float(self.pad_value)), made_of]
+
+    def decided(self, types: ColumnTypes) -> Form:
+        """The form with the columns of each batch: their types do not depend on the rows that it has."""
+        found: list[BatchColumn] = []
+        matrix: list[str] = []
+        if self.scaling is not None:
+            self.scaling.check(self.columns)
+        for name in self.columns:
+            if self.matrix and not types[name].are_lists:
+                matrix.append(name)
+            else:
+                found.append(self._column("x", name, types[name], self.dtype, self._scale(name)))
+        single = np.dtype("float32") if self.dtype is None else self.dtype
+        if self.matrix:
+            found.append(self._matrix(matrix, types, single, [one.key[1] for one in found]))
+        found += [self._column("y", name, types[name], None, None) for name in self.target]
+        if self.weight is not None:
+            if types[self.weight].are_lists or types[self.weight].inner:
+                words = f"a weight is one number for each row, and {self.weight!r} holds several"
+                raise MismatchError(words)
+            found.append(self._column("w", self.weight, types[self.weight], single, None))
+        return replace(self, made_of=tuple(found))
+
+    def _scale(self, name: str) -> tuple[float, float] | None:
+        return None if self.scaling is None else self.scaling.columns[name]
+
+    def _column(
+        self,
+        part: str,
+        name: str,
+        stored: Shape,
+        dtype: np.dtype[Any] | None,
+        scale: tuple[float, float] | None,
+    ) -> BatchColumn:
+        natural = np.dtype(stored.number)
+        if scale is not None and natural.kind != "f":
+            natural = np.dtype("float64")
+        kind = natural if dtype is None else dtype
+        shape = stored.inner
+        width = self.pad.get(name) if isinstance(self.pad, Mapping) else self.pad
+        if stored.are_lists and width is not None:
+            shape = (width,)
+            check_pad_value(name, self.pad_value, kind)
+        return BatchColumn((part, name), kind, stored.are_lists, shape, [name], [scale])
+
+    def _matrix(
+        self, names: list[str], types: ColumnTypes, dtype: np.dtype[Any], others: list[str]
+    ) -> BatchColumn:
+        if not names:
+            raise MismatchError("matrix=True joins columns of numbers, and all of these are lists")
+        if "matrix" in others:
+            raise MismatchError(
+                "with matrix=True the name 'matrix' is that of the matrix, and a column of lists has it, too: "
+                "give the column another name by aliases="
+            )
+        width = sum(int(np.prod(types[name].inner, dtype="int64")) for name in names)
+        return BatchColumn(("x", ""), dtype, False, (width,), names, [self._scale(name) for name in names])
+
+    def hold(
+        self, columns: Mapping[str, list[Any]], order: NDArray[Any] | None, counts: Counts, threads: int
+    ) -> Held:
+        """Rows from which batches are taken in an order."""
+        read = self._fields(columns)
+        rows = _core.BatchRows(read.fields, None if order is None else order.astype("uint32"), threads)
+        return self._held(read.special, rows, counts, _bytes_of_columns(columns))
+
+    def mix(
+        self, pieces: Iterable[Mapping[str, list[Any]]], seed: int, rows: int, counts: Counts, threads: int
+    ) -> Held:
+        """Rows that come in several pieces, from which batches are taken in the order of a seed."""
+        mixing = _core.BatchMixing(seed, rows)
+        special = [[0] * len(one.names) for one in self.made_of]
+        largest = 0
+        for columns in pieces:
+            largest = max(largest, _bytes_of_columns(columns))
+            read = self._fields(columns)
+            special = [
+                [a + b for a, b in zip(*both, strict=True)]
+                for both in zip(special, read.special, strict=True)
+            ]
+            mixing.add(read.fields, threads)
+            del columns, read  # their memory is free for the next ones
+        return self._held(special, mixing.finish(), counts, largest)
+
+    def _fields(self, columns: Mapping[str, list[Any]]) -> Fields:
+        """Columns in the form of batches, for the engine."""
+        fields, special = [], []
+        for one in self.made_of:
+            made = [
+                _made(name, columns[name], one.dtype, scale)
+                for name, scale in zip(one.names, one.scales, strict=True)
+            ]
+            fields.append(([each.input for each in made], one.are_lists, self._padding(one)))
+            special.append([each.not_finite for each in made])
+        return Fields(fields, special)
+
+    def _padding(self, one: BatchColumn) -> tuple[int, bytes] | None:
+        if not one.are_lists or not one.shape:
+            return None
+        return one.shape[0], np.full(1, self.pad_value, one.dtype).tobytes()
+
+    def _held(self, special: list[list[int]], rows: Any, counts: Counts, passing: int) -> Held:
+        """Rows of the engine, made of columns of ``passing`` bytes; counts numbers that are not finite."""
+        found: dict[str, int] = {}
+        for one, engine, more in zip(self.made_of, rows.not_finite, special, strict=True):
+            for name, *both in zip(one.names, engine, more, strict=True):
+                if sum(both):
+                    found[name] = sum(both)
+        counts.add("not_finite", found)
+        return Held(rows, Lease(counts.memory, rows.nbytes, passing))
+
+    def take(
+        self, pieces: Sequence[Piece], mix: NDArray[Any] | None, counts: Counts, threads: int
+    ) -> Prepared:
+        """The rows of some pieces, one after another or in the order of ``mix``."""
+        rows = sum(piece.last - piece.first for piece in pieces)
+        order = None if mix is None else mix.astype("uint32")
+        answer = _core.take_rows([(one.held.rows, one.first, one.last) for one in pieces], order, threads)
+        prepared: Prepared = {}
+        places: set[int] = set()
+        for one, (values, offsets, mask, cut) in zip(self.made_of, answer, strict=True):
+            array = np.asarray(values).view(one.dtype)
+            place = array.__array_interface__["data"][0]
+            if place in places and array.size:
+                array = array.copy()  # a column that is a target, too: each may be changed in place
+            places.add(place)
+            if offsets is not None:
+                prepared[one.key] = Ragged(np.asarray(offsets).view("int64"), array)
+            else:
+                prepared[one.key] = array.reshape(rows, *one.shape)
+            if mask is not None:
+                prepared["mask", one.key[1]] = np.asarray(mask).view("bool").reshape(rows, *one.shape)
+            if cut:
+                counts.add("cut_lists", {one.key[1]: cut})
+        return prepared
+
+
+def _bytes_of_columns(columns: Mapping[str, list[Any]]) -> int:
+    return sum(one.nbytes for pieces in columns.values() for one in pieces)
+
+
+def _made(name: str, pieces: list[Any], dtype: np.dtype[Any], scale: tuple[float, float] | None) -> Made:
+    """A column for the engine, or, if that does not know the type, converted by NumPy."""
+    if scale is None and all(shape_in(piece).number == dtype.name for piece in pieces):
+        return Made(pieces)
+    if dtype.name in _ENGINE_TYPES:
+        return Made(pieces, dtype.name, scale)
+    column = column_module.joined([to_numpy(piece) for piece in pieces])
+    values = column.values if isinstance(column, Ragged) else column
+    special = int(np.count_nonzero(~np.isfinite(values))) if values.dtype.kind == "f" else 0
+    if scale is not None:
+        values = scaled(values, scale)
+    try:
+        with np.errstate(invalid="raise" if dtype.kind in "iu" else "ignore"):
+            values = values.astype(dtype, copy=False)
+    except FloatingPointError:
+        raise MismatchError(
+            f"the column {name!r} holds numbers that {dtype} does not hold, as NaN or larger ones: dtype= names "
+            "a type of floats for them, or a cut leaves them out"
+        ) from None
+    is_seen = values.dtype.name in ("float32", "float64")
+    column = Ragged(column.offsets, values) if isinstance(column, Ragged) else values
+    return Made([to_engine(column)], not_finite=0 if is_seen else special)
 
 
 def rows_of(prepared: Prepared, rows: slice) -> Prepared:
@@ -337,10 +354,19 @@ def bytes_of(prepared: Prepared) -> int:
 
 def check_pad(pad: Any, columns: Sequence[str]) -> Any:
     """Widths of padded lists, for all or by column."""
-    widths = pad.values() if isinstance(pad, Mapping) else [] if pad is None else [pad]
-    for width in widths:
-        if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-            raise MismatchError(f"pad= is a length of lists, from 1 on, or one for each column, not {pad!r}")
-    if isinstance(pad, Mapping) and (unknown := [name for name in pad if name not in columns]):
-        raise MismatchError(f"pad= names {unknown[0]!r}, and the columns are {list(columns)!r}")
-    return pad
+    if isinstance(pad, Mapping):
+        if unknown := [name for name in pad if name not in columns]:
+            raise MismatchError(f"pad= names {unknown[0]!r}, and the columns are {list(columns)!r}")
+        return {name: whole(width, "pad=, a length of lists,", 1) for name, width in pad.items()}
+    return None if pad is None else whole(pad, "pad=, a length of lists,", 1)
+
+
+def check_pad_value(name: str, value: float, dtype: np.dtype[Any]) -> None:
+    """Raises an error unless a type holds the number that fills up lists."""
+    if dtype.kind not in "iub":
+        return
+    limits = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not (limits[0] <= value <= limits[1] and value % 1 == 0):
+        raise MismatchError(
+            f"pad_value={value!r} is not a number of {dtype}, the type of {name!r}: dtype= names another type"
+        )

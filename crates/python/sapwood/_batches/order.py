@@ -4,19 +4,15 @@ rank alone."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood._batches.catalogue import Catalogue, Part, Rows, numbers, together
+from sapwood._batches.catalogue import Catalogue, Files, Part, numbers, together
+from sapwood._batches.columns import Rows
 
 Shuffle = Literal["clusters", "rows"] | None
-
-
-#: Entry numbers of some files, rising in each of them.
-Files = list[tuple[int, slice | Rows]]
 
 
 class Group(NamedTuple):
@@ -175,19 +171,29 @@ def scattered(catalogue: Catalogue, wanted: Rows) -> Group:
 
 def mixing(order: Order, size: int) -> float:
     """How well batches mix: the mean distance between the places of neighbours in a batch, as a share of that
-    of a perfect shuffle. 1 is perfect, 0 is the order of the files."""
-    distances: list[NDArray[np.float64]] = []
+    of a perfect shuffle. 1 is perfect, 0 is the order of the files. Places count the wanted rows alone."""
     catalogue = order._catalogue
-    total = sum(file.entries for file in catalogue.files)
+    rows_of = np.zeros(len(catalogue.files), "int64")
+    for part in catalogue.parts:
+        rows_of[part.file] += part.rows
+    before = np.cumsum(rows_of) - rows_of
+    ends: dict[int, Rows | None] = {}
+    total, count = 0.0, 0
     for group, _ in order.groups():
-        places = np.concatenate([numbers(rows) + catalogue.files[file].before for file, rows in group.files])
-        order_of = group.places
+        found = []
+        for file, rows in group.files:
+            if file not in ends:
+                mask = catalogue.files[file].mask(0, catalogue.files[file].entries)
+                ends[file] = None if mask is None else np.cumsum(mask)
+            wanted = ends[file]
+            found.append(before[file] + (numbers(rows) if wanted is None else wanted[numbers(rows)] - 1))
+        places, order_of = np.concatenate(found), group.places
         places = places if order_of is None else places[order_of]
         for start in range(0, len(places) - 1, size):
-            distances.append(np.abs(np.diff(places[start : start + size])).astype("float64"))
-    found: Any = np.concatenate([np.zeros(0), *distances])
+            distances = np.abs(np.diff(places[start : start + size]))
+            total, count = total + float(distances.sum()), count + len(distances)
     # Two places at random are a third of the whole apart.
-    return float(min(1.0, found.mean() / (total / 3))) if len(found) and total else 0.0
+    return min(1.0, total / count / (catalogue.rows / 3)) if count else 0.0
 
 
 def mixing_of_samples(batches: Iterable[tuple[Sequence[int], Rows | None]]) -> float:

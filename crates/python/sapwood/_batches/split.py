@@ -35,8 +35,8 @@ class Split:
             return split
         if not isinstance(split, tuple) or len(split) not in (2, 3, 4) or not isinstance(split[1], Mapping):
             raise TypeError(
-                f'a split is ("train", {{"train": 0.8, "test": 0.2}}, ("run", "event"), seed), and columns and '
-                f"seed may be left out, not {split!r}"
+                f'a split is ("train", {{"train": 0.8, "test": 0.2}}, ("run", "event"), seed), and columns '
+                f"and the seed may be left out, not {split!r}"
             )
         return cls(*split)
 
@@ -63,7 +63,7 @@ class Split:
         # By name: mappings that list the same shares in another order mean the same split.
         names = sorted(self.shares)
         ends = np.cumsum([self.shares[one] for one in names])
-        # Sums of shares may be a little less than 1. What is left belongs to the last share that is not empty.
+        # Sums of shares may be a little less than 1: the last share that is not empty has the rest.
         ends[max(number for number, one in enumerate(names) if self.shares[one] > 0) :] = 1.0
         return np.asarray(np.searchsorted(ends, at, "right") == names.index(self.name))
 

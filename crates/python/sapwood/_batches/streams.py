@@ -75,8 +75,8 @@ class Stream:
         while rows > 0:
             if self._held is None:
                 self.begin()
-                found = next(self._groups)
-                assert found is not None, "a group that was begun comes"
+                found = next(self._groups, None)
+                assert found is not None, "a sample has rows up to its limit"
                 self._held, self._at = found
                 self._is_coming = False
             held = self._held
