@@ -166,6 +166,11 @@ class Batches:
         return total // self.size * self.size if self._drop_last else total
 
     @property
+    def columns(self) -> list[str]:
+        """The names of all columns that are read: of ``columns``, ``target`` and ``weight``."""
+        return self._form.names
+
+    @property
     def _is_shared(self) -> bool:
         return all(sample.share is None for sample in self._samples)
 
@@ -341,9 +346,10 @@ class Batches:
     def stats(self) -> dict[str, Any]:
         """Figures of all batches so far: rows; seconds of reading, of mixing and padding, in which the consumer
         waited for a batch, in which arrays of the library (``to=``) were made of it, and in which the
-        consumer used it; numbers that are not finite and lists that were longer than their padding, by column;
-        and the most bytes of rows and batches that were in memory together. Some rows are counted before they
-        are handed out."""
+        consumer used it; numbers that are not finite and lists that were longer than their padding, by
+        column; and the most bytes of rows and batches that were in memory together. Some rows are counted
+        before
+        they are handed out."""
         return {
             "rows": self._rows_given,
             "reading_seconds": self._seconds["reading"],
@@ -387,12 +393,12 @@ class Batches:
         catalogues = [sample.catalogue for sample in self._samples]
         return RowData(catalogues, self._form, self._to, self._threads)
 
-    def torch(self) -> Any:
+    def torch(self, workers: int | None = None) -> Any:
         """An ``IterableDataset`` of PyTorch for ``DataLoader(..., batch_size=None)``: workers divide the
-        rows."""
+        rows. With the number of workers of the loader, ``len`` has the number of batches."""
         from sapwood._batches.torch_data import TorchData
 
-        return TorchData(self)
+        return TorchData(self, workers)
 
     def part(self, rank: int, world: int) -> Batches:
         """Batches of one of ``world`` workers of this rank."""
