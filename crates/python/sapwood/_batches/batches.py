@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from math import ceil
 from time import perf_counter
@@ -180,12 +180,12 @@ class Batches:
 
     # ---- an epoch
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Generator[Batch]:
         start = self._resumed or {"epoch": self._next_epoch, "batch": 0, "taken": [0] * len(self._samples)}
         self._resumed, self._next_epoch = None, start["epoch"] + 1
         return self._epoch(start["epoch"], start["batch"], list(start["taken"]))
 
-    def _epoch(self, epoch: int, number: int, taken: list[int]) -> Iterator[Batch]:
+    def _epoch(self, epoch: int, number: int, taken: list[int]) -> Generator[Batch]:
         to = library(self._to, self._pin)
         counts, total = self._lengths(), self.rows
         # Of each sample its share is taken, to about one row.
