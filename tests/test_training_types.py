@@ -4,6 +4,7 @@ sense are refused when the batches are made."""
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,37 @@ def test_numbers_that_a_type_does_not_hold_are_an_error(tmp_path: Path) -> None:
             sapwood.batches(place, "v", dtype="u1", pad=2, pad_value=value)
     (batch,) = sapwood.batches(place, "v", dtype="u1", pad=2, pad_value=200)
     assert batch["v"].tolist() == [[1, 200], [200, 200]]
+
+
+def test_numbers_that_become_infinite_are_counted(tmp_path: Path) -> None:
+    x = np.array([65519.9, 65520.0, -1e39, np.inf, np.nan, 1.0])
+    place = table(tmp_path / "a", x=x, n=np.arange(65_518, 65_524), v=[x.tolist(), [], [], [], [], []])
+    for kind, options, count in (
+        ("f8", {}, 2),
+        ("f4", {}, 3),
+        ("bf16", {}, 3),
+        ("f2", {}, 4),
+        ("f2", {"scaling": sapwood.Scaling({"x": (0, 2), "v": (0, 1e36), "n": (65_520, 1)})}, 3),
+    ):
+        made = sapwood.batches(place, ["x", "n", "v"], dtype=kind, **options)
+        (batch,) = made
+        with np.errstate(all="ignore"):
+            infinite = {
+                name: int(np.count_nonzero(~np.isfinite(values.astype("f8"))))
+                for name, values in (("x", batch["x"]), ("n", batch["n"]), ("v", batch["v"].values))
+            }
+        assert infinite["x"] == count
+        assert made.stats["not_finite"] == {name: count for name, count in infinite.items() if count}
+
+
+def test_a_matrix_that_rounds_whole_numbers_gives_notice(tmp_path: Path) -> None:
+    place = table(tmp_path / "a", x=np.arange(4.0), event=np.arange(4))
+    with pytest.warns(UserWarning, match="makes float32 of 'event', which holds int64: .*dtype="):
+        sapwood.batches(place, ["x", "event"], matrix=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sapwood.batches(place, ["x", "event"], matrix=True, dtype="f4")
+        sapwood.batches(place, "x", matrix=True, target="event")
 
 
 def test_a_scaling_has_all_columns_and_a_width(tmp_path: Path) -> None:

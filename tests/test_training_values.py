@@ -80,9 +80,11 @@ def test_numbers_are_converted_as_numpy_does(data: tuple[str, dict[str, Any]], k
         with np.errstate(all="ignore"):
             wanted = columns[name] if kind is None else columns[name].astype(dtype_of(kind))
         same(found[name], wanted)
-    for name in names:
-        if columns[name].dtype.kind == "f":
-            assert made.stats["not_finite"][name] == np.count_nonzero(~np.isfinite(columns[name]))
+        if found[name].dtype.kind not in "iub":
+            # Numbers that the type does not hold became infinite.
+            with np.errstate(invalid="ignore"):
+                special = np.count_nonzero(~np.isfinite(found[name].astype("f8")))
+            assert made.stats["not_finite"].get(name, 0) == special
         else:
             assert name not in made.stats["not_finite"]
 
@@ -140,6 +142,7 @@ def test_rows_stay_together_when_they_are_mixed(
     assert sorted(seen) == list(range(ROWS)) and made.stats["cut_lists"] == {"v_f4": cut}
 
 
+@pytest.mark.filterwarnings("ignore:matrix=True makes float32")
 def test_a_matrix_is_the_same_for_any_number_of_threads(data: tuple[str, dict[str, Any]]) -> None:
     place, columns = data
     names = ["c_f4", "c_i2", "fixed", "event"]

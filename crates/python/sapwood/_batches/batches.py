@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
+import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from math import ceil
@@ -466,15 +467,17 @@ def batches(
     ``buffer``; ``shuffle="rows"`` is a perfect shuffle, which reads single rows (files with blocks for random
     access are made for it). ``seed``, the epoch and the rank determine every batch, whatever the number of
     threads. ``split=("train", {"train": 0.8, "test": 0.2}, ("run", "event"))`` takes one share of the rows,
-    by a hash of these columns, or of the file's name and the entry without them. ``rank`` and ``world``
-    divide the rows among several processes: their lengths differ by one row at most, and with ``drop_last``
-    by none.
+    by a hash of these columns, or of the file's name and the entry without them; a seed may follow the
+    columns. ``rank`` and ``world`` divide the rows among several processes: their lengths differ by one row
+    at most, and with ``drop_last`` or shares by none.
 
-    Lists are :class:`Ragged` (offsets and values), or of ``pad`` items with a mask. ``dtype`` is a type for
-    all columns (``"f4"``, ``"f2"``, ``"bf16"``), ``scaling`` what :meth:`Batches.fit_scaling` gave,
-    ``matrix`` joins columns of numbers into one matrix. ``friends``, ``lumi_mask`` and ``entries`` are those
-    of :func:`sapwood.iterate`. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"``, ``"cupy"``,
-    or a function of a NumPy array; ``pin`` puts tensors of PyTorch into pinned memory.
+    Lists are :class:`Ragged` (offsets and values), or of ``pad`` items with a mask, targets too. ``dtype`` is
+    a type for all columns (``"f4"``, ``"f2"``, ``"bf16"``), ``scaling`` what :meth:`Batches.fit_scaling`
+    gave, ``matrix`` joins columns of numbers into one matrix, of ``float32`` unless ``dtype`` names another
+    type. Numbers have the type that NumPy gives to those of all files and samples together. ``friends``,
+    ``lumi_mask`` and ``entries`` are those of :func:`sapwood.iterate`; ``allow_missing`` leaves out files
+    that do not exist or lack a column. ``to`` is ``"numpy"``, ``"torch"``, ``"jax"``, ``"tensorflow"``,
+    ``"cupy"``, or a function of a NumPy array; ``pin`` puts tensors of PyTorch into pinned memory.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -485,8 +488,9 @@ def batches(
     [3. 4.] [0 1]
     [5.] [0]
 
-    Raises :class:`~sapwood.errors.MismatchError` for columns that hold no numbers, shares that make no sense,
-    values that are missing (``missing`` stands in for them), and splits without rows.
+    Raises :class:`~sapwood.errors.MismatchError` for columns that hold no numbers or have another shape in
+    another file, shares that make no sense, values that are missing (``missing`` stands in for them), splits
+    without rows, and types that the library lacks.
     """
     names, targets = names_of(columns, "columns="), names_of(() if target is None else target, "target=")
     if not names:
@@ -541,7 +545,18 @@ def batches(
             which = f" of the sample {sample.name!r}" if sample.name else ""
             raise MismatchError(f"no row{which} is left by the cut and the split")
         found.append(Sample(sample.name, catalogue, sample.share))
-    form = form.decided(ColumnTypes.joined(sample.catalogue.types for sample in found))
+    types = ColumnTypes.joined(sample.catalogue.types for sample in found)
+    form = form.decided(types)
+    if (
+        matrix
+        and dtype is None
+        and (wide := [name for name in names if types[name].number.endswith("int64")])
+    ):
+        warnings.warn(
+            f"matrix=True makes float32 of {wide[0]!r}, which holds {types[wide[0]].number}: numbers above 16,777,216 "
+            'are rounded; dtype="f4" accepts it, and dtype="f8" keeps them',
+            stacklevel=2,
+        )
     return Batches(
         found,
         form,

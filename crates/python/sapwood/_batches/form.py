@@ -24,6 +24,12 @@ Key = tuple[str, str]
 Prepared = dict[Key, Column]
 #: Types to which the engine converts numbers.
 _ENGINE_TYPES = ("float16", "bfloat16", "float32", "float64")
+#: The least numbers that are rounded to infinity.
+_INFINITE_FROM = {
+    "float16": 65520.0,
+    "bfloat16": 2.0**128 - 2.0**119,
+    "float32": 2.0**128 - 2.0**103,
+}
 
 
 class BatchColumn(NamedTuple):
@@ -48,7 +54,7 @@ class Made(NamedTuple):
     """The type to which the engine converts it."""
     scale: tuple[float, float] | None = None
     not_finite: int = 0
-    """Numbers that NumPy counted, since the engine does not see them."""
+    """Numbers that NumPy counted, since the engine does not: also those that become infinite."""
 
     @property
     def input(self) -> tuple[list[Any], str | None, tuple[float, float] | None]:
@@ -61,7 +67,7 @@ class Fields(NamedTuple):
 
     fields: list[Any]
     special: list[list[int]]
-    """Numbers of each column of each field that are not finite, and that the engine does not see."""
+    """Numbers of each column of each field that are not finite in batches, and that the engine does not count."""
 
 
 class Meter:
@@ -313,7 +319,7 @@ def _made(name: str, pieces: list[Any], dtype: np.dtype[Any], scale: tuple[float
     if scale is None and all(shape_in(piece).number == dtype.name for piece in pieces):
         return Made(pieces)
     if dtype.name in _ENGINE_TYPES:
-        return Made(pieces, dtype.name, scale)
+        return Made(pieces, dtype.name, scale, sum(too_large(piece, dtype, scale) for piece in pieces))
     column = column_module.joined([to_numpy(piece) for piece in pieces])
     values = column.values if isinstance(column, Ragged) else column
     special = int(np.count_nonzero(~np.isfinite(values))) if values.dtype.kind == "f" else 0
@@ -330,6 +336,33 @@ def _made(name: str, pieces: list[Any], dtype: np.dtype[Any], scale: tuple[float
     is_seen = values.dtype.name in ("float32", "float64")
     column = Ragged(column.offsets, values) if isinstance(column, Ragged) else values
     return Made([to_engine(column)], not_finite=0 if is_seen else special)
+
+
+def too_large(column: Any, dtype: np.dtype[Any], scale: tuple[float, float] | None) -> int:
+    """How many finite numbers of a column of the engine become infinite in a type of floats.
+
+    >>> column = to_engine(np.array([65519.0, 65520.0, -1e5, np.inf]))
+    >>> too_large(column, np.dtype("float16"), None)
+    2
+    """
+    if dtype.name not in _INFINITE_FROM:
+        return 0
+    stored = np.dtype(shape_in(column).number)
+    mean, width = scale or (0.0, 1.0)
+    least, most = (np.float64(mean + sign * _INFINITE_FROM[dtype.name] * width) for sign in (-1, 1))
+    if stored.kind == "b" or (least < _limits(stored).min and _limits(stored).max < most):
+        return 0
+    numbers = to_numpy(column)
+    values = numbers.values if isinstance(numbers, Ragged) else numbers
+    with np.errstate(invalid="ignore"):  # NaN that signals
+        # Most columns hold none: their least and largest number show it.
+        if not values.size or (np.fmin.reduce(values, None) > least and np.fmax.reduce(values, None) < most):
+            return 0
+        return int(np.count_nonzero(((values <= least) | (values >= most)) & np.isfinite(values)))
+
+
+def _limits(dtype: np.dtype[Any]) -> Any:
+    return np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
 
 
 def rows_of(prepared: Prepared, rows: slice) -> Prepared:
@@ -365,8 +398,8 @@ def check_pad_value(name: str, value: float, dtype: np.dtype[Any]) -> None:
     """Raises an error unless a type holds the number that fills up lists."""
     if dtype.kind not in "iub":
         return
-    limits = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if not (limits[0] <= value <= limits[1] and value % 1 == 0):
+    least, most = (0, 1) if dtype.kind == "b" else (_limits(dtype).min, _limits(dtype).max)
+    if not (least <= value <= most and value % 1 == 0):
         raise MismatchError(
             f"pad_value={value!r} is not a number of {dtype}, the type of {name!r}: dtype= names another type"
         )
