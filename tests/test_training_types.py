@@ -14,6 +14,7 @@ sapwood = pytest.importorskip("sapwood")
 np = pytest.importorskip("numpy")
 ak = pytest.importorskip("awkward")
 
+from support.ranged import serving  # noqa: E402
 from test_training import the_torch  # noqa: E402
 
 Wrong = sapwood.errors.MismatchError
@@ -81,6 +82,23 @@ def test_a_file_that_lacks_a_column_is_found_when_batches_are_made(
             made = sapwood.batches(places, name, 4, allow_missing=True)
         assert "left out" in caplog.text and made.rows == sum(len(batch) for batch in made) == 9
         caplog.clear()
+
+
+@pytest.mark.parametrize("kind", ["tree", "rntuple"])
+def test_types_are_known_without_reading_baskets(tmp_path: Path, kind: str) -> None:
+    from sapwood._batches.catalogue import Catalogue
+
+    with sapwood.recreate(tmp_path / "a.root", compression=None) as file:
+        columns = {"x": np.arange(300_000.0), "v": ak.unflatten(np.arange(600_000.0), np.full(300_000, 2))}
+        (file.mktree if kind == "tree" else file.mkrntuple)("t", columns)
+    sent = []
+    with serving(tmp_path) as server:
+        for names in ([], ["x", "v", "x*2", "Sum$(v)"]):
+            server.forget()
+            found = Catalogue(f"{server.url}/a.root:t", {}, names=names).types
+            sent.append((len(server.asked), server.sent))
+        assert found["v"].are_lists and found["x*2"].number == "float64"
+    assert sent[0] == sent[1] and sent[0][1] < 200_000, "of 7 MB"
 
 
 def test_jax_refuses_numbers_of_eight_bytes_that_it_would_misread(tmp_path: Path) -> None:
