@@ -211,4 +211,4 @@ def mixing_of_samples(batches: Iterable[tuple[Sequence[int], Rows | None]]) -> f
         expected += (
             (rows - sum(count * (count - 1) for count in counts) / max(rows - 1, 1)) * (rows - 1) / rows
         )
-    return min(1.0, found / expected) if expected else 1.0
+    return float(min(1.0, found / expected)) if expected else 1.0
