@@ -1,5 +1,5 @@
 //! What reading allocates: decoding nothing once it has started, opening a wide tree so much a branch; and what saving
-//! a wide tree again does: nothing for a branch.
+//! a wide tree again does: nothing for a branch. Sorting takes the memory that it may take.
 
 #![allow(unsafe_code, reason = "a counting allocator is one")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
@@ -9,9 +9,10 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sapwood::column::Number;
+use sapwood::column::{Kind, Number};
 use sapwood::write::{
-    BranchKind, BranchSpec, Class, Column, Every, FileWriter, TreeOptions, Type, Values, WriteOptions,
+    Baskets, BranchKind, BranchSpec, Class, Column, Every, FieldSpec, FileWriter, NTupleOptions, NTupleRewrite, Pages,
+    Rewrite, SortBy, TreeOptions, Type, Values, WriteOptions,
 };
 use sapwood::{Entry, File, OpenOptions, Session, read};
 
@@ -336,5 +337,60 @@ fn no_more_room_is_made_than_there_is_use_for() {
         assert_eq!(File::open(&path).unwrap().tree("t").unwrap().entries, 200_000);
         // What was never in use does not wait for the next tree.
         assert!(how.session.memory().idle_bytes() < 16 << 20, "{auto_flush:?}: {:?}", how.session.memory());
+    }
+}
+
+/// The most bytes that sorting a tree or an RNTuple of eight columns in reverse order takes.
+fn sorting(rows: u64, memory_bytes: u64, is_ntuple: bool) -> i64 {
+    let how = || WriteOptions { session: Session::with_threads(1), ..WriteOptions::default() };
+    let [source, target] = ["unsorted.root", "sorted.root"].map(sapwood_testkit::scratch);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let values: Vec<f64> = (0..rows).rev().map(|row| row as f64).collect();
+    let mut file = FileWriter::recreate(&source, how()).unwrap();
+    if is_ntuple {
+        let specs = names.map(|name| FieldSpec::new(name, Kind::Number { buffer: 0, number: Number::F64 }));
+        let options = NTupleOptions { cluster_entries: Some(8_192), ..NTupleOptions::default() };
+        let mut ntuple = file.ntuple("t", specs.to_vec(), options).unwrap();
+        ntuple.extend(&names.map(|name| (name, read::Column::from_numbers(&values)))).unwrap();
+        ntuple.close().unwrap();
+    } else {
+        let specs = names.map(|name| BranchSpec::number(name, Number::F64));
+        let options = TreeOptions { auto_flush: Every::Entries(8_192), ..TreeOptions::default() };
+        let mut tree = file.tree("t", specs.to_vec(), options).unwrap();
+        tree.extend(&names.map(|name| (name, Values::from(&values)))).unwrap();
+        tree.close().unwrap();
+    }
+    file.close().unwrap();
+    let sort = Some(SortBy { memory_bytes, ..SortBy::new(["a"]) });
+    let bytes = peak(|| {
+        let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+        let from = File::open_with(&source, options).unwrap();
+        let mut file = FileWriter::recreate(&target, how()).unwrap();
+        if is_ntuple {
+            let options = NTupleOptions { cluster_entries: Some(8_192), ..NTupleOptions::default() };
+            let how = NTupleRewrite { pages: Pages::New(options), sort, ..NTupleRewrite::default() };
+            file.rewrite_ntuple(&from, "t", "t", &how).unwrap();
+        } else {
+            let options = TreeOptions { auto_flush: Every::Entries(8_192), ..TreeOptions::default() };
+            let how = Rewrite { baskets: Baskets::New(options), sort, ..Rewrite::default() };
+            file.rewrite(&from, "t", "t", &how).unwrap();
+        }
+        file.close().unwrap();
+    });
+    let table = File::open(&target).unwrap().table("t").unwrap();
+    let sorted = table.read(&[table.find("h").unwrap()], 0..rows).unwrap().remove(0);
+    assert!(sorted.as_slice::<f64>().unwrap().is_sorted() && table.clusters().unwrap().len() > 10);
+    bytes
+}
+
+#[test]
+fn sorting_takes_the_memory_that_it_may_take_whatever_the_entries() {
+    const MEMORY: u64 = 8 << 20;
+    for is_ntuple in [false, true] {
+        // 9.6 and 38.4 MB of numbers.
+        let [few, many] = [150_000, 600_000].map(|rows| sorting(rows, MEMORY, is_ntuple));
+        println!("RNTuple {is_ntuple}: {few} and {many} bytes");
+        assert!(many < 3 * MEMORY as i64 / 2, "{many} bytes of {MEMORY}");
+        assert!(many < few + few / 4, "{few} bytes for a quarter of {many}");
     }
 }

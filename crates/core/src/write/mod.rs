@@ -54,6 +54,7 @@ pub use rewrite::figures::Figures;
 pub use rewrite::ntuple::NTupleRewrite;
 pub(crate) use rewrite::ntuple::concat::{GrowingNTuple, NTupleCheckpoint};
 pub(crate) use rewrite::ntuple::schema::{ColumnMatches, Unmatched};
+pub use rewrite::sort::SortBy;
 pub use rewrite::tree::Rewrite;
 pub(crate) use rewrite::tree::compatibility::{Notes, WiderBranch};
 pub(crate) use rewrite::tree::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};

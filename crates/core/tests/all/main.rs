@@ -33,6 +33,7 @@ mod rewriting;
 mod same_bytes;
 mod seeds;
 mod selection;
+mod sorting;
 mod statistics;
 mod steps;
 mod sums;

@@ -34,6 +34,38 @@ impl RawEntries {
         Ok(())
     }
 
+    /// The bytes of an entry; none if there are fewer.
+    pub(crate) fn entry(&self, row: usize) -> Option<&[u8]> {
+        self.data.get(*self.starts.get(row)?..*self.starts.get(row + 1)?)
+    }
+
+    /// These entries, in this order.
+    pub(crate) fn in_order(&self, rows: &[u32]) -> Result<Self> {
+        if self.starts.is_empty() {
+            return Ok(Self::default());
+        }
+        let missing = || Error::internal("an entry that is sorted is missing");
+        let mut taken = Self { width: self.width, ..Self::default() };
+        taken.starts.reserve_exact(rows.len() + 1);
+        taken.starts.push(0);
+        let bytes = rows.iter().try_fold(0, |sum, &row| Some(sum + self.entry(row as usize)?.len()));
+        taken.data.reserve_exact(bytes.ok_or_else(missing)?);
+        for &row in rows {
+            taken.data.extend_from_slice(self.entry(row as usize).ok_or_else(missing)?);
+            taken.starts.push(taken.data.len());
+        }
+        Ok(taken)
+    }
+
+    /// Moves everything after the first rows out.
+    pub(crate) fn split_off(&mut self, rows: usize) -> Self {
+        let Some(&at) = self.starts.get(rows) else { return Self::default() };
+        let starts = self.starts.iter().skip(rows).map(|start| start - at).collect();
+        let rest = Self { data: self.data.split_off(at), starts, width: self.width };
+        self.starts.truncate(rows + 1);
+        rest
+    }
+
     /// Bytes of rows.
     pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
         self.span(rows).len()

@@ -5,6 +5,8 @@ pub(crate) mod figures;
 pub(crate) mod stated_types;
 pub(crate) mod windows;
 
+pub(crate) mod sort;
+
 pub(crate) mod tree;
 
 pub(crate) mod ntuple;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use crate::codec::{Compression, CompressionByName, is_like};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
+use crate::file::{File, KeyPath};
 use crate::progress;
 use crate::tree::{Branch, BranchId};
 use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
 use crate::write::rewrite::between::Unsupported;
 use crate::write::rewrite::figures::Figures;
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::sort::{self, IN_ORDER, SortBy};
 use crate::write::rewrite::tree::Rewrite;
 use crate::write::rewrite::tree::prune;
 use crate::write::writer::FileWriter;
@@ -40,9 +41,16 @@ pub struct Remake {
     pub unsupported: Unsupported,
     /// How RNTuples are written: those that are rewritten into new pages, and those that are made of trees.
     pub pages: NTupleOptions,
+    /// Sorts the entries of the trees that are rewritten; none to keep their order.
+    pub sort: Option<SortBy>,
 }
 
 impl Remake {
+    /// Whether the tree at a path is rewritten.
+    fn is_named(&self, path: &str) -> bool {
+        self.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path))
+    }
+
     /// Sets how the new baskets and pages of a file are compressed: by one setting, and branches and fields whose names
     /// are like a pattern by others. A name is a path, the last part of it, or that of the top-level branch.
     ///
@@ -78,8 +86,7 @@ impl Remake {
         }
         let mut seen = HashSet::new();
         for found in from.keys(true)?.iter().filter(|found| found.key.has_entries()) {
-            let is_named = |trees: &Vec<String>| trees.iter().any(|tree| tree.trim_matches('/') == found.path);
-            if !self.trees.as_ref().is_none_or(is_named) || !seen.insert(&found.path) {
+            if !self.is_named(&found.path) || !seen.insert(&found.path) {
                 continue;
             }
             let mut own = HashMap::new();
@@ -162,6 +169,8 @@ pub struct Remade {
     pub unread: u64,
     /// Top-level branches or fields that it has beside those that were chosen, since these need them: as counters.
     pub also_kept: Vec<Arc<str>>,
+    /// Whether its entries have another order than before.
+    pub reordered: bool,
     /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out, an index
     /// and a table of references that it lacks, and that no entry is left.
     pub notes: Vec<String>,
@@ -185,6 +194,19 @@ fn figures(file: &File, key: &Key) -> Result<Figures> {
         true => Figures::of_ntuple(&*file.ntuple_at(key)?),
         false => Ok(Figures::of(&*file.tree_at(key)?)),
     }
+}
+
+/// Checks the columns to sort by before anything is written.
+fn check_sort<'k>(from: &File, by: &SortBy, sorts_all: bool, tables: impl Iterator<Item = &'k KeyPath>) -> Result<()> {
+    for found in tables {
+        let table = from.table_at(&found.key)?;
+        sort::check(&table, by).map_err(|error| {
+            let words = format!("{}; name the trees that are sorted, and the others are copied", error.message());
+            let error = if sorts_all && error.kind() == ErrorKind::NotFound { error.in_words(words) } else { error };
+            from.name(error).in_object(&found.path)
+        })?;
+    }
+    Ok(())
 }
 
 impl FileWriter {
@@ -236,6 +258,10 @@ impl FileWriter {
         let of = |path: &str| path.trim_matches('/').to_owned();
         let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
         let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
+        if how.sort.is_some() && how.to.is_some() {
+            let words = "entries are sorted in the format they have: write the other format in a second step";
+            return Err(from.name(Error::mismatch(words)));
+        }
         // What old versions wrote is read by their rules: give the file the same version.
         self.output.open_state()?.header.version = from.header().version;
         let mut remade = Vec::new();
@@ -248,8 +274,17 @@ impl FileWriter {
             Baskets::Keep => true,
         };
         let mut before = HashMap::new();
-        for found in keys.iter().filter(|found| newest.get(&*found.path) == Some(&found.key.cycle)) {
+        let is_newest = |found: &KeyPath| newest.get(&*found.path) == Some(&found.key.cycle);
+        for found in keys.iter().filter(|found| is_newest(found)) {
             before.insert(&*found.path, figures(from, &found.key)?);
+        }
+        if let Some(by) = &how.sort {
+            check_sort(
+                from,
+                by,
+                how.trees.is_none(),
+                keys.iter().filter(|found| is_newest(found) && how.is_named(&found.path)),
+            )?;
         }
         let (mut done, total) = (0, before.values().fold(0, |sum: u64, one| sum.saturating_add(one.zip_bytes)));
         let mut keys: Vec<_> = keys.iter().collect();
@@ -265,12 +300,11 @@ impl FileWriter {
                 self.copy(from, &format!("{path};{}", found.key.cycle), path)?;
                 continue;
             }
-            if newest.get(path) != Some(&found.key.cycle) {
+            if !is_newest(found) {
                 continue;
             }
             let was_ntuple = found.key.is_ntuple();
-            let is_named =
-                how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path));
+            let is_named = how.is_named(path);
             let mut one = Remade {
                 path: path.to_owned(),
                 before: before.get(path).copied().unwrap_or_default(),
@@ -280,6 +314,7 @@ impl FileWriter {
                 is_ntuple: was_ntuple,
                 unread: 0,
                 also_kept: Vec::new(),
+                reordered: false,
                 notes: Vec::new(),
             };
             let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
@@ -291,13 +326,14 @@ impl FileWriter {
                     _ if !is_named => one.notes = self.copy_noted(from, path)?,
                     (false, Some(Format::NTuple)) => {
                         let (pages, order) = (Pages::New(how.pages.clone()), how.order);
-                        let one_ntuple = NTupleRewrite { pages, order, fields: branches, entries, compression };
+                        let one_ntuple =
+                            NTupleRewrite { pages, order, fields: branches, entries, compression, sort: None };
                         one.notes = self.rewrite_as_ntuple(from, path, path, &one_ntuple, how.unsupported)?;
                         one.is_ntuple = true;
                     }
                     (true, Some(Format::Tree)) => {
                         let (baskets, order) = (how.baskets.clone(), how.order);
-                        let one_tree = Rewrite { baskets, order, branches, entries, compression };
+                        let one_tree = Rewrite { baskets, order, branches, entries, compression, sort: None };
                         one.notes = self.rewrite_as_tree(from, path, path, &one_tree, how.unsupported)?;
                         one.is_ntuple = false;
                     }
@@ -306,12 +342,15 @@ impl FileWriter {
                             Baskets::New(_) => Pages::New(how.pages.clone()),
                             Baskets::Keep => Pages::Keep,
                         };
-                        let how = NTupleRewrite { pages, order: how.order, fields: branches, entries, compression };
+                        let order = how.order;
+                        let sort = how.sort.clone();
+                        let how = NTupleRewrite { pages, order, fields: branches, entries, compression, sort };
                         (one.kept, one.notes) = self.rewrite_ntuple_or_keep(from, &found.key, path, how)?;
                     }
                     (false, _) => {
                         let (baskets, order) = (how.baskets.clone(), how.order);
-                        let how = Rewrite { baskets, order, branches, entries, compression };
+                        let sort = how.sort.clone();
+                        let how = Rewrite { baskets, order, branches, entries, compression, sort };
                         (one.kept, one.notes) = self.rewrite_or_keep(from, path, how)?;
                     }
                 }
@@ -319,6 +358,7 @@ impl FileWriter {
             };
             progress::part(done, one.before.zip_bytes, total, write)?;
             done += one.before.zip_bytes;
+            one.reordered = how.sort.is_some() && is_named && !one.notes.iter().any(|note| note == IN_ORDER);
             let is_kept = keeps_baskets && how.to.is_none() || one.kept.is_some() && keeps_own;
             are_unread.push(!verify && (!is_named || is_kept));
             remade.push(one);
@@ -360,7 +400,9 @@ impl FileWriter {
         how: NTupleRewrite,
     ) -> Result<(Option<String>, Vec<String>)> {
         let reason = match self.rewrite_ntuple_at(from, key, to, &how, None) {
-            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() && how.sort.is_none() => {
+                error
+            }
             outcome => return outcome.map(|notes| (None, notes)),
         };
         let Pages::New(options) = &how.pages else { return Err(reason) };
@@ -372,7 +414,9 @@ impl FileWriter {
     /// Loses no branch: a tree whose entries cannot be moved keeps its baskets. Returns the reason, and what it lacks.
     fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<(Option<String>, Vec<String>)> {
         let reason = match self.rewrite_with(from, path, path, &how, &|_| None) {
-            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() && how.sort.is_none() => {
+                error
+            }
             outcome => return outcome.map(|notes| (None, notes)),
         };
         let outcome = match &how.baskets {

@@ -27,7 +27,12 @@ pub(crate) fn selection(wanted: Option<&[Range<u64>]>, entries: u64) -> Result<S
 
 /// Entries that are read at a time: clusters, or parts of them. `bytes` are those of all entries.
 pub(crate) fn windows(entries: u64, clusters: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
-    let most = u128::from(entries) * u128::from(WINDOW_BYTES) / u128::from(bytes.max(1));
+    windows_of(WINDOW_BYTES, entries, clusters, bytes)
+}
+
+/// [`windows`] of `window_bytes` each.
+pub(crate) fn windows_of(window_bytes: u64, entries: u64, clusters: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
+    let most = u128::from(entries) * u128::from(window_bytes) / u128::from(bytes.max(1));
     let most = u64::try_from(most).unwrap_or(u64::MAX).max(1);
     let mut windows: Vec<Range<u64>> = Vec::new();
     let mut next = 0;

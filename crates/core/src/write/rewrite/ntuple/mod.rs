@@ -22,12 +22,16 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::ntuple::{FieldId, NTuple, Role, columns_of};
 use crate::progress;
+use crate::read::Selection;
+use crate::table::Table;
 use crate::write::file::compatible::same_rules;
 use crate::write::ntuple::{NTupleWriter, USUAL};
 use crate::write::options::{NTupleOptions, Order, Pages};
 use crate::write::rewrite::ntuple::copy::Copying;
 use crate::write::rewrite::ntuple::kept_fields::KeptFields;
 use crate::write::rewrite::ntuple::stored_layout::StoredLayout;
+use crate::write::rewrite::sort::stored_rows::{from_rows, to_rows};
+use crate::write::rewrite::sort::{IN_ORDER, Sort, SortBy};
 use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::writer::FileWriter;
 
@@ -58,6 +62,8 @@ pub struct NTupleRewrite {
     pub entries: Option<Vec<Range<u64>>>,
     /// Compression of the new pages of some fields, by their numbers; it is also that of the fields below.
     pub compression: HashMap<FieldId, Compression>,
+    /// Sorts the entries; none to keep their order.
+    pub sort: Option<SortBy>,
 }
 
 impl FileWriter {
@@ -124,6 +130,10 @@ impl FileWriter {
                 let words = "pages are kept whole: entries are chosen where they are made anew";
                 Err(ntuple.place(Error::mismatch(words)))
             }
+            Pages::Keep if how.sort.is_some() => {
+                let words = "pages that are kept hold their entries in order: sorting takes new ones";
+                Err(ntuple.place(Error::mismatch(words)))
+            }
             Pages::Keep => {
                 let mut state = self.output.open_state()?;
                 let place = self.output.folder_of(&mut state, to)?;
@@ -137,7 +147,7 @@ impl FileWriter {
     /// Values into new pages.
     fn repaginate(
         &mut self,
-        from: &NTuple,
+        from: &Arc<NTuple>,
         kept: &KeptFields,
         to: &str,
         how: &NTupleRewrite,
@@ -153,11 +163,46 @@ impl FileWriter {
         for &id in &ids {
             bytes = bytes.saturating_add(from.field_bytes(id)?.inflated).saturating_add(absent_bytes(from, id));
         }
-        let windows = chosen(windows(from.entries, &from.clusters()?, bytes), &selection)?;
+        let table = Table::from(from);
+        let session = self.output.options.session.clone();
+        let mut notes = Vec::new();
+        let sort = match &how.sort {
+            Some(by) => {
+                // Each entry has its start in memory, too.
+                let starts = from.entries.saturating_mul(8).saturating_mul(ids.len() as u64);
+                let all = u128::from(bytes.saturating_add(starts));
+                let part = all * u128::from(selection.len()) / u128::from(from.entries.max(1));
+                let sort = Sort::plan(&session, &table, by, &selection, part as u64);
+                let sort = sort.map_err(|error| from.place(error))?;
+                if sort.is_none() {
+                    notes.push(IN_ORDER.to_owned());
+                }
+                sort
+            }
+            None => None,
+        };
+        let is_other = how.entries.is_some() || sort.is_some();
+        let windows = match &sort {
+            Some(sort) => sort.windows(from.entries, &from.clusters()?)?,
+            None => chosen(windows(from.entries, &from.clusters()?, bytes), &selection)?,
+        };
         let infos = from.file().infos()?.into_iter().map(Arc::new);
         self.output.open_state()?.describe(infos);
         let mut written = NTupleWriter::begin_with(&self.output, to, schema, layout, options)?;
         let fill = |written: &mut NTupleWriter| {
+            if let Some(sort) = sort {
+                let read = |window: &Selection| {
+                    let columns = columns_of(from, &ids, &models, window, |_| Ok(()))?;
+                    session.map(&columns, || (), |(), column| to_rows(column))
+                };
+                return sort.run(&windows, read, |rows, _| {
+                    let fields: Vec<_> = models.iter().zip(rows).collect();
+                    let columns = session.map(&fields, || (), |(), (model, rows)| from_rows(&model.kind, rows))?;
+                    drop(fields);
+                    let values: Vec<_> = names.iter().map(|name| &**name).zip(columns).collect();
+                    written.extend(&values)
+                });
+            }
             windows.iter().enumerate().try_for_each(|(done, window)| {
                 progress::at(done as u64, windows.len() as u64)?;
                 let columns = columns_of(from, &ids, &models, window, |_| Ok(()))?;
@@ -165,12 +210,14 @@ impl FileWriter {
                 written.extend(&values)
             })
         };
-        let outcome = fill(&mut written).and_then(|()| match &how.entries {
-            Some(_) => {
+        let outcome = fill(&mut written).and_then(|()| {
+            if is_other {
                 let sets = from.attribute_sets.iter();
-                Ok(sets.map(|set| format!("attributes {set} are left out: they are about other entries")).collect())
+                notes.extend(sets.map(|set| format!("attributes {set} are left out: they are about other entries")));
+            } else {
+                self.output.copy_attributes(from, written.index())?;
             }
-            None => self.output.copy_attributes(from, written.index()).map(|()| Vec::new()),
+            Ok(notes)
         });
         self.finish_or_remove(written, to, outcome)
     }

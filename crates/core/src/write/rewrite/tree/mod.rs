@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::{Selection, counters};
 use crate::schema::Draft;
+use crate::table::Table;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::basket::raw_entries::EntryEncoding;
 use crate::write::basket::seal::Sealing;
@@ -30,6 +31,7 @@ use crate::write::file::compatible::check;
 use crate::write::file::compatible::same_rules;
 use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::record::state::{Base, BranchState, TreeState};
+use crate::write::rewrite::sort::{IN_ORDER, Sort, SortBy};
 use crate::write::rewrite::tree::recluster::{Reseal, bytes_of, stored_bytes};
 use crate::write::rewrite::windows::selection;
 use crate::write::writer::FileWriter;
@@ -56,13 +58,15 @@ pub struct Rewrite {
     pub entries: Option<Vec<Range<u64>>>,
     /// Compression of the new baskets of some branches, by their numbers; it overrides that of the tree.
     pub compression: HashMap<BranchId, Compression>,
+    /// Sorts the entries; none to keep their order.
+    pub sort: Option<SortBy>,
 }
 
 /// A tree that is rewritten, and where it goes.
 struct Job<'a> {
     from: &'a File,
     key: &'a Key,
-    tree: &'a Tree,
+    tree: &'a Arc<Tree>,
     branches: &'a [&'a Branch],
     folder: usize,
     name: &'a str,
@@ -141,18 +145,56 @@ impl FileWriter {
             Baskets::New(_) if how.order == Order::Offset => {
                 Err(Error::mismatch("new baskets have no order in the old file: keep those that are there"))
             }
-            Baskets::New(wish) => {
-                if selection.len() != tree.entries && prune::forget_index(&mut draft) {
-                    notes.push(prune::NO_INDEX.to_owned());
-                }
-                self.reseal(&job, &selection, draft, wish, &how.compression)
+            Baskets::New(_) if how.order != Order::Entry && how.sort.is_some() => {
+                Err(Error::mismatch("sorted entries are written cluster by cluster: no other order of baskets"))
             }
+            Baskets::New(wish) => self.reseal_noted(&job, &selection, draft, wish, how, &mut notes),
             Baskets::Keep if how.entries.is_some() => {
                 Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
+            }
+            Baskets::Keep if how.sort.is_some() => {
+                Err(Error::mismatch("baskets that are kept hold their entries in order: sorting takes new ones"))
             }
             Baskets::Keep => self.relocate(&job, draft, again),
         };
         outcome.map(|()| notes).map_err(within)
+    }
+
+    /// Entries into new baskets, in their order or in another one. Notes what refers to the old numbers of entries.
+    fn reseal_noted(
+        &mut self,
+        job: &Job<'_>,
+        selection: &Selection,
+        mut draft: Draft,
+        wish: &TreeOptions,
+        how: &Rewrite,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
+        let tree = job.tree;
+        check(job.branches, tree.entries)?;
+        let table = Table::from(tree);
+        let session = self.output.options.session.clone();
+        let sort = match &how.sort {
+            Some(by) => {
+                // Each entry has its start in memory, too.
+                let all = job.branches.iter().fold(0_u64, |sum, branch| {
+                    sum.saturating_add(bytes_of(branch)).saturating_add(tree.entries.saturating_mul(8))
+                });
+                let part = u128::from(all) * u128::from(selection.len()) / u128::from(tree.entries.max(1));
+                Sort::plan(&session, &table, by, selection, part as u64)?
+            }
+            None => None,
+        };
+        if how.sort.is_some() && sort.is_none() {
+            notes.push(IN_ORDER.to_owned());
+        }
+        if (selection.len() != tree.entries || sort.is_some()) && prune::forget_index(&mut draft) {
+            notes.push(prune::NO_INDEX.to_owned());
+        }
+        if sort.is_some() && prune::forget_friends(&mut draft) {
+            notes.push(prune::no_friends(tree));
+        }
+        self.reseal(job, selection, sort, draft, wish, &how.compression)
     }
 
     /// Entries into new baskets.
@@ -160,12 +202,12 @@ impl FileWriter {
         &mut self,
         job: &Job<'_>,
         selection: &Selection,
+        sort: Option<Sort<'_>>,
         mut draft: Draft,
         wish: &TreeOptions,
         own: &HashMap<BranchId, Compression>,
     ) -> Result<()> {
         let Job { from, tree, branches, folder, order, .. } = *job;
-        check(branches, tree.entries)?;
         // Each branch keeps its own where none was asked for.
         let of = |branch: &Branch| {
             let asked = own.get(&branch.id).copied().or(wish.compression);
@@ -206,7 +248,7 @@ impl FileWriter {
         let cluster_entries = cluster_entries(tree, branches, wish);
         let output = &self.output;
         Reseal { output, from, tree, branches, selection, cluster_entries, order, sealing, directory, process_ids }
-            .write(&mut written)?;
+            .write(sort, &mut written)?;
         let mut state = self.output.open_state()?;
         state.describe(infos);
         state.trees.push(written);

@@ -81,6 +81,21 @@ pub(crate) fn forget_index(draft: &mut Draft) -> bool {
     index.is_some_and(|index| !matches!(index, Datum::Null))
 }
 
+/// Removes the list of friends, whose entries are in the old order. Returns whether there were any.
+pub(crate) fn forget_friends(draft: &mut Draft) -> bool {
+    let friends = draft.member_mut("fFriends").map(|friends| std::mem::replace(friends, Datum::Null));
+    friends.is_some_and(|friends| !matches!(friends, Datum::Null))
+}
+
+/// The note on a sorted tree without its friends.
+pub(crate) fn no_friends(tree: &Tree) -> String {
+    let names = tree.friends.iter().map(|friend| &*friend.tree).collect::<Vec<_>>().join(", ");
+    format!(
+        "its friends ({names}) are left out, since their entries are in the old order: only one with an index can be \
+         added again"
+    )
+}
+
 /// What a tree without its table of references lacks.
 pub(crate) const NO_REFERENCES: &str = "its table of references (TBranchRef) is left out: references resolve once the \
                                         branches of their objects are read";

@@ -24,6 +24,7 @@ use crate::write::basket::{PlacedBasket, SealedBasket};
 use crate::write::file::state::{Output, State};
 use crate::write::options::Order;
 use crate::write::record::state::{BranchState, TreeState};
+use crate::write::rewrite::sort::Sort;
 
 /// Bytes before compression that are in memory at a time, unless one cluster has more.
 const STEP_BYTES: u64 = 32 << 20;
@@ -62,22 +63,18 @@ struct Job {
 }
 
 impl Reseal<'_> {
-    /// Writes all baskets and adds them to the tree; releases their space on failure.
-    pub(crate) fn write(&self, into: &mut TreeState) -> Result<()> {
+    /// Writes all baskets and adds them to the tree, sorted or in their order; releases their space on failure.
+    pub(crate) fn write(&self, sort: Option<Sort<'_>>, into: &mut TreeState) -> Result<()> {
         /// With more clusters than this, the tree's record is wrong or the request unreasonable.
         const MOST: u64 = 10_000_000;
         if self.clusters() > MOST {
             return Err(Error::limit("the tree would have too many clusters", MOST, self.clusters()));
         }
         let recycler = Recycler::default();
-        let (entries, all) = (u128::from(self.selection.len()), u128::from(self.tree.entries.max(1)));
-        let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
-        let bytes: Vec<u64> = self.branches.iter().map(share).collect();
-        let steps = steps(&bytes, self.clusters(), self.order);
-        let outcome = steps.iter().enumerate().try_for_each(|(done, step)| {
-            progress::at(done as u64, steps.len() as u64)?;
-            self.step(step, into, &recycler)
-        });
+        let outcome = match sort {
+            Some(sort) => self.sorted(sort, into, &recycler),
+            None => self.unsorted(into, &recycler),
+        };
         if outcome.is_err() {
             let mut state = self.output.open_state()?;
             into.branches.iter().for_each(|branch| self.output.release_baskets(&mut state, &branch.baskets));
@@ -88,6 +85,49 @@ impl Reseal<'_> {
         into.measured = (entries > 0).then_some(size);
         into.clusters = (0..self.clusters()).map(|cluster| size.min(entries - cluster * size)).collect();
         Ok(())
+    }
+
+    fn unsorted(&self, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
+        let entries = u128::from(self.selection.len());
+        let all = u128::from(self.tree.entries.max(1));
+        let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
+        let bytes: Vec<u64> = self.branches.iter().map(share).collect();
+        let steps = steps(&bytes, self.clusters(), self.order);
+        steps.iter().enumerate().try_for_each(|(done, step)| {
+            progress::at(done as u64, steps.len() as u64)?;
+            self.step(step, into, recycler)
+        })
+    }
+
+    /// Sorted entries come in parts; each cluster is written once it is complete.
+    fn sorted(&self, sort: Sort<'_>, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
+        let branches = 0..self.branches.len();
+        let mut waiting: Vec<RawEntries> = Vec::new();
+        let mut cluster = 0;
+        let mut rows = 0;
+        let windows = sort.windows(self.tree.entries, &self.tree.clusters())?;
+        let read = |window: &Selection| self.gather(&branches, window);
+        sort.run(&windows, read, |part, more| {
+            if waiting.is_empty() {
+                waiting = part;
+            } else {
+                waiting.iter_mut().zip(part).try_for_each(|(waiting, part)| waiting.append(part))?;
+            }
+            rows += more;
+            let is_last = cluster * self.cluster_entries + rows == self.selection.len();
+            let end = if is_last { self.clusters() } else { cluster + rows / self.cluster_entries };
+            if end == cluster {
+                return Ok(());
+            }
+            let taken = self.entries_of(&(cluster..end));
+            let taken = taken.end - taken.start;
+            let rest = waiting.iter_mut().map(|branch| branch.split_off(taken as usize)).collect();
+            let whole = std::mem::replace(&mut waiting, rest);
+            let step = Step { branches: branches.clone(), clusters: cluster..end };
+            cluster = end;
+            rows -= taken;
+            self.write_step(&step, whole, into, recycler)
+        })
     }
 
     fn clusters(&self) -> u64 {
@@ -102,7 +142,20 @@ impl Reseal<'_> {
 
     fn step(&self, step: &Step, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
         let entries = self.entries_of(&step.clusters);
-        let pending = self.gather(&step.branches, &self.selection.part(entries.clone()))?;
+        let gathered = self.gather(&step.branches, &self.selection.part(entries))?;
+        self.write_step(step, gathered, into, recycler)
+    }
+
+    /// Writes entries that are in memory.
+    fn write_step(
+        &self,
+        step: &Step,
+        gathered: Vec<RawEntries>,
+        into: &mut TreeState,
+        recycler: &Recycler,
+    ) -> Result<()> {
+        let entries = self.entries_of(&step.clusters);
+        let pending: Vec<RowBuffer> = gathered.into_iter().map(RowBuffer::from).collect();
         for (index, rows) in step.branches.clone().zip(&pending) {
             if let (Some(branch), Some(state)) = (self.branches.get(index), into.branches.get_mut(index))
                 && state.counts
@@ -173,7 +226,7 @@ impl Reseal<'_> {
     }
 
     /// Entries of some branches, read at once; each basket is read and inflated once.
-    fn gather(&self, branches: &Range<usize>, part: &Selection) -> Result<Vec<RowBuffer>> {
+    fn gather(&self, branches: &Range<usize>, part: &Selection) -> Result<Vec<RawEntries>> {
         let branches = &self.branches[branches.clone()];
         let mut jobs = Vec::new();
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -200,7 +253,7 @@ impl Reseal<'_> {
                 before.append(raw).map_err(|error| error.in_object(&branch.path))?;
             }
         }
-        Ok(gathered.into_iter().map(RowBuffer::from).collect())
+        Ok(gathered)
     }
 
     fn inflate(
