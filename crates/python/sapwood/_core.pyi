@@ -76,8 +76,10 @@ def rewrite(
     to: str | None,
     unsupported: str,
     random_access: str,
+    sort_by: list[str],
+    sort_memory: int | None,
     progress: Callable[[int, int], None] | None,
-) -> list[tuple[str, list[int], list[int], str | None, int, list[str], list[str]]]: ...
+) -> list[tuple[str, list[int], list[int], str | None, int, list[str], list[str], bool]]: ...
 def join_statistics(output: str | PathLike[str], inputs: list[str], opened: File | None) -> bool: ...
 def merge(
     output: str | PathLike[str],

@@ -1,7 +1,7 @@
 //! Files that are written.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use sapwood::codec::Compression;
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
 use sapwood::progress::telling;
-use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, SortBy, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
 use crate::errors::{raise, run};
@@ -34,8 +34,8 @@ pub(crate) struct FileWriter {
 type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, Vec<String>, u64, bool);
 
 /// Path of a tree, its figures before and after, why its baskets were kept, how many of them were not looked into,
-/// branches that were kept for others, and what else differs.
-type Remade = (String, [u64; 5], [u64; 5], Option<String>, u64, Vec<String>, Vec<String>);
+/// branches that were kept for others, what else differs, and whether entries have another order.
+type Remade = (String, [u64; 5], [u64; 5], Option<String>, u64, Vec<String>, Vec<String>, bool);
 
 /// Brings back what a writer that died had written.
 #[pyfunction]
@@ -47,8 +47,8 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
 
 /// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path,
 /// and entries, baskets, clusters, bytes and bytes before compression, before and after; why its baskets were kept, how
-/// many of them were not looked into, branches that were kept for others, and notes. `progress` is called with the
-/// bytes that are done, and those of all.
+/// many of them were not looked into, branches that were kept for others, notes, and whether entries have another
+/// order. `progress` is called with the bytes that are done, and those of all.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn rewrite(
@@ -69,6 +69,8 @@ pub(crate) fn rewrite(
     to: Option<&str>,
     unsupported: &str,
     random_access: &str,
+    sort_by: Vec<String>,
+    sort_memory: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
@@ -87,7 +89,9 @@ pub(crate) fn rewrite(
         settings.collect::<sapwood::Result<HashMap<usize, Compression>>>()
     };
     let compressions = compressions.into_iter().map(|(tree, settings)| Ok((tree, own(settings)?)));
-    let how = Remake {
+    let sort = (!sort_by.is_empty()).then(|| SortBy::new(sort_by));
+    let sort = sort.map(|sort| SortBy { memory_bytes: sort_memory.unwrap_or(sort.memory_bytes), ..sort });
+    let mut how = Remake {
         baskets,
         order,
         trees,
@@ -97,6 +101,7 @@ pub(crate) fn rewrite(
         to: to.map(str::parse).transpose().map_err(raise)?,
         unsupported: unsupported.parse().map_err(raise)?,
         pages,
+        sort,
     };
     let (file, options) = (
         file_of(from),
@@ -104,6 +109,9 @@ pub(crate) fn rewrite(
     );
     let remade = run(py, || {
         let staged = AtomicFile::new(&path, true)?;
+        if let Some(sort) = &mut how.sort {
+            sort.folder = staged.path().parent().map(Path::to_owned);
+        }
         let writer = sapwood::write::FileWriter::staged(&staged, options)?;
         let remake = || writer.remake(&file, || sapwood::File::open(staged.path()), &how);
         let remade = telling(watched(progress), remake)?;
@@ -114,7 +122,9 @@ pub(crate) fn rewrite(
     Ok(remade
         .map(|tree| {
             let also_kept = tree.also_kept.iter().map(ToString::to_string).collect();
-            (tree.path, figures(tree.before), figures(tree.after), tree.kept, tree.unread, also_kept, tree.notes)
+            let before = figures(tree.before);
+            let after = figures(tree.after);
+            (tree.path, before, after, tree.kept, tree.unread, also_kept, tree.notes, tree.reordered)
         })
         .collect())
 }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::query::{LumiMask, Query, Source};
 use sapwood::write::{
-    Baskets, FileWriter, Format, NTupleOptions, Order, Remade, Remake, TreeOptions, Unsupported, WriteOptions,
+    Baskets, FileWriter, Format, NTupleOptions, Order, Remade, Remake, SortBy, TreeOptions, Unsupported, WriteOptions,
 };
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
@@ -35,6 +35,7 @@ use crate::statistics;
                         sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  \
                         sapwood rewrite old.root mixed.root --compression zstd:5 --compression 'Muon_*=lz4:4'\n  \
                         sapwood rewrite old.root columns.root --order branch --baskets keep\n  \
+                        sapwood rewrite old.root sorted.root --sort-by run,event --statistics\n  \
                         sapwood rewrite trees.root ntuples.root --to rntuple --compression zstd:5\n  \
                         sapwood rewrite old.root few.root --cut 'nMuon > 1'")]
 pub(crate) struct Arguments {
@@ -87,6 +88,13 @@ pub(crate) struct Arguments {
     cut: Option<String>,
     #[command(flatten)]
     mask: LumiMaskOption,
+    /// Sort entries by columns of numbers, the first one first, like `run,event`; `-pt` sorts by falling numbers. Equal
+    /// entries keep their order, and NaN comes last.
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', allow_hyphen_values = true, conflicts_with = "to")]
+    sort_by: Vec<String>,
+    /// Bytes of memory that sorting may take, about. What does not fit is in a temporary file next to the output.
+    #[arg(long, value_name = "BYTES", requires = "sort_by", value_parser = clap::value_parser!(u64).range(1..))]
+    sort_memory: Option<u64>,
     /// Write the other format: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["baskets", "order"])]
     to: Option<Format>,
@@ -94,7 +102,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "refuse", requires = "to")]
     unsupported: Unsupported,
     /// Make statistics of the new file, as `sapwood index` does. Without this, statistics of the old one are kept if no
-    /// entry is left out.
+    /// entry is left out and the order stays.
     #[arg(long)]
     statistics: bool,
     /// Replace an existing file.
@@ -131,6 +139,7 @@ impl Arguments {
             ("--entries", self.entries.is_some()),
             ("--cut", self.cut.is_some()),
             ("--lumi-mask", self.mask.is_given()),
+            ("--sort-by", !self.sort_by.is_empty()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
@@ -174,6 +183,13 @@ impl Arguments {
         for name in tree.also_kept.iter().filter(|name| self.drop.iter().any(|pattern| is_like(pattern, name))) {
             tree.notes.push(format!("{name} stays in spite of --drop, since what is kept needs it"));
         }
+    }
+
+    /// The order of entries; none to keep it. The temporary file is next to the output.
+    fn sort(&self, output: &Path) -> Option<SortBy> {
+        let sort = (!self.sort_by.is_empty()).then(|| SortBy::new(&self.sort_by))?;
+        let memory_bytes = self.sort_memory.unwrap_or(sort.memory_bytes);
+        Some(SortBy { memory_bytes, folder: output.parent().map(Path::to_owned), ..sort })
     }
 
     /// The entries of a tree that are kept; none for all.
@@ -275,6 +291,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let compression = CompressionByName::parse(&arguments.compression)?;
     how.compress(&from, &compression)?;
     let staged = output::staged(&arguments.output, arguments.force, &arguments.remote)?;
+    how.sort = arguments.sort(staged.path());
     let options = WriteOptions {
         session: session.clone(),
         compression: compression.general(),
@@ -283,6 +300,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     };
     let writer = FileWriter::staged(&staged, options)?;
     let mut remade = bar::shown("rewrite", || writer.remake(&from, || File::open(staged.path()), &how))?;
+    let is_reordered = remade.iter().any(|tree| tree.reordered);
     // Before it leaves this machine.
     remade.iter_mut().for_each(|tree| arguments.note_what_stayed(tree));
     let report = Rewritten::new(&from, &File::open(staged.path())?, remade, Reader::default())?;
@@ -290,7 +308,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     bar::shown("upload", || staged.publish())?;
     if arguments.statistics {
         statistics::index(&arguments.output, &session)?;
-    } else {
+    } else if !is_reordered {
         // As it was opened: its place may be that of the output.
         statistics::join(&arguments.output, [Ok(from)], &arguments.remote);
     }

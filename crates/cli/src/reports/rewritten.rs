@@ -100,6 +100,7 @@ impl Rewritten {
         let tree = |(tree, costs): &(Remade, Vec<ReadingChange>)| {
             json!({
                 "tree": tree.path, "kept": tree.kept, "unread": tree.unread, "notes": tree.notes,
+                "reordered": tree.reordered,
                 "before": figures(&tree.before), "after": figures(&tree.after),
                 "readings": costs.iter().map(reading).collect::<Vec<_>>(),
             })

@@ -61,6 +61,8 @@ def rewrite(
     unsupported: str = "refuse",
     random_access: Any = None,
     statistics: bool | str | Iterable[str] = False,
+    sort_by: str | Iterable[str] | None = None,
+    sort_memory: int | str | None = None,
     progress: bool | None = None,
     **others: Unpack[Opening],
 ) -> dict[str, tuple[Figures, Figures]]:
@@ -94,10 +96,15 @@ def rewrite(
     :meth:`~sapwood.WritableFile.mktree` does; baskets that are kept keep their blocks. ``progress`` shows a
     line that says how far it is, by default only for long work, if standard error is a terminal.
 
+    ``sort_by`` sorts entries by columns of numbers, the first one first: ``["run", "event"]``; a leading
+    ``-`` sorts by falling numbers. NaN comes last, and equal entries keep their order. Each entry is read
+    once, and written to a temporary file next to the target in between; sorting takes about ``sort_memory``
+    bytes of memory (512 MiB). A tree whose entries are in order is written as without it, with a warning.
+
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
-    If the source has statistics (:func:`sapwood.index`) and no entry is left out, the target gets them, too;
-    ``statistics`` makes new ones: ``True``, or names or patterns of columns.
+    If the source has statistics (:func:`sapwood.index`), no entry is left out and their order stays, the
+    target gets them, too; ``statistics`` makes new ones: ``True``, or names or patterns of columns.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -121,6 +128,8 @@ def rewrite(
     given = {"cut": cut, "auto_flush": auto_flush, "basket_bytes": basket_bytes}
     given["compression"] = None if compression == "tree" else compression
     given["random_access"] = random_access
+    columns = [sort_by] if isinstance(sort_by, str) else list(sort_by or [])
+    given["sort_by"] = columns or None
     if kept_whole and any(value is not None for value in given.values()):
         named = [name for name, value in given.items() if value is not None]
         raise errors.MismatchError(
@@ -193,9 +202,13 @@ def rewrite(
             to,
             unsupported,
             as_random_access(random_access),
+            columns,
+            None if sort_memory is None else as_bytes(sort_memory),
             told,
         )
-    for path, before, after, reason, _, also_kept, notes in made:
+    reordered = False
+    for path, before, after, reason, _, also_kept, notes, is_reordered in made:
+        reordered = reordered or is_reordered
         if reason is not None:
             warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
         for name in also_kept:
@@ -211,7 +224,8 @@ def rewrite(
                 stacklevel=2,
             )
     # As it was opened: its place may be that of the target.
-    indexing.carried(target, [], statistics, threads, opened._engine())
+    if statistics or not reordered:
+        indexing.carried(target, [], statistics, threads, opened._engine())
     return {
         path: (Figures(*before), replace(Figures(*after), unread=unread))
         for path, before, after, _, unread, *_ in made
