@@ -287,6 +287,30 @@ answer([[entry.x for entry in tree], bool(tree.GetListOfFriends()), bool(tree.Ge
     assert found == [[1, 2, 3], False, False]
 
 
+def test_a_sorted_friend_is_noted(tmp_path: Path) -> None:
+    source, target = tmp_path / "friends.root", tmp_path / "sorted.root"
+    root(
+        """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+import array
+for name in ("friend", "main"):
+    tree = ROOT.TTree(name, name)
+    x = array.array("i", [0])
+    tree.Branch("x", x, "x/I")
+    for value in (3, 1, 2):
+        x[0] = value
+        tree.Fill()
+    if name == "main":
+        tree.AddFriend("friend")
+    tree.Write()
+file.Close()
+""",
+        source,
+    )
+    with pytest.warns(UserWarning, match="'main': its friend friend was sorted"):
+        sapwood.rewrite(source, target, trees=["friend"], sort_by="x")
+
+
 def big(path: Path) -> None:
     random = np.random.default_rng(1)
     with sapwood.recreate(path, compression=None) as file:

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use sapwood::column::{Kind, ListOf, Number};
-use sapwood::io::{MemorySink, MemoryStore};
+use sapwood::inspect::layout::Layout;
+use sapwood::io::{MemorySink, MemoryStore, Recorded};
 use sapwood::read::Column;
 use sapwood::table::Table;
 use sapwood::write::{
@@ -48,9 +49,13 @@ fn open(bytes: bytes::Bytes) -> File {
 
 /// A tree `t` and an RNTuple `n` of the same rows.
 fn source() -> File {
+    open(source_bytes())
+}
+
+fn source_bytes() -> bytes::Bytes {
     let places: Vec<i64> = (0..ROWS as i64).collect();
     let (offsets, items) = lists();
-    open(to_memory(1, |file| {
+    to_memory(1, |file| {
         let specs = vec![
             BranchSpec::number("key", Number::I32),
             BranchSpec::number("place", Number::I64),
@@ -81,7 +86,7 @@ fn source() -> File {
             [("key", Column::from_numbers(&keys())), ("place", Column::from_numbers(&places)), ("list", list)];
         ntuple.extend(&columns).unwrap();
         ntuple.close().unwrap();
-    }))
+    })
 }
 
 fn sort(columns: &[&str], memory_bytes: u64) -> Option<SortBy> {
@@ -206,4 +211,25 @@ fn what_cannot_be_sorted_is_refused_before_anything_is_written() {
         ..Remake::default()
     };
     assert!(refused(missing).to_string().contains("cannot create a temporary file"));
+}
+
+#[test]
+fn each_basket_is_read_once_and_those_of_the_keys_three_times() {
+    let store = source_bytes();
+    let store = Arc::new(Recorded::new(MemoryStore::new("old.root", store)));
+    let from = File::from_store(store.clone(), OpenOptions::default()).unwrap();
+    let tree = from.tree("t").unwrap();
+    let layout = Layout::of(&tree).unwrap();
+    let key = tree.branch("key").unwrap().id;
+    // Three windows of four clusters, and three buckets.
+    let how = Rewrite { sort: sort(&["key"], 400_000), ..Rewrite::default() };
+    store.take_calls();
+    to_memory(1, |file| file.rewrite(&from, "t", "t", &how).unwrap());
+    let calls = store.take_calls();
+    for basket in &layout.baskets {
+        let holds = |range: &&std::ops::Range<u64>| range.start <= basket.at && basket.at < range.end;
+        let reads = calls.iter().flat_map(|call| &call.ranges).filter(holds).count();
+        let most = if basket.branch == key { 3 } else { 1 };
+        assert!((1..=most).contains(&reads), "branch {}: {reads} reads", basket.branch);
+    }
 }

@@ -209,6 +209,21 @@ fn check_sort<'k>(from: &File, by: &SortBy, sorts_all: bool, tables: impl Iterat
     Ok(())
 }
 
+/// Notes trees whose friends in this file were sorted: their entries do not belong together any more.
+fn note_sorted_friends(from: &File, remade: &mut [Remade]) -> Result<()> {
+    let sorted: HashSet<String> = remade.iter().filter(|tree| tree.reordered).map(|tree| tree.path.clone()).collect();
+    for tree in remade.iter_mut().filter(|tree| !sorted.is_empty() && !tree.reordered && !tree.was_ntuple) {
+        for friend in &from.tree_at(&from.key(&tree.path)?)?.friends {
+            let is_here = friend.file.is_empty() || *friend.file == *from.identity().name;
+            if is_here && sorted.contains(friend.tree.trim_matches('/')) {
+                tree.notes
+                    .push(format!("its friend {} was sorted: entries of both no longer belong together", friend.tree));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl FileWriter {
     /// Writes a file again into this one: its trees rewritten, the newest cycle of each; all other objects copied
     /// unchanged. Closes the file, and reports the trees before and after.
@@ -258,9 +273,8 @@ impl FileWriter {
         let of = |path: &str| path.trim_matches('/').to_owned();
         let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
         let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
-        if how.sort.is_some() && how.to.is_some() {
-            let words = "entries are sorted in the format they have: write the other format in a second step";
-            return Err(from.name(Error::mismatch(words)));
+        if how.to.is_some() {
+            sort::refuse(how.sort.as_ref()).map_err(|error| from.name(error))?;
         }
         // What old versions wrote is read by their rules: give the file the same version.
         self.output.open_state()?.header.version = from.header().version;
@@ -363,6 +377,7 @@ impl FileWriter {
             are_unread.push(!verify && (!is_named || is_kept));
             remade.push(one);
         }
+        note_sorted_friends(from, &mut remade)?;
         self.close()?;
         let file = reopen()?;
         for (tree, is_unread) in remade.iter_mut().zip(are_unread) {

@@ -17,6 +17,7 @@ use crate::write::page::field::FieldSpec;
 use crate::write::rewrite::between::Unsupported;
 use crate::write::rewrite::between::whole_object::{WholeObject, class_versions};
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::sort;
 use crate::write::rewrite::tree::kept_branches;
 use crate::write::rewrite::tree::prune;
 use crate::write::rewrite::windows::{chosen, selection, windows};
@@ -67,6 +68,7 @@ impl FileWriter {
             return Err(within(Error::unsupported(words)));
         }
         let kept = kept_branches(&tree, how.fields.as_deref()).map_err(within)?;
+        sort::refuse(how.sort.as_ref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let mut notes = Vec::new();
         let counters = counters(&tree);

@@ -12,6 +12,7 @@ use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::rewrite::between::Unsupported;
 use crate::write::rewrite::between::branches_of_fields::Branches;
 use crate::write::rewrite::ntuple::absent_bytes;
+use crate::write::rewrite::sort;
 use crate::write::rewrite::tree::Rewrite;
 use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::writer::FileWriter;
@@ -69,6 +70,7 @@ impl FileWriter {
         if how.order != Order::Entry {
             return Err(within(Error::unsupported("an RNTuple becomes a tree cluster by cluster")));
         }
+        sort::refuse(how.sort.as_ref()).map_err(within)?;
         let selection = selection(how.entries.as_deref(), ntuple.entries).map_err(within)?;
         let mut plan = Plan { notes: Vec::new(), ids: Vec::new(), branches: Vec::new() };
         plan.fill(&ntuple, how, unsupported)?;

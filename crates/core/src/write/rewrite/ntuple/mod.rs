@@ -68,13 +68,14 @@ pub struct NTupleRewrite {
 
 impl FileWriter {
     /// Writes an RNTuple of another file again, under the path `to`. Returns what it has no more: sets of attributes,
-    /// where entries are chosen.
+    /// if entries are chosen or sorted.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for an RNTuple or a field that is not there;
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there or do not rise, for entries chosen of
-    /// pages that are kept, and for an order of new pages that is not that of entries;
+    /// pages that are kept, for an order of new pages that is not that of entries, and for columns that entries cannot
+    /// be sorted by;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for new pages of fields that cannot be read; what reading a page
     /// or writing reports. Then there is no RNTuple.
     ///

@@ -36,10 +36,12 @@ impl Keys {
     }
 
     /// The rows in ascending order; equal ones stay as they are.
-    pub(super) fn order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+    pub(super) fn order(&self) -> Result<Vec<u32>> {
+        let rows = u32::try_from(self.len());
+        let too_many = |_| Error::limit("entries that are sorted at a time", u32::MAX.into(), self.len() as u64);
+        let mut order: Vec<u32> = (0..rows.map_err(too_many)?).collect();
         order.sort_unstable_by(|&a, &b| self.row(a as usize).cmp(self.row(b as usize)).then(a.cmp(&b)));
-        order
+        Ok(order)
     }
 }
 

@@ -83,6 +83,21 @@ pub(crate) struct Sort<'a> {
     part_bytes: u64,
 }
 
+/// Refuses to sort while entries are written in the other format.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) if they are to be sorted.
+pub(crate) fn refuse(sort: Option<&SortBy>) -> Result<()> {
+    match sort {
+        None => Ok(()),
+        Some(_) => {
+            let words = "entries are sorted in the format they have: write the other format in a second step";
+            Err(Error::mismatch(words))
+        }
+    }
+}
+
 /// Checks the columns that a table is to be sorted by.
 ///
 /// # Errors
@@ -106,15 +121,17 @@ impl<'a> Sort<'a> {
         /// With more buckets, pieces of the temporary file would be too small. A bucket that does not fit into memory
         /// is read several times.
         const MAX_BUCKETS: u64 = 4096;
+        /// Rows of a window are counted in 32 bits, and take at least 8 bytes each.
+        const MAX_PART_BYTES: u64 = 8 << 31;
         let columns = KeyColumns::new(table, &by.columns)?;
         // There are up to three copies of the entries of a part, and their keys.
-        let part_bytes = (by.memory_bytes / 4).max(1);
+        let part_bytes = (by.memory_bytes / 4).clamp(1, MAX_PART_BYTES);
         let survey = Survey::new(table, &columns, selection, part_bytes)?;
         if survey.is_sorted {
             return Ok(None);
         }
         let buckets = bytes.div_ceil(part_bytes).clamp(1, MAX_BUCKETS);
-        let quantiles = survey.quantiles(buckets as usize);
+        let quantiles = survey.quantiles(buckets as usize)?;
         let temporary = std::env::temp_dir();
         let spill = Spill::new(by.folder.as_deref().unwrap_or(Path::new(&temporary)))?;
         Ok(Some(Self { session, table, columns, quantiles, selection, spill, bytes, part_bytes }))
@@ -211,7 +228,7 @@ impl<'a> Sort<'a> {
         for chunk in chunks {
             self.spill.keys(chunk, &mut keys, &mut sizes, &mut scratch)?;
         }
-        let order = keys.order();
+        let order = keys.order()?;
         drop(keys);
         let mut places = vec![0_u32; order.len()];
         for part in parts(&order, &sizes, self.part_bytes) {

@@ -53,7 +53,7 @@ impl Survey {
             }
             is_sorted &= last.as_slice() <= keys.row(0) && (1..read).all(|row| keys.row(row - 1) <= keys.row(row));
             last = keys.row(read - 1).to_vec();
-            for row in keys.order().into_iter().skip(step / 2).step_by(step) {
+            for row in keys.order()?.into_iter().skip(step / 2).step_by(step) {
                 sample.words.extend_from_slice(keys.row(row as usize));
                 sample.words.push(start + u64::from(row));
             }
@@ -63,8 +63,8 @@ impl Survey {
     }
 
     /// Bounds of `buckets` buckets, or of fewer if there are few entries.
-    pub(super) fn quantiles(self, buckets: usize) -> Quantiles {
-        let order = self.sample.order();
+    pub(super) fn quantiles(self, buckets: usize) -> Result<Quantiles> {
+        let order = self.sample.order()?;
         let mut bounds = Keys { width: self.sample.width, words: Vec::new() };
         let mut last = None;
         for bucket in 1..buckets {
@@ -74,7 +74,7 @@ impl Survey {
                 last = Some(row);
             }
         }
-        Quantiles { bounds }
+        Ok(Quantiles { bounds })
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     fn equal_keys_fall_into_several_buckets_by_their_rows() {
         let words = (0..100).flat_map(|row| [7, row * 10]).collect();
         let survey = Survey { is_sorted: true, sample: Keys { width: 2, words } };
-        let quantiles = survey.quantiles(4);
+        let quantiles = survey.quantiles(4).unwrap();
         assert_eq!(quantiles.len(), 4);
         assert_eq!(quantiles.bounds.words, [7, 250, 7, 500, 7, 750]);
         let buckets: Vec<usize> = [0, 249, 250, 750, 9_999].iter().map(|&row| quantiles.bucket(&[7], row)).collect();
@@ -117,6 +117,6 @@ mod tests {
     #[test]
     fn few_entries_have_few_buckets() {
         let survey = Survey { is_sorted: true, sample: Keys { width: 2, words: vec![1, 0, 2, 1] } };
-        assert_eq!(survey.quantiles(5).len(), 3);
+        assert_eq!(survey.quantiles(5).unwrap().len(), 3);
     }
 }

@@ -80,7 +80,8 @@ impl FileWriter {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there;
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there or do not rise, for entries chosen of
-    /// baskets that are kept, and for the order of the file where they are new;
+    /// baskets that are kept, for the order of the file where they are new, and for columns that entries cannot be
+    /// sorted by;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and, where baskets are new, for those
     /// without offsets, for branches with other entries than their tree, and for objects that refer to each other by
     /// position; what reading a basket or writing reports.
