@@ -61,12 +61,22 @@ pub(crate) fn verify_file(
 
 /// Diagnoses a file, or one tree of it; gives it as JSON and in words.
 #[pyfunction]
-#[pyo3(signature = (file, tree = None))]
-pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>) -> PyResult<(String, String)> {
+pub(crate) fn doctor(
+    py: Python<'_>,
+    file: PyRef<'_, File>,
+    tree: Option<String>,
+    cuts: bool,
+) -> PyResult<(String, String)> {
     let file = file.0.clone();
     let reader = Reader::default();
     let name = Arc::clone(&file.identity().name);
-    let diagnosis = run(py, || diagnose(&file, tree.as_deref(), &reader))?;
+    let diagnosis = run(py, || {
+        let mut diagnosis = diagnose(&file, tree.as_deref(), &reader)?;
+        if cuts {
+            diagnosis.add_cuts(&file)?;
+        }
+        Ok(diagnosis)
+    })?;
     let document = documents::doctor(&name, &diagnosis, &reader).to_string();
     Ok((document, documents::doctor_words(&name, &diagnosis, &reader)))
 }

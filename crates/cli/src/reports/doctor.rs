@@ -4,7 +4,7 @@ use std::io::Write;
 
 use sapwood::inspect::doctor::{Diagnosis, TreeDiagnosis};
 use sapwood::inspect::io_cost::{Cost, Reader};
-use sapwood::inspect::{Issue, IssueKind};
+use sapwood::inspect::{CutAdvice, Issue, IssueKind};
 
 use crate::output::{self, Outcome};
 use crate::reports::shell::{quoted, target};
@@ -32,6 +32,7 @@ pub(crate) fn words(path: &str, diagnosis: &Diagnosis, reader: &Reader, out: &mu
         if let Some(reading) = columns {
             writeln!(out, "three columns: {}", reading.branches.join(", "))?;
         }
+        cuts(path, tree, out)?;
         writeln!(out)?;
     }
     let lines = rewrites(path, diagnosis);
@@ -41,6 +42,32 @@ pub(crate) fn words(path: &str, diagnosis: &Diagnosis, reader: &Reader, out: &mu
     }
     for line in lines {
         writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// Prints what cuts skip, and the command that sorts by the column that gains most.
+fn cuts(path: &str, tree: &TreeDiagnosis, out: &mut dyn Write) -> Outcome {
+    /// Wide trees have thousands of columns.
+    const MAX_ROWS: usize = 10;
+    let Some(best) = tree.cuts.first() else { return Ok(()) };
+    let row = |cut: &CutAdvice| {
+        let numbers = [cut.runs, cut.skipped, cut.skipped_if_sorted].map(|number| number.to_string());
+        let [runs, skipped, sorted] = numbers;
+        vec![cut.column.clone(), format!("{:.3}", cut.part), runs, skipped, sorted]
+    };
+    let rows: Vec<Vec<String>> = tree.cuts.iter().take(MAX_ROWS).map(row).collect();
+    output::table(out, &["cut that keeps 1 %", "range of a basket", "baskets", "skipped", "if sorted"], &rows)?;
+    if tree.cuts.len() > MAX_ROWS {
+        writeln!(out, "and {} columns that gain less", tree.cuts.len() - MAX_ROWS)?;
+    }
+    let useful = tree.cuts.iter().filter(|cut| cut.is_useful).count();
+    writeln!(out, "statistics help cuts on {useful} of {} columns", tree.cuts.len())?;
+    if best.gain() > 0 {
+        let path = &*sapwood_store::redact(path);
+        let names = [path, &target(path, "sorted"), &tree.path, &best.column].map(quoted);
+        let [path, to, tree, column] = names;
+        writeln!(out, "sapwood rewrite {path} {to} --tree {tree} --sort-by {column} --statistics")?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! What the commands that inspect files find, as JSON documents.
 
 use sapwood::codec::Compression;
-use sapwood::inspect::Issue;
 use sapwood::inspect::compression::{Advice, BranchStudy, Study, Transformations, Trial};
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::io_cost::{Cost, Reader};
@@ -9,6 +8,7 @@ use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
 use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
 use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
 use sapwood::inspect::verify::{Finding, Report};
+use sapwood::inspect::{CutAdvice, Issue};
 use sapwood_store::redact;
 use serde_json::{Map, Value, json};
 
@@ -124,6 +124,12 @@ pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
 pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
     let issue = |issue: &Issue| json!({ "kind": issue.kind.as_str(), "message": issue.message });
     let cost = |found: &Cost| cost(found, reader);
+    let cut = |cut: &CutAdvice| {
+        json!({
+            "column": cut.column, "runs": cut.runs, "part": cut.part, "useful": cut.is_useful, "skipped": cut.skipped,
+            "skipped_if_sorted": cut.skipped_if_sorted,
+        })
+    };
     let tree = |tree: &TreeDiagnosis| {
         let reading = |reading: &Reading| {
             json!({
@@ -135,6 +141,7 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
             "tree": tree.path, "entries": tree.layout.entries, "zip_bytes": tree.layout.zip_bytes(),
             "issues": tree.issues.iter().map(issue).collect::<Vec<_>>(),
             "readings": tree.readings.iter().map(reading).collect::<Vec<_>>(), "options": tree.options,
+            "cuts": tree.cuts.iter().map(cut).collect::<Vec<_>>(),
         })
     };
     json!({

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::cuts::{self, CutAdvice};
 use super::io_cost::{Reader, plan};
 use super::issue::{Issue, IssueKind};
 use super::layout::Layout;
@@ -37,6 +38,23 @@ impl Diagnosis {
     pub fn is_healthy(&self) -> bool {
         self.issues.is_empty() && self.trees.iter().all(|tree| tree.issues.is_empty())
     }
+
+    /// Adds what cuts skip: for each column with one number per entry and several baskets, those that gain most by
+    /// sorting first. Uses stored statistics; columns without them are read.
+    ///
+    /// # Errors
+    ///
+    /// Errors of reading the columns.
+    ///
+    /// # Example
+    ///
+    /// See [`CutAdvice`].
+    pub fn add_cuts(&mut self, file: &File) -> Result<()> {
+        for tree in &mut self.trees {
+            tree.cuts = cuts::of_table(&file.table(&tree.path)?)?;
+        }
+        Ok(())
+    }
 }
 
 /// The diagnosis of a tree, or of an RNTuple.
@@ -50,6 +68,8 @@ pub struct TreeDiagnosis {
     pub readings: Vec<Reading>,
     /// Options of `sapwood rewrite` that repair it; none if there is nothing to repair.
     pub options: Vec<String>,
+    /// Advice on cuts, once [`Diagnosis::add_cuts`] was called.
+    pub cuts: Vec<CutAdvice>,
     /// What it was found in.
     pub layout: Layout,
 }
@@ -120,7 +140,7 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
     let readings = readings(&layout, reader);
     let issues = rules::of_tree(tree, &layout, &readings, reader);
     let options = options(&issues, reader.window_bytes);
-    TreeDiagnosis { path: path.to_owned(), issues, readings, options, layout }
+    TreeDiagnosis { path: path.to_owned(), issues, readings, options, cuts: Vec::new(), layout }
 }
 
 /// Diagnoses one RNTuple. Its options are empty: what repairs it is for its writer to set.
@@ -132,7 +152,7 @@ fn diagnose_ntuple(path: &str, ntuple: &NTuple, reader: &Reader) -> Result<TreeD
     let layout = Layout::of_ntuple(ntuple)?;
     let readings = readings(&layout, reader);
     let issues = rules::of_ntuple(&layout, &readings, reader);
-    Ok(TreeDiagnosis { path: path.to_owned(), issues, readings, options: Vec::new(), layout })
+    Ok(TreeDiagnosis { path: path.to_owned(), issues, readings, options: Vec::new(), cuts: Vec::new(), layout })
 }
 
 /// Compares what readings cost in a layout with what they would cost in a good one.

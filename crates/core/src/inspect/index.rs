@@ -14,7 +14,7 @@ use crate::table::Table;
 /// Columns up to which statistics of all of them are kept.
 const FEW_COLUMNS: usize = 32;
 /// The part of a column's range that its runs may have on average before they are of no use.
-const MAX_PART: f64 = 0.95;
+pub(super) const MAX_PART: f64 = 0.95;
 /// Values that are read together, about.
 const WINDOW_BYTES: u64 = 32 << 20;
 
@@ -153,7 +153,7 @@ fn is_named(table: &Table, id: usize, name: &str) -> bool {
 }
 
 /// The numbers of a column. Members of records of an RNTuple are fields themselves.
-fn parts_for(table: &Table, kind: &crate::column::Kind) -> Vec<Part> {
+pub(super) fn parts_for(table: &Table, kind: &crate::column::Kind) -> Vec<Part> {
     let mut parts = if kind.has_pointers() { Vec::new() } else { parts_of(kind) };
     if matches!(table, Table::NTuple(_)) {
         parts.retain(|part| part.members.is_empty());
@@ -162,7 +162,7 @@ fn parts_for(table: &Table, kind: &crate::column::Kind) -> Vec<Part> {
 }
 
 /// The statistics of the numbers of a column, which is read once.
-fn statistics_of(table: &Table, id: usize) -> Result<Vec<(Part, ColumnStatistics)>> {
+pub(super) fn statistics_of(table: &Table, id: usize) -> Result<Vec<(Part, ColumnStatistics)>> {
     let parts = parts_for(table, &table.stored_kind(id)?);
     let (first, runs) = match table {
         Table::Tree(tree) => {
@@ -249,7 +249,7 @@ fn page_borders(pages: &[FieldPage], items: &[usize]) -> Vec<usize> {
 }
 
 /// The part of the range of a column that its runs have on average: of its values, or of the lengths of its lists.
-fn part_of(column: &ColumnStatistics) -> f64 {
+pub(super) fn part_of(column: &ColumnStatistics) -> f64 {
     let runs = column.summaries();
     let all = column.all();
     let mean = |whole: f64, of: &dyn Fn(&Summary) -> f64| {

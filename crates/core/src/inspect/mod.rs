@@ -5,6 +5,7 @@
 
 pub mod compression;
 mod counters;
+mod cuts;
 pub mod doctor;
 mod frame_picture;
 pub mod histogram;
@@ -26,5 +27,6 @@ mod svg;
 pub mod verify;
 
 pub use crate::file::walk;
+pub use cuts::CutAdvice;
 pub use frame_picture::draw_frame;
 pub use issue::{Issue, IssueKind};
