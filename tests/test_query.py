@@ -108,7 +108,7 @@ def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None
     tree, _ = answers
     drawn = tree.draw("y:x", bins=[(4, -5, 8), [0, 10, 20, 40]])
     assert type(drawn).__name__ == "Hist" and [len(axis) for axis in drawn.axes] == [4, 3]
-    assert drawn.sum(flow=True) == tree.num_entries
+    assert drawn.sum(flow=True).value == tree.num_entries
     several = tree.draw_many(["x>>a(4,-5,8)", ("x>>b(4,-5,8)", "x > 0")], library="root")
     assert [one.name for one in several] == ["a", "b"]
     assert several[1].values().sum() == np.count_nonzero(tree["x"].array(library="np") > 0)
