@@ -555,10 +555,11 @@ def test_an_older_file_stays_where_a_snapshot_fails(path, tmp_path):
     assert target.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["skim.root"]
     del again
-    # A file may be replaced by what is read from it.
+    # A file is not replaced by what is read from it.
     whole = sapwood.frame(f"{target}:Events")
-    assert whole.filter("met > 60").snapshot(target, ["met"]).value
-    assert 0 < len(sapwood.open(f"{target}:Events/met").array()) and target.read_bytes() != before
+    with pytest.raises(MismatchError, match="is a file that is read"):
+        _ = whole.filter("met > 60").snapshot(target, ["met"]).value
+    assert target.read_bytes() == before
 
 
 def test_statistics_leave_functions_what_passes_before_them(tmp_path):

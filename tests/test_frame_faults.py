@@ -72,14 +72,37 @@ def test_a_merge_cannot_wait_for_a_result_of_its_frame(path):  # noqa: F811
         sapwood.run(wrong, executor=pool, step_size=500)
 
 
-def test_what_a_snapshot_replaced_is_not_read_again(tmp_path):
+def test_snapshots_replace_no_file_of_their_frame(tmp_path):
     path = small(tmp_path, x=[1, 2, 3])  # noqa: F811
     frame = sapwood.frame(path)
-    skim = frame.filter("x > 1").snapshot(path.rsplit(":", 1)[0], ["x"], name="t")
-    assert frame.count().value == 3 and skim.value == path
-    with pytest.raises(MismatchError, match="has replaced .*make a new frame"):
-        frame.sum("x").value  # noqa: B018
-    assert sapwood.frame(path).count().value == 2
+    for executor in (None, concurrent.futures.ThreadPoolExecutor(1)):
+        skim = frame.filter("x > 1").snapshot(path.rsplit(":", 1)[0], ["x"], name="t")
+        with pytest.raises(MismatchError, match="is a file that is read: write the snapshot to another one"):
+            sapwood.run(skim, executor=executor)
+        one, other = (frame.snapshot(tmp_path / "new.root", ["x"]) for _ in range(2))
+        with pytest.raises(MismatchError, match="two snapshots would be"):
+            sapwood.run(one, other, executor=executor)
+    assert sapwood.frame(path).count().value == 3
+
+
+def test_definitions_above_a_variation_stay_as_they_are(path):  # noqa: F811
+    """Members of a collection, too: its objects and their members are of one meaning."""
+    frame = sapwood.frame(path).define("hard", "jet[jet.pt > 30]").define("hard_pt", "jet_pt[jet_pt > 30]")
+    for later in (
+        frame.vary("jes", {"up": {"jet_pt": "jet_pt * 1.5"}}),
+        frame.redefine("jet_pt", "jet_pt * 1.5"),
+    ):
+        members, numbers = later.sum("hard.pt"), later.sum("hard_pt")
+        pairs, mass = later.sum("pt(hard)"), later.count()
+        sapwood.run(members, numbers, pairs, mass)
+        assert members.value == numbers.value == pairs.value == frame.sum("hard_pt").value
+        assert members.variations.keys() == {"nominal"}
+    below = frame.vary("jes", {"up": {"jet_pt": "jet_pt * 1.5"}}).define("now", "jet[jet.pt > 30]")
+    below = below.sum("now.pt")
+    again = frame.redefine("jet_pt", "jet_pt * 1.5").sum("jet_pt[jet_pt > 30]")
+    assert below.variations["jes:up"] == again.value > below.value
+    # A member that is defined later is one of the collection, too.
+    assert frame.define("jet_twice", "jet_pt * 2").sum("hard.twice").value == 2 * frame.sum("hard_pt").value
 
 
 def test_friends_of_samples_are_their_own(tmp_path):
@@ -152,6 +175,10 @@ def test_arguments_of_other_types_are_refused_at_once(path):  # noqa: F811
     for wrong in (
         lambda: frame.filter(lambda met: met > 3),
         lambda: frame.vary("v", [1]),
+        lambda: frame.vary("a:b", {"up": {"met": "met * 2"}}),
+        lambda: frame.vary("v", {"up": {"jet.pt": "jet_pt * 2"}}),
+        lambda: frame.define("one", lambda met: 1.0, ["met"]).sum("one").value,
+        lambda: frame.graph().save("steps.png"),
         lambda: frame.hist(3),
         lambda: sapwood.run(frame.count(), executor=4),
         lambda: sapwood.frame({}),

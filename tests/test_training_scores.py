@@ -9,6 +9,9 @@ import pytest
 
 sapwood = pytest.importorskip("sapwood")
 np = pytest.importorskip("numpy")
+ak = pytest.importorskip("awkward")
+
+from sapwood.errors import MismatchError  # noqa: E402
 
 from test_training import the_torch  # noqa: E402
 
@@ -151,3 +154,20 @@ def test_tensors_of_pytorch_are_scores(files: list[str]) -> None:
         score = lambda columns, kind=kind: columns["x"].to(kind).requires_grad_(True)[:, None] * 2  # noqa: E731
         sapwood.add_column(files, name, score, "x", to="torch")
         assert values(files[0], name) == list(range(0, 20, 2))
+
+
+def test_a_function_of_two_arguments_gets_the_masks(tmp_path: Path) -> None:
+    path = tmp_path / "lists.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"v": ak.Array([[1.0, 0.0], [], [5.0], [0.0, 0.0, 2.0]])}
+    seen = []
+
+    def count(columns: Any, masks: Any) -> Any:
+        seen.append(masks["v"].tolist())
+        return masks["v"].sum(axis=1)
+
+    sapwood.add_column(f"{path}:t", "n", count, "v", pad=2)
+    assert sapwood.open(path)["t/n"].array().tolist() == [2, 0, 1, 2]
+    assert seen[-1] == [[True, True], [False, False], [True, False], [True, True]]
+    with pytest.raises(MismatchError, match="friend=FOLDER"):
+        sapwood.add_column("http://127.0.0.1:1/a.root:t", "n", count, "v", pad=2)

@@ -313,6 +313,8 @@ fn check_name(name: &str) -> Result<()> {
     if is_name {
         return Ok(());
     }
-    let words = format!("a name has letters, digits and _, and begins with no digit, unlike {name:?}");
+    let member = name.replace('.', "_");
+    let near = if member == name { String::new() } else { format!(": {member:?} may be the name of the column") };
+    let words = format!("a name has letters, digits and _, and begins with no digit, unlike {name:?}{near}");
     Err(Error::new(ErrorKind::Expression, words))
 }

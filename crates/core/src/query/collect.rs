@@ -190,10 +190,10 @@ impl Binder<'_> {
             At::Objects(of, names, start) if !names.is_empty() => {
                 let replaced = of.replaced(&mut |base| {
                     let parts: Vec<String> = base.parts.iter().chain(&names).cloned().collect();
-                    if self.leaf(text, &parts, start)?.is_some() {
+                    if self.leaf_of(text, base, &parts, start)?.is_some() {
                         return Ok(None);
                     }
-                    self.base(&parts)
+                    self.seeing(base, |binder| binder.base(&parts))
                 })?;
                 if let Some(of) = replaced {
                     return Ok(Some(At::Objects(of, Vec::new(), start)));

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bound::{Bound, Op, computed, loop_of, narrowest, of_values};
+use super::defined::Scope;
 use super::function::chosen;
 use super::index::Slice;
 use super::joint::{How, Joint};
@@ -170,6 +171,8 @@ pub(super) struct Base {
     pub(super) depth: usize,
     /// The names of members, the best known first.
     pub(super) members: Vec<String>,
+    /// The definitions that count for its members: those of the place where the collection was named.
+    pub(super) sees: Scope,
 }
 
 impl Base {

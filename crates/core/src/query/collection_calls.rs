@@ -255,7 +255,7 @@ impl Binder<'_> {
         };
         let mut member = |base: &Base, name: &str| {
             let parts: Vec<String> = base.parts.iter().map(String::as_str).chain([name]).map(str::to_owned).collect();
-            Ok(self.leaf(text, &parts, at)?.filter(|found| matches!(found.of, Of::Number(_))))
+            Ok(self.leaf_of(text, base, &parts, at)?.filter(|found| matches!(found.of, Of::Number(_))))
         };
         let found = quantity.of(of, at, &mut member, &lacks)?;
         self.checked(Bound { at, ..found })

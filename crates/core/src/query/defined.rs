@@ -52,6 +52,15 @@ impl Scope {
         Self(Some(Arc::new(Definition { name: name.to_owned(), meaning, sees, before })))
     }
 
+    /// Whether both are the same definitions.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others),
+            _ => false,
+        }
+    }
+
     /// The last definition of a name.
     pub(super) fn find(&self, name: &str) -> Option<&Arc<Definition>> {
         self.all().find(|definition| definition.name == name)

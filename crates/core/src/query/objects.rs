@@ -74,6 +74,28 @@ impl Binder<'_> {
         Ok(None)
     }
 
+    /// The column of a member of stored objects. What was defined since they were named counts only for members that
+    /// they did not have: a definition that uses the objects means what it meant.
+    pub(super) fn leaf_of(&mut self, text: &str, base: &Base, parts: &[String], at: usize) -> Result<Option<Bound>> {
+        match self.seeing(base, |binder| binder.leaf(text, parts, at))? {
+            None if !self.scope.is(&base.sees) => self.leaf(text, parts, at),
+            found => Ok(found),
+        }
+    }
+
+    /// Binds something that sees the definitions that count for stored objects.
+    pub(super) fn seeing<T>(&mut self, base: &Base, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.scope.is(&base.sees) {
+            return bind(self);
+        }
+        let scope = std::mem::replace(&mut self.scope, base.sees.clone());
+        let by_name = std::mem::take(&mut self.collections.by_name);
+        let found = bind(self);
+        self.scope = scope;
+        self.collections.by_name = by_name;
+        found
+    }
+
     /// The stored collection of a name: lists of records, or columns whose names begin with it.
     pub(super) fn base(&mut self, parts: &[String]) -> Result<Option<Arc<Collection>>> {
         let name = parts.join(".");
@@ -100,7 +122,8 @@ impl Binder<'_> {
             }
             let Some((below, fields)) = record(&kind) else { return Ok(None) };
             let members = ordered(fields.into_iter().map(|(name, _)| name));
-            return Ok(Some(Base { parts: parts.to_vec(), depth: depth + below, members }));
+            let (parts, sees) = (parts.to_vec(), self.scope.clone());
+            return Ok(Some(Base { parts, depth: depth + below, members, sees }));
         }
         let prefix = format!("{name}_");
         let all = self.source.names();
@@ -126,7 +149,8 @@ impl Binder<'_> {
             }
         }
         self.forget(needed);
-        Ok(depth.map(|depth| Base { parts: parts.to_vec(), depth, members }))
+        let sees = self.scope.clone();
+        Ok(depth.map(|depth| Base { parts: parts.to_vec(), depth, members, sees }))
     }
 
     /// The value of a member of each object.
@@ -137,7 +161,7 @@ impl Binder<'_> {
         let found = of.lift(at, &mut |of| match &**of {
             Collection::Base(base) => {
                 let parts: Vec<String> = base.parts.iter().chain(names).cloned().collect();
-                match self.leaf(text, &parts, at)? {
+                match self.leaf_of(text, base, &parts, at)? {
                     Some(found) => Ok(Some(Bound { at, ..found })),
                     None if is("index") && base.depth > 0 => Ok(Some(positions(self.lists_of(of, at)?, level(of)))),
                     None => Err(unknown_member(text, base, &joined, at)),
@@ -181,14 +205,16 @@ impl Binder<'_> {
         for member in base.members.iter().take(MAX_TRIED) {
             let needed = self.needed.len();
             let parts: Vec<String> = parts(member);
-            let Some(found) = self.leaf("", &parts, at)?.filter(|found| found.depth == base.depth) else { continue };
+            let Some(found) = self.leaf_of("", base, &parts, at)?.filter(|found| found.depth == base.depth) else {
+                continue;
+            };
             if self.needed.len() == needed {
                 return Ok(Bound { at, ..found });
             }
             self.forget(needed);
             first = first.or(Some(parts));
         }
-        let found = first.map(|parts| self.leaf("", &parts, at)).transpose()?.flatten();
+        let found = first.map(|parts| self.leaf_of("", base, &parts, at)).transpose()?.flatten();
         found.map(|found| Bound { at, ..found }).ok_or_else(|| {
             Error::new(
                 ErrorKind::Expression,

@@ -168,7 +168,8 @@ def check_types(to: Any, columns: Iterable[BatchColumn]) -> None:
         except Exception as error:
             names = ", ".join(map(repr, column.names))
             raise MismatchError(
-                f"to={to!r} does not take {column.dtype}, the type of {names}: {error}"
+                f"to={to!r} does not take {column.dtype}, the type of {names}: {error}. The values of int(...) and "
+                "float(...) in an expression have 32 bits: target='int(label)'"
             ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from sapwood._batches.batches import batches
 from sapwood._file.file import open as open_file
 from sapwood._read.chain import Chain, Member
 from sapwood._remote import paths
+from sapwood._remote.urls import is_url
 from sapwood._write.staged import staged
 from sapwood.errors import ExistsError, MismatchError, SapwoodError
 from sapwood.writing import recreate, update
@@ -65,7 +67,8 @@ def add_column(
 ) -> list[Path]:
     """Adds a column to trees and RNTuples: the scores of a network, for instance. ``function`` gets the
     columns of some rows, as :func:`sapwood.batches` hands them out (a mapping from names, or a matrix), and
-    returns a number for each row.
+    returns a number for each row, or a row of numbers. With ``pad`` it gets the masks, too, if it takes a
+    second argument.
 
     The column becomes a branch of the same tree, or a field of the same RNTuple. With ``friend``, a folder,
     it is written to files of the same names there instead, each with a tree or an RNTuple of the same name
@@ -94,6 +97,7 @@ def add_column(
         raise MismatchError(f"{words}, not {exists!r}")
     if not isinstance(name, str):
         raise MismatchError(f"the name of a column is a text, not {name!r}")
+    has_masks = pad is not None and _takes_two(function)
     chain = Chain("add_column", files, others)
     options = {"aliases": aliases, "pad": pad, "pad_value": pad_value, "missing": missing, "dtype": dtype}
     options.update(matrix=matrix, scaling=scaling, to=to)
@@ -104,7 +108,12 @@ def add_column(
             return None
         with closing(iter(batches(tree, columns, size, **options))) as made:
             rows = islice(made, 1) if first_alone else made
-            return np.concatenate([_values(function(batch.x), len(batch), name) for batch in rows])
+            return np.concatenate(
+                [
+                    _values(function(batch.x, *([batch.masks] if has_masks else [])), len(batch), name)
+                    for batch in rows
+                ]
+            )
 
     tasks: list[Task] = []
     wanted: list[Task] = []
@@ -136,6 +145,16 @@ def add_column(
     return [task.place for task in tasks]
 
 
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a function needs two arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return len([one for one in places if one.default is one.empty]) == 2
+
+
 def _task(member: Member, chain: Chain, friend: Any, others: Sequence[Task]) -> Task:
     """The file that gets the column of a tree."""
     path = str(member.tree.file_path)
@@ -145,6 +164,8 @@ def _task(member: Member, chain: Chain, friend: Any, others: Sequence[Task]) -> 
             f"{path}: {tree_path};{cycle} is an older cycle, and columns are added to the newest one: leave "
             ";CYCLE out, or write a friend"
         )
+    if friend is None and is_url(path):
+        raise MismatchError(f"{path} is not on this machine: write friends with friend=FOLDER")
     place = Path(path) if friend is None else Path(friend) / Path(path).name
     if friend is not None:
         paths.refuse_input(str(place), [source.file for source in chain.sources])

@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sapwood import _core
@@ -59,9 +59,6 @@ class Analysis:
         #: Variations without effect that were noted.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
-        #: Local files that were read, and one of them that a snapshot has replaced.
-        self._read_files: set[str] = set()
-        self._replaced: str | None = None
         #: The steps of the last pass, with entries and seconds of each.
         self._diagram: _core.Diagram | None = None
 
@@ -102,10 +99,7 @@ class Analysis:
             waiting = [one for one in self._asked if one in wanted or not one.is_suspect]
             if not waiting:
                 return
-            if self._replaced is not None:
-                raise MismatchError(
-                    f"a snapshot of this frame has replaced {self._replaced}, which it reads: make a new frame"
-                )
+            self._check_written(waiting)
             show = self.progress if progress is None else progress
             try:
                 self._pass(waiting, show, executor, step_size, partials)
@@ -141,17 +135,27 @@ class Analysis:
         self._diagram = named(diagram, waiting)
         with self._booking:
             self._waiting = [one for one in self._waiting if one() not in waiting]
-        self._note_replaced(waiting)
         self._note_unused(waiting, found)
         names = [self._sample_name(sample) for sample in self.samples]
         for result, of_samples in zip(waiting, zip(*found, strict=True), strict=True):
             result._take(dict(zip(names, of_samples, strict=True)))
 
-    def _note_replaced(self, waiting: list[Result]) -> None:
-        """Notes a snapshot in the place of a file that the frame reads: other results would read the new file."""
+    def _check_written(self, waiting: list[Result]) -> None:
+        """Refuses new files in the place of files that are read, and two of one path."""
+        read = {
+            os.path.realpath(os.fspath(source.file))
+            for sample in self.samples
+            for source in paths.expand(sample.files)
+            if isinstance(source.file, (str, os.PathLike)) and not is_url(os.fspath(source.file))
+        }
         written = [one.booking.collects for one in waiting if isinstance(one.booking.collects, Snapshots)]
-        places = {os.path.realpath(one.path) for one in written if one.is_local()}
-        self._replaced = self._replaced or next((one for one in self._read_files if one in places), None)
+        known: set[str] = set()
+        for path in (os.path.realpath(one.path) for one in written if one.is_local()):
+            if path in read:
+                raise MismatchError(f"{path} is a file that is read: write the snapshot to another one")
+            if path in known:
+                raise MismatchError(f"two snapshots would be {path}: give each its own path")
+            known.add(path)
 
     def _note_unused(self, waiting: list[Result], found: list[Any]) -> None:
         """Warns of variations that change no result of a pass: their names may be wrong."""
@@ -186,20 +190,13 @@ class Analysis:
         return sample.name if self.has_samples else None
 
     def _chain(self, sample: Sample) -> Chain:
-        chain = Chain("frame", sample.files, self.options, **self._reads(sample))
-        self._note_files(chain.sources)
-        return chain
+        return Chain("frame", sample.files, self.options, **self._reads(sample))
 
     def _reads(self, sample: Sample) -> dict[str, Any]:
         """Options for the files of a sample, whose friends are those of all samples and its own."""
         if sample.friends is None:
             return self.reads
         return {**self.reads, "friends": {**(self.reads["friends"] or {}), **sample.friends}}
-
-    def _note_files(self, sources: Iterable[paths.Source]) -> None:
-        for source in sources:
-            if isinstance(source.file, (str, os.PathLike)) and not is_url(os.fspath(source.file)):
-                self._read_files.add(os.path.realpath(os.fspath(source.file)))
 
     def _run(
         self, sample: Sample, waiting: list[Result], show: bool | None, partials: Partials | None = None
@@ -263,8 +260,6 @@ class Analysis:
             if partials is not None and partials.is_due():
                 partials.take(waiting, self._sample_name(self.samples[number]), so_far.found, so_far.diagram)
 
-        for sample in self.samples:
-            self._note_files(paths.expand(sample.files))
         sets = [
             processing.DataSet(
                 sample.files,

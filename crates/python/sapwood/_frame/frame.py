@@ -201,6 +201,9 @@ class Frame:
                 f"variations are {{tag: {{name: expression}}}}, and those of {name!r} are {variations!r}"
             )
         given = []
+        for part in (name, *variations):
+            if not isinstance(part, str) or ":" in part:
+                raise ExpressionError(f"{part!r} cannot name a variation: names are texts without a colon")
         for tag, of in variations.items():
             if not isinstance(of, Mapping):
                 raise ExpressionError(f"a variation is {{name: expression}}, and {name}:{tag} is {of!r}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from sapwood._frame.arrays import array
 from sapwood._write import fields
+from sapwood.errors import MismatchError
 
 _local = threading.local()
 
@@ -35,6 +36,9 @@ def as_column(name: str, function: Callable[..., Any], library: str) -> Callable
     def call(columns: list[Any]) -> Any:
         with running():
             found = function(*(array(column, library) for column in columns))
+        if not hasattr(found, "__len__"):
+            words = "it has to return a value for each entry"
+            raise MismatchError(f"the function of {name!r} returned {found!r}: {words}")
         return fields.of_data(name, found)
 
     return call

@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from sapwood import _core
+from sapwood.errors import MismatchError
 
 
 class Step(NamedTuple):
@@ -46,7 +47,9 @@ class FrameGraph:
         return self._diagram.svg()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture into a file."""
+        """Writes the picture into a file ``.svg``."""
+        if not os.fspath(path).lower().endswith(".svg"):
+            raise MismatchError(f"the picture is SVG: give {path} the ending .svg")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg())
 
