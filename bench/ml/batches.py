@@ -255,7 +255,8 @@ def main() -> None:
             f"them, Zstandard level 5; one epoch of batches of {SIZE:,} rows as NumPy arrays (`python -m bench.ml.batches\n"
             f"--write`, {today}). ROOT is `ROOT.Experimental.ML.RDataLoader` with 250 batches in memory, about the rows that\n"
             "`batches` holds by default; uproot and Parquet hand out what a few lines of NumPy make of their steps, PyTorch\n"
-            "is a `DataLoader` over the same steps of Parquet. The server is on the same machine.\n\n"
+            "is a `DataLoader` over the same steps of Parquet. The server is on the same machine. `iterate` hands out columns as\n"
+            "they were decoded; batches copy each number once more, into a matrix or padded lists, and shuffling once again.\n\n"
             + "\n".join(pages)
         )
 
