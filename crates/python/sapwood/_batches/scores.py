@@ -99,6 +99,9 @@ def add_column(
         raise MismatchError(f"the name of a column is a text, not {name!r}")
     has_masks = pad is not None and _takes_two(function)
     chain = Chain("add_column", files, others)
+    for source in chain.sources:
+        if friend is None and isinstance(source.file, str) and is_url(source.file):
+            raise MismatchError(f"{source.file} is not on this machine: write friends with friend=FOLDER")
     options = {"aliases": aliases, "pad": pad, "pad_value": pad_value, "missing": missing, "dtype": dtype}
     options.update(matrix=matrix, scaling=scaling, to=to)
 
@@ -164,8 +167,6 @@ def _task(member: Member, chain: Chain, friend: Any, others: Sequence[Task]) -> 
             f"{path}: {tree_path};{cycle} is an older cycle, and columns are added to the newest one: leave "
             ";CYCLE out, or write a friend"
         )
-    if friend is None and is_url(path):
-        raise MismatchError(f"{path} is not on this machine: write friends with friend=FOLDER")
     place = Path(path) if friend is None else Path(friend) / Path(path).name
     if friend is not None:
         paths.refuse_input(str(place), [source.file for source in chain.sources])

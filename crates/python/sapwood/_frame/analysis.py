@@ -99,7 +99,6 @@ class Analysis:
             waiting = [one for one in self._asked if one in wanted or not one.is_suspect]
             if not waiting:
                 return
-            self._check_written(waiting)
             show = self.progress if progress is None else progress
             try:
                 self._pass(waiting, show, executor, step_size, partials)
@@ -122,6 +121,7 @@ class Analysis:
         step_size: int | str,
         partials: Partials | None,
     ) -> None:
+        self._check_written(waiting)
         with contextlib.ExitStack() as written:
             for one in waiting:
                 if isinstance(one.booking.collects, Snapshots):
