@@ -48,7 +48,15 @@ impl Diagnosis {
     ///
     /// # Example
     ///
-    /// See [`CutAdvice`].
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
+    /// let file = sapwood::File::open(path)?;
+    /// let mut diagnosis = diagnose(&file, None, &Reader::default())?;
+    /// diagnosis.add_cuts(&file)?;
+    /// assert!(diagnosis.trees[0].cuts.iter().all(|cut| cut.skipped <= cut.runs));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn add_cuts(&mut self, file: &File) -> Result<()> {
         for tree in &mut self.trees {
             tree.cuts = cuts::of_table(&file.table(&tree.path)?)?;
