@@ -215,7 +215,7 @@ def test_a_link_opens_the_view_again_and_python_does_the_same(page: Any, served:
     lines = page.locator(".python").text_content()
     scope: dict[str, Any] = {}
     exec(lines, scope)  # noqa: S102
-    assert scope["histogram"].sum(flow=True) == pytest.approx(found["Integral"])
+    assert scope["histogram"].sum(flow=True).value == pytest.approx(found["Integral"])
     page.go_back()
     until(page, "document.querySelector('#draw-cut').value === ''")
 

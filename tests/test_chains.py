@@ -106,7 +106,7 @@ def test_a_folder_is_its_files(tmp_path: Path) -> None:
     for files in (f"{folder}:Events", folder, f"{folder}/:Events", {folder: "Events"}, Path(folder)):
         assert sapwood.concatenate(files, ["x"])["x"].tolist() == wanted
     assert [row["x"] for row in sapwood.scan(f"{folder}:Events", "x")] == wanted
-    assert sapwood.draw(f"{folder}:Events", "x>>h(20,0,20)").sum() == 6
+    assert sapwood.draw(f"{folder}:Events", "x>>h(20,0,20)").sum().value == 6
 
     class Count(sapwood.Selector):
         columns = ["x"]

@@ -79,7 +79,7 @@ def test_counters_become_projected_fields(tmp_path: Path) -> None:
         file["Events"] = {"Jet": jets, "Muon_pt": ak.Array([[], [5.0], []]), "MET": np.array([1.0, 2.0, 3.0])}
     sapwood.rewrite(old, new, to="rntuple")
     ntuple = sapwood.open(new)["Events"]
-    assert ntuple.draw("MET>>h(3, 0, 4)", "nJet == 2").sum() == 1
+    assert ntuple.draw("MET>>h(3, 0, 4)", "nJet == 2").sum().value == 1
     lines = """
 frame = ROOT.RDataFrame("Events", sys.argv[1])
 sums = [frame.Sum(name).GetValue() for name in ("nJet", "nMuon_pt")]
