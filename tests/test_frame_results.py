@@ -117,6 +117,9 @@ def test_any_number_of_axes_becomes_a_histogram_of_hist(path, arrays):  # noqa: 
         wanted = np.histogram(arrays["met"][arrays["run"] == run], 10, (0, 100))[0]
         assert np.array_equal(chosen.values()[place], wanted)
     assert frame.histnd("met", bins=(10, 0, 100)).value.sum(flow=True).value == ENTRIES
+    assert frame.hist("run", "met", bins=categories).value == chosen
+    integers = frame.hist("run", bins=hist.axis.Integer(0, 6)).value
+    assert integers.values().tolist() == [ENTRIES // 6] * 6
 
 
 def test_bad_axes_are_refused_where_they_are_asked_for(path):  # noqa: F811

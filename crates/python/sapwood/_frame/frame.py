@@ -226,14 +226,17 @@ class Frame:
     ) -> Result:
         """A histogram of one to three expressions, along x first. Lists count item by item.
 
-        ``bins`` are as for :meth:`sapwood.Tree.draw`: ``(100, 0, 200)``, edges, an axis of hist, a list of
-        these for several axes, or a number of bins that lie around the values. ``weight`` is an expression.
+        ``bins`` are as for :meth:`sapwood.Tree.draw`: ``(100, 0, 200)``, edges, an axis of hist (also of
+        categories), a list of these for several axes, or a number of bins that lie around the values.
+        ``weight`` is an expression.
         With ``library="root"`` the histogram is one of ROOT's classes, which can be written, and with
         ``"np"`` arrays.
 
         >>> import sapwood
         >>> ht = sapwood.frame("a.root:events").hist("Sum$(Jet_pt)", bins=(50, 0, 500), weight="genWeight")
         """
+        if library == "hist" and drawing.has_categories(bins):
+            return self.histnd(*expressions, bins=bins, weight=weight)
         return self._histogram(expressions, bins, weight, name, title, library, False)
 
     def fill(self, histogram: Any, *expressions: str, weight: str | None = None) -> Result:

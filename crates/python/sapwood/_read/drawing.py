@@ -187,6 +187,13 @@ def as_model(draft: _core.Draft, name: str) -> Any:
     return sapwood.open(memory)[name]
 
 
+def has_categories(bins: Any) -> bool:
+    """Whether an axis of hist among the bins has categories."""
+    given = [bins] if _is_axis(bins) else bins if isinstance(bins, (list, tuple)) else []
+    axes = [one for one in given if _is_axis(one)]
+    return any(not (axis.traits.continuous or axis.traits.ordered) for axis in axes)
+
+
 def with_axes_of(found: Any, bins: Any) -> Any:
     """A histogram of hist with the axes that were given as ``bins``: their names, labels and flow bins."""
     given = [bins] if _is_axis(bins) else list(bins) if isinstance(bins, (list, tuple)) else []
