@@ -297,6 +297,6 @@ fn a_run_without_files_and_a_callback_that_fails_are_errors() {
         };
         let plan = run.plan(&tree, []).unwrap();
         let error = run.read(&plan, 0..tree.entries, |_| Ok(()), take).unwrap_err();
-        assert_eq!((error.message(), steps), ("full", 1));
+        assert_eq!((error.message(), steps), ("what takes x failed in entries 0 to 4000: full", 1));
     }
 }
